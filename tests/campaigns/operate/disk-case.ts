@@ -1,5 +1,5 @@
 import { isJsonObject } from '@chancery/protocol'
-import type { JoinCertificate, JsonObject } from '@chancery/protocol'
+import type { JoinCertificate, JsonObject, JsonValue } from '@chancery/protocol'
 import { accepted, enroll, nodeCaller, testSigner } from '@chancery/testkit'
 import type { NodeCaller, TestNetwork, TestResponse } from '@chancery/testkit'
 import type { Random } from '../lib/random.ts'
@@ -88,7 +88,7 @@ export class DiskCase {
       ...body,
       claims,
     })
-    return String(accepted(issued, 201)['attestation_id'])
+    return textOf(accepted(issued, 201)['attestation_id'])
   }
 
   /** One node asks until nothing more is stored for it. */
@@ -111,7 +111,7 @@ export class DiskCase {
     const answer = await node.post('/boundary/request', asked)
     const { decision } = answer.status === 201 ? accepted(answer, 201) : {}
     if (isJsonObject(decision ?? null))
-      this.#acknowledged.decisions.add(String((decision as JsonObject)['decision_id']))
+      this.#acknowledged.decisions.add(textOf((decision as JsonObject)['decision_id']))
     else findings.require(REFUSED.has(answer.status), `a decision ended with ${answer.status} ${answer.text}`)
     return answer.status
   }
@@ -173,11 +173,19 @@ export class DiskCase {
     findings.require(verified['verified'] === true, `the evidence store does not verify: ${JSON.stringify(verified)}`)
   }
 
-  #read(target: string): Promise<TestResponse> {
-    return this.#parts.process.current.as('standard')('GET', target)
+  /** A loaded machine may take longer than the deadline of a request. */
+  async #read(target: string): Promise<TestResponse> {
+    const read = (): Promise<TestResponse> => this.#parts.process.current.as('standard')('GET', target)
+    let answer = await read()
+    for (let tries = 0; tries < 5 && answer.status === 503; tries += 1) answer = await read()
+    return answer
   }
 
   get #url(): string {
     return this.#parts.process.current.url
   }
+}
+
+function textOf(value: JsonValue | undefined): string {
+  return typeof value === 'string' ? value : ''
 }

@@ -3,13 +3,15 @@ import { chmod, chown, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createTestNetwork, startAuthorityProcess, startTemporaryPostgres } from '@chancery/testkit'
-import type { AuthorityProcess, TemporaryPostgres } from '@chancery/testkit'
+import type { AuthorityProcess, TestDatabase } from '@chancery/testkit'
 import pg from 'pg'
 import { seededRandom } from '../lib/random.ts'
+import type { Random } from '../lib/random.ts'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
 import { mountSmallDisk } from '../lib/small-disk.ts'
 import type { SmallDisk } from '../lib/small-disk.ts'
 import { DiskCase } from './disk-case.ts'
+import type { DiskCaseParts } from './disk-case.ts'
 import { Findings } from './tools.ts'
 
 export const summary =
@@ -38,40 +40,35 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
     return { cases: 0, violations: 1 }
   }
   let [violations, revocations] = [0, 0]
-  const server = await startTemporaryPostgres()
-  try {
-    for (let index = 0; index < count; index += 1)
-      for (const engine of ['sqlite', 'postgres'] as const) {
-        const random = seededRandom(seed + index)
-        const disk = await mountSmallDisk(MEGABYTES)
-        try {
-          const place = engine === 'sqlite' ? onDisk(disk) : await inTablespace(server, disk, `case_${index}`)
-          const found = await runCase(
-            disk,
-            await place,
-            (findings, process, network) =>
-              new DiskCase({
-                disk,
-                random,
-                findings,
-                process,
-                network,
-                revocations: index === 0 ? MANY : 20 + random.below(60),
-                isFilled: index === 0,
-              }),
-          )
-          revocations += found.revocations
-          violations += found.violations.length
-          for (const each of found.violations) log(`${engine}, seed ${seed + index}: ${each}`)
-        } finally {
-          await disk.free()
-          await disk.remove()
-        }
-      }
-  } finally {
-    await server.remove()
-  }
+  for (let index = 0; index < count; index += 1)
+    for (const engine of ['sqlite', 'postgres'] as const) {
+      const found = await onSmallDisk(engine, seededRandom(seed + index), index === 0)
+      revocations += found.revocations
+      violations += found.violations.length
+      for (const each of found.violations) log(`${engine}, seed ${seed + index}: ${each}`)
+      log(`${engine}, seed ${seed + index}: ${found.revocations} revocations, ${found.violations.length} violations`)
+    }
   return { cases: 2 * count, violations, figures: { revocations } }
+}
+
+async function onSmallDisk(engine: 'sqlite' | 'postgres', random: Random, isFirst: boolean): Promise<Found> {
+  const disk = await mountSmallDisk(MEGABYTES)
+  const revocations = isFirst ? MANY : 20 + random.below(60)
+  try {
+    const place = engine === 'sqlite' ? onDisk(disk) : await inTablespace(disk)
+    try {
+      return await runCase(
+        disk,
+        place.settings,
+        (parts) => new DiskCase({ ...parts, random, revocations, isFilled: isFirst }),
+      )
+    } finally {
+      await disk.free()
+      await place.drop()
+    }
+  } finally {
+    await disk.remove()
+  }
 }
 
 function canMount(): boolean {
@@ -82,27 +79,26 @@ function canMount(): boolean {
   )
 }
 
-type Place = Readonly<Record<string, string>>
-
-function onDisk(disk: SmallDisk): Place {
-  return { DB_PATH: join(disk.folder, 'authority.db') }
+function onDisk(disk: SmallDisk): TestDatabase {
+  return { settings: { DB_PATH: join(disk.folder, 'authority.db') }, drop: () => Promise.resolve() }
 }
 
-/** The write-ahead log is elsewhere, as docs/operate/postgresql.md says: PostgreSQL stops without room for it. */
-async function inTablespace(server: TemporaryPostgres, disk: SmallDisk, name: string): Promise<Place> {
+/** The write-ahead log is on another disk: PostgreSQL stops without room for it (docs/operate/incidents.md). */
+async function inTablespace(disk: SmallDisk): Promise<TestDatabase> {
   const folder = join(disk.folder, 'tables')
   await mkdir(folder)
   const [uid, gid] = ['-u', '-g'].map((flag) => Number(spawnSync('id', [flag, 'postgres']).stdout))
   await chown(folder, uid ?? 0, gid ?? 0)
   await chmod(folder, 0o700)
+  const server = await startTemporaryPostgres()
   const client = new pg.Client({ connectionString: server.url })
   await client.connect()
-  await client.query(`create tablespace ${name} location '${folder}'`)
-  await client.query(`create database ${name} tablespace ${name}`)
+  await client.query(`create tablespace small location '${folder}'`)
+  await client.query('create database authority tablespace small')
   await client.end()
   const url = new URL(server.url)
-  url.pathname = `/${name}`
-  return { DATABASE_URL: url.href }
+  url.pathname = '/authority'
+  return { settings: { DATABASE_URL: url.href }, drop: () => server.remove() }
 }
 
 interface Found {
@@ -112,15 +108,18 @@ interface Found {
 
 async function runCase(
   disk: SmallDisk,
-  place: Place,
-  open: (findings: Findings, process: CaseProcess, network: Awaited<ReturnType<typeof createTestNetwork>>) => DiskCase,
+  place: TestDatabase['settings'],
+  open: (parts: Pick<DiskCaseParts, 'disk' | 'findings' | 'process' | 'network'>) => DiskCase,
 ): Promise<Found> {
   const network = await createTestNetwork('DISK-NET')
-  const start = (): Promise<AuthorityProcess> => startAuthorityProcess({ network, settings: { ...SETTINGS, ...place } })
+  const startOnce = (): Promise<AuthorityProcess> =>
+    startAuthorityProcess({ network, settings: { ...SETTINGS, ...place } })
+  // Again where a loaded machine needs longer than a start may take.
+  const start = (): Promise<AuthorityProcess> => startOnce().catch(startOnce).catch(startOnce)
   const findings = new Findings()
   const process = new CaseProcess(await start(), start)
   try {
-    const one = open(findings, process, network)
+    const one = open({ disk, findings, process, network })
     await one.run()
     return { violations: findings.violations, revocations: one.revoked }
   } finally {

@@ -130,7 +130,7 @@ export class Audit {
     })
   }
 
-  /** Stores one event for each day that ended with refusals that got no row of their own. Run by a job. */
+  /** Stores one event for each day that ended with refusals without a row. Run by a job. */
   async recordLeftOut(isLast = false): Promise<void> {
     for (const details of this.#refusals.takeSummaries(isLast))
       await this.recordAlone([{ type: 'refusals_not_recorded', details }])

@@ -60,6 +60,14 @@ export function openNonceQueue(database: Pick<Database, 'run'>, options?: RoomOp
   })
 }
 
+/** A queue for all calls, and one for operators who revoke: a full disk still takes theirs. */
+export function openNonceQueues(database: Pick<Database, 'run'>): {
+  readonly nonces: NonceQueue
+  readonly revocationNonces: NonceQueue
+} {
+  return { nonces: openNonceQueue(database), revocationNonces: openNonceQueue(database, { room: 'revocation' }) }
+}
+
 /**
  * Claims (scope, nonce) permanently; true when it was new. Called only for requests with a verified signature, so
  * unauthenticated callers cannot probe or fill the table. A row outlives the signed timestamp by more than the

@@ -12,7 +12,7 @@ import { ALL_ROUTES } from '@chancery/contract'
 import { OperatorKeysCheck } from '../auth/operator-keys-check.ts'
 import { Audit } from '../audit/record.ts'
 import { Signing } from '../signing/sign-record.ts'
-import { openNonceQueue } from '../auth/nonces.ts'
+import { openNonceQueues } from '../auth/nonces.ts'
 import { LiveKeyring } from '../auth/live-keyring.ts'
 import { OperatorsFileReader } from '../auth/operators-file.ts'
 import { RevokedOperatorKeys } from '../auth/operator-keys.ts'
@@ -106,8 +106,7 @@ export async function openCore(settings: AuthoritySettings, parts: CoreOptions):
     keys,
     database,
     ...openReads(settings, { database, rollback, log, metrics }),
-    nonces: openNonceQueue(database),
-    revocationNonces: openNonceQueue(database, { room: 'revocation' }),
+    ...openNonceQueues(database),
     ...openOperators(settings, { network, signer, instance, database, audit, log, rollback }),
     revokedOperatorKeys: new RevokedOperatorKeys(),
     limits: {

@@ -76,30 +76,20 @@ export function openPostgres(url: string, pooler: Pooler = 'none'): Database {
     read: query,
     room,
     write: (work, { cachedPlans, pipelined, unlimited, room: kind = 'service' } = {}) => {
-      if (pipelined === true) return room.run(kind, () => transactPipelined(named, work, options)).catch(refused)
       const attempt = () =>
-        transactOn(
-          cachedPlans === true ? cached : query,
-          async (tx) => {
-            if (unlimited === true) await sql`set local statement_timeout = 0`.execute(tx.query)
-            return work(tx)
-          },
-          options,
-        )
+        pipelined === true
+          ? transactPipelined(named, work, options)
+          : transactOn(cachedPlans === true ? cached : query, unlimited === true ? withoutTimeout(work) : work, options)
       return room.run(kind, attempt).catch(refused)
     },
     run: <Input, Row>(statement: Statement<Input, Row>, input: Input, { room: kind = 'service' }: RoomOption = {}) => {
-      const { name, isRead, postgres } = statement
+      if (statement.isRead === true) return runAlone(named, statement, input, options).catch(refused)
       // A change is committed only after the answer to BEGIN has said which server it is.
-      if (isPooled && isRead !== true)
-        return room.run(kind, () => transactPipelined(named, (tx) => tx.run(statement, input), options)).catch(refused)
       const attempt = () =>
-        withRetries(options, async () => {
-          const { rows } = await named.query({ name, text: postgres.text, values: [...postgres.values(input)] })
-          if (isRead !== true) faultAfterCommit(statement)
-          return rows as readonly Row[]
-        })
-      return (isRead === true ? attempt() : room.run(kind, attempt)).catch(refused)
+        isPooled
+          ? transactPipelined(named, (tx) => tx.run(statement, input), options)
+          : runAlone(named, statement, input, options)
+      return room.run(kind, attempt).catch(refused)
     },
     onConnectionLost: (listener) => void lost.push(listener),
     confirmServer: () => identity.confirm(),
@@ -113,6 +103,28 @@ export function openPostgres(url: string, pooler: Pooler = 'none'): Database {
       await query.destroy()
     },
   }
+}
+
+function withoutTimeout<Result>(work: (tx: Transaction) => Promise<Result>): (tx: Transaction) => Promise<Result> {
+  return async (tx) => {
+    await sql`set local statement_timeout = 0`.execute(tx.query)
+    return work(tx)
+  }
+}
+
+/** One statement, which commits itself. */
+function runAlone<Input, Row>(
+  pool: pg.Pool,
+  statement: Statement<Input, Row>,
+  input: Input,
+  options: TransactOptions,
+): Promise<readonly Row[]> {
+  const { name, isRead, postgres } = statement
+  return withRetries(options, async () => {
+    const { rows } = await pool.query({ name, text: postgres.text, values: [...postgres.values(input)] })
+    if (isRead !== true) faultAfterCommit(statement)
+    return rows as readonly Row[]
+  })
 }
 
 /**

@@ -33,8 +33,8 @@ export interface Reserve {
   /** Gives the space of the part back to the disk. It must work on a disk without a free byte. */
   release(part: Part): Promise<void>
   /**
-   * Makes the parts that are not held, all or none. Throws where they do not fit, with room for other work, and soon
-   * after `signal` aborts: what is made so far may be the room that another write lacks.
+   * Makes the parts that are not held, all or none. Throws where they do not fit, with room for other work, and when
+   * `signal` aborts: what is made so far may be the room that another write lacks.
    */
   make(limitBytes: number, signal: AbortSignal): Promise<void>
   measure(): Promise<FreeSpace | undefined>
@@ -53,6 +53,8 @@ const TRY_EVERY_MS = 60_000
 const PAUSES_MS = [200, 500]
 
 export interface RoomReport extends ReserveState {
+  /** Whether a service holds it in this process. */
+  readonly isKept: boolean
   readonly space: FreeSpace | undefined
   /** Below this many free bytes decisions and evidence are refused; undefined where free space is not seen. */
   readonly limitBytes: number | undefined
@@ -114,9 +116,11 @@ export class DiskRoom {
     this.#measured = undefined
   }
 
-  async report(): Promise<RoomReport> {
-    const space = await this.#space()
-    return { ...this.#state, space, limitBytes: this.#limitOf(space) }
+  /** As the disk is now. `limitBytes` is the setting, where no service has begun to use it here. */
+  async report(limitBytes?: number): Promise<RoomReport> {
+    const [state, space] = await Promise.all([this.#reserve.look(), this.#space()])
+    const isKept = this.#configured !== undefined
+    return { ...state, isKept, space, limitBytes: this.#limitOf(space, limitBytes) }
   }
 
   /** Why decisions and evidence are refused now; undefined while they are stored. */
@@ -188,8 +192,7 @@ export class DiskRoom {
     return true
   }
 
-  #limitOf(space: FreeSpace | undefined): number | undefined {
-    const given = this.#configured?.limitBytes
+  #limitOf(space: FreeSpace | undefined, given = this.#configured?.limitBytes): number | undefined {
     return space && (given ?? Math.min(LIMIT_BYTES, Math.floor(space.diskBytes * LIMIT_PART)))
   }
 

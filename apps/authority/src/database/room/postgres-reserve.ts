@@ -5,7 +5,7 @@ import type { Query } from '../database.ts'
 import { PARTS, PART_BYTES } from './disk-room.ts'
 import type { Part, PartState, Reserve, ReserveState } from './disk-room.ts'
 
-/** Tells a released part from one that was never made. It is empty. */
+/** Shows that the parts were made, so that a missing one was released. It is empty. */
 const MARK = 'disk_reserve'
 const tableOf = (part: Part): string => `${MARK}_${part}`
 const HEADROOM = `${MARK}_headroom`

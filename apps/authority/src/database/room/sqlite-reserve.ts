@@ -14,7 +14,7 @@ const CHUNK_BYTES = 1 << 20
 const fileOf = (path: string, part: Part): string => `${path}.reserve-${part}`
 
 /**
- * Two files beside the database. A released one is empty, so that it is told from one that was never made. They have
+ * Two files in the folder of the database. A released one is empty, which differs from one that was never made. They have
  * random bytes: a file system that compresses would hold no space for zeros.
  */
 export function sqliteReserve(path: string, isFull: Reserve['isFull']): Reserve {
