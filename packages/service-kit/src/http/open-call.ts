@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { isIPv6 } from 'node:net'
 import type { Route } from '@chancery/contract'
 import type { JsonObject } from '@chancery/protocol'
 import { clientAddress } from './client-address.ts'
@@ -31,7 +32,6 @@ export class RequestCall implements Call {
   /** Set when the caller is authenticated, for the access log. */
   caller = 'anonymous'
   readonly #raw: IncomingMessage
-  readonly #hops: number
 
   /** Refuses a target with more than one meaning. */
   constructor({ raw, requestId, route, params }: IncomingRequest, hops: number) {
@@ -45,18 +45,14 @@ export class RequestCall implements Call {
     this.headers = new RawHeaders(raw.rawHeaders)
     this.remoteAddress = addressOf(raw, this.headers, hops)
     this.#raw = raw
-    this.#hops = hops
   }
 
+  /** Of the connection. Host and X-Forwarded-Host are what the caller wrote, also behind a proxy. */
   get origin(): string {
-    const scheme =
-      this.#forwarded('x-forwarded-proto') === 'https' || 'encrypted' in this.#raw.socket ? 'https' : 'http'
-    return `${scheme}://${this.#forwarded('x-forwarded-host') ?? this.#raw.headers.host ?? ''}`
-  }
-
-  #forwarded(name: string): string | undefined {
-    if (this.#hops === 0) return undefined
-    return this.headers.all(name).join(',').split(',').at(-this.#hops)?.trim() || undefined
+    const { localAddress, localPort } = this.#raw.socket
+    const address = localAddress === undefined ? 'localhost' : clientAddress(localAddress, undefined, 0)
+    const scheme = 'encrypted' in this.#raw.socket ? 'https' : 'http'
+    return new URL(`${scheme}://${isIPv6(address) ? `[${address}]` : address}:${localPort ?? 0}`).origin
   }
 }
 
