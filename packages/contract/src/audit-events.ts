@@ -405,3 +405,11 @@ export type AuditEventType = keyof typeof AUDIT_EVENTS
 export function auditEventOf(type: AuditEventType): AuditEvent {
   return AUDIT_EVENTS[type]
 }
+
+/** Events of callers that did not prove who they are: a name in the details is what the caller claimed. */
+export const UNVERIFIED_EVENTS: ReadonlySet<string> = new Set<AuditEventType>([
+  'admin_auth_failed',
+  'admin_auth_throttled',
+  'node_auth_failed',
+  'evidence_rejected',
+])

@@ -128,7 +128,7 @@ export function object(value: JsonValue, field: string): JsonObject {
 }
 
 described(boolean, () => ({ type: 'boolean' }))
-described(isTrue, () => ({ const: true }))
+described(isTrue, () => ({ type: 'boolean', enum: [true] }))
 described(string, () => ({ type: 'string' }))
 described(object, () => ({ type: 'object' }))
 

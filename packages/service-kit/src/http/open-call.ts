@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { isIPv6 } from 'node:net'
 import type { Route } from '@chancery/contract'
 import type { JsonObject } from '@chancery/protocol'
 import { clientAddress } from './client-address.ts'
@@ -34,7 +35,6 @@ export class RequestCall implements Call {
   readonly #raw: IncomingMessage
   readonly #response: ServerResponse
   #signal: AbortSignal | undefined
-  readonly #hops: number
 
   /** Refuses a target with more than one meaning. */
   constructor({ raw, response, requestId, route, params }: IncomingRequest, hops: number) {
@@ -49,13 +49,14 @@ export class RequestCall implements Call {
     this.remoteAddress = addressOf(raw, this.headers, hops)
     this.#raw = raw
     this.#response = response
-    this.#hops = hops
   }
 
+  /** Of the connection. Host and X-Forwarded-Host are what the caller wrote, also behind a proxy. */
   get origin(): string {
-    const scheme =
-      this.#forwarded('x-forwarded-proto') === 'https' || 'encrypted' in this.#raw.socket ? 'https' : 'http'
-    return `${scheme}://${this.#forwarded('x-forwarded-host') ?? this.#raw.headers.host ?? ''}`
+    const { localAddress, localPort } = this.#raw.socket
+    const address = localAddress === undefined ? 'localhost' : clientAddress(localAddress, undefined, 0)
+    const scheme = 'encrypted' in this.#raw.socket ? 'https' : 'http'
+    return new URL(`${scheme}://${isIPv6(address) ? `[${address}]` : address}:${localPort ?? 0}`).origin
   }
 
   /** Made on demand, because few handlers work for long. A response closes when it was sent, also by the deadline. */
@@ -66,11 +67,6 @@ export class RequestCall implements Call {
     else this.#response.once('close', () => end.abort())
     this.#signal = end.signal
     return end.signal
-  }
-
-  #forwarded(name: string): string | undefined {
-    if (this.#hops === 0) return undefined
-    return this.headers.all(name).join(',').split(',').at(-this.#hops)?.trim() || undefined
   }
 }
 
