@@ -44,7 +44,8 @@ export async function followPage(page: string, bin?: string, home?: string): Pro
     if (page === GATEWAY_PAGE) await expectCleanGateway(ran)
     return seconds
   } finally {
-    await rm(ran.folder, { recursive: true, force: true })
+    // What the page made stays for the next page of the same reader.
+    if (home === undefined) await rm(ran.folder, { recursive: true, force: true })
   }
 }
 

@@ -117,7 +117,7 @@ export interface Ran {
   readonly outputs: readonly string[]
   readonly output: string
   readonly errors: string
-  /** Where it ran; the caller removes it. */
+  /** Where it ran; the caller removes it, or the home with it. */
   readonly folder: string
 }
 
@@ -145,7 +145,7 @@ export async function runPage(page: string, bin = BIN, home?: string): Promise<R
   const steps = allSteps(page, markdown)
   const ports = new Map<string, string>()
   for (const port of PORTS) ports.set(port, String(await freePort()))
-  const folder = await mkdtemp(join(tmpdir(), 'chancery-page-'))
+  const folder = await mkdtemp(join(home ?? tmpdir(), 'chancery-page-'))
   const script = replaceAll(toScript(steps), ports)
   const { code, output, errors } = await runScript(script, { folder, bin, home: home ?? folder })
   const named = replaceAll(output, new Map([...ports].map(([from, to]) => [to, from])))

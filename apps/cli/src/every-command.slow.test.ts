@@ -120,6 +120,8 @@ const READS: Readonly<Record<string, string>> = {
   'agent find': 'ledger.read',
   'agent show': 'node.pub',
   'network-policy show': '',
+  'recognition-policy show': '',
+  'evidence submit': 'na/genesis.json',
   'attestation list': '',
   'treaty list': '',
   'treaty inspect': 'x',

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import { stringify } from 'smol-toml'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openNetwork } from '../testing/real-authority.suite.ts'
@@ -40,6 +40,9 @@ describe('the authority of another network on the configured address', () => {
     const joined = await own?.run(line, { stdin: (await other?.invite()) ?? '' })
     expect([joined?.code, joined?.stderr]).toEqual([0, ''])
     expect(joined?.stdout).toContain('Joined OTHER-NET')
+    await rm(own?.setup.path('operator.toml') ?? '')
+    const again = await own?.run(line.replace('agent', 'second'), { stdin: (await other?.invite()) ?? '' })
+    expect([again?.code, again?.stderr]).toEqual([0, ''])
   })
 })
 

@@ -1,5 +1,6 @@
 import type { Command } from './command.ts'
 import { evidenceExportCommands } from './evidence-export.ts'
+import { evidenceHistoryCommands } from './evidence-history.ts'
 import { LIST_OPTIONS } from './revoking.ts'
 import { witnessCommands } from './witness.ts'
 
@@ -119,6 +120,7 @@ export const evidenceCommands: readonly Command[] = [
     ],
     needs: 'operator',
   },
+  ...evidenceHistoryCommands,
   {
     path: ['evidence', 'pack'],
     summary: 'Write everything about a decision to one file',

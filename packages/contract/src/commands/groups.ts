@@ -10,6 +10,7 @@ export const COMMAND_GROUPS: Readonly<Record<string, string>> = {
   'agent card': 'Sign and verify A2A agent cards',
   operator: 'Manage the operator keys of an authority',
   'network-policy': 'Publish and show the policy of the network',
+  'recognition-policy': 'Show and set the recognition policy',
   attestation: 'Issue, revoke and verify membership attestations',
   treaty: 'Issue, renew and end recognition treaties',
   feed: 'Exchange revocation feeds between networks',

@@ -28,6 +28,7 @@ import { networkPolicyCommands } from './network-policy.ts'
 import { operatorCommands } from './operator.ts'
 import { partnerCommands } from './partners.ts'
 import { profileCommands, versionCommands } from './profile.ts'
+import { recognitionPolicyCommands } from './recognition-policy.ts'
 import { treatyCommands } from './recognition-treaties.ts'
 import { releaseCommands } from './release.ts'
 import { feedCommands } from './revocation-feeds.ts'
@@ -51,6 +52,7 @@ export const COMMANDS: readonly Command[] = [
   ...witCommands,
   ...operatorCommands,
   ...networkPolicyCommands,
+  ...recognitionPolicyCommands,
   ...attestationCommands,
   ...treatyCommands,
   ...feedCommands,

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path'
 import type { GenesisBlock, JoinCertificate, Signer } from '@chancery/protocol'
 import { RefusedError, UnreachableError, freshEvidence } from '@chancery/sdk'
 import type { JoinRequest } from '@chancery/sdk'
-import { loadConfig, readConfig } from '../../files/config.ts'
+import { NO_CONFIG, loadConfig, readConfig } from '../../files/config.ts'
 import type { Config } from '../../files/config.ts'
 import { open } from '../../connection/connection.ts'
 import type { Connection, Endpoint } from '../../connection/connection.ts'
@@ -88,7 +88,10 @@ async function findJoinConfig(context: CommandContext, options: Options, files: 
   })
   const saved = own === undefined ? undefined : readConfig(files.config, own)
   const given = options.text('config')
-  const config = given === undefined && saved !== undefined ? saved : await loadConfig({ ...context, given })
+  // With both options no other configuration is needed, so a chosen one of another network has no part in it.
+  const isNamed = options.isSet('url') && options.isSet('genesis')
+  const found = given === undefined ? (saved ?? (isNamed ? NO_CONFIG : undefined)) : undefined
+  const config = found ?? (await loadConfig({ ...context, given }))
   for (const warning of config.warnings) context.note(warning)
   if (saved === undefined || saved.paths.node_private_key !== undefined) return config
   const hint = 'Choose another folder: nodes and authorities use different files.'

@@ -1,0 +1,33 @@
+import { readRecognitionPolicy, visible } from '@chancery/protocol'
+import type { Arguments, Options } from '../../arguments/options.ts'
+import { connectAsOperator } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import { loadRecord } from '../../files/json-file.ts'
+import type { Result } from '../../output/result.ts'
+import { previewThenConfirm } from '../../prompts/preview.ts'
+import { describeRecognition } from './describe.ts'
+
+const POLICY = { name: 'a recognition policy', member: 'recognition_policy', read: readRecognitionPolicy } as const
+/** As many revoked ids as the route takes. */
+const LIMITS = { maxDepth: 16, maxValues: 1_000_000, maxNames: 1_000_000 }
+
+/** Runs `recognition-policy publish`: it replaces what is accepted now, so it shows the new policy and asks first. */
+export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const recognition_policy = await loadRecord(context.cwd, args.required('file'), POLICY, LIMITS)
+  const policy_id = options.text('policy-id')
+  const connection = await connectAsOperator(context, options)
+  const text = describeRecognition(recognition_policy, context.style)
+  const { only } = await previewThenConfirm(context, options, {
+    preview: () => Promise.resolve({ data: recognition_policy, lines: [text] }),
+    question: `Replace the recognition policy at ${connection.url}?`,
+  })
+  if (only !== undefined) return only
+  const saved = await connection.ask((client) =>
+    client.recognitionPolicy.publish({ recognition_policy, ...(policy_id === undefined ? {} : { policy_id }) }),
+  )
+  return {
+    data: { ...saved, recognition_policy },
+    ids: [saved.policy_id],
+    text: `${context.style.good('Active:')} ${visible(saved.policy_id)}.\n${text}`,
+  }
+}
