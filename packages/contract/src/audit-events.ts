@@ -34,7 +34,7 @@ export const AUDIT_EVENTS = {
     details: ['scope', 'reason', 'nonce'],
   },
   refusals_not_recorded: {
-    when: 'A day ended, or an instance stopped, with refused callers that got no event of their own: how many of each type.',
+    when: 'A day ended, or an instance stopped, with refused callers that got no separate event: how many of each type.',
     details: ['day', 'counts'],
   },
   authority_key_succeeded: {

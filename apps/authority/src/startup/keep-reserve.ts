@@ -6,7 +6,7 @@ type Parts = Pick<Core, 'database' | 'log'>
 type Settings = Pick<AuthoritySettings, 'diskFreeBytes'>
 
 /**
- * Before the first request: a disk may fill up soon after. A reserve that cannot be made does not stop the start; a
+ * Before the first request: a disk may fill up right after it. A reserve that cannot be made does not stop the start; a
  * finding reports it.
  */
 export async function keepReserve({ database, log }: Parts, { diskFreeBytes }: Settings): Promise<void> {

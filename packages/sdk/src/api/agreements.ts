@@ -52,7 +52,7 @@ export interface AgreementVerifyRequest {
 
 /** protocol/trust-operations 3.9: a negative result is a verdict, not an error. */
 export type AgreementVerdict = {
-  /** The signatures are valid. Whether it is in force, and whether the graph has changed, are statements of their own. */
+  /** The signatures are valid. Whether it is in force, and whether the graph has changed, are separate statements. */
   readonly accepted: boolean
   readonly reason: string
   readonly agreement_id: string

@@ -112,7 +112,7 @@ describe('POST /admin/agreements/cosign', () => {
     expect(rest).toEqual(others)
     expect(signatures).toEqual([...(before as JsonValue[]), { key_id: 'na-test', sig: expect.any(String) }])
     expect(await verify(record)).toBe('accepted')
-    // Signed by both: a change of the graph is told, and ends nothing.
+    // Signed by both: a change of the graph is reported, and ends nothing.
     const told = async (): Promise<JsonObject> =>
       accepted(await na.request('POST', '/agreements/verify', { body: { agreement: record } }))
     expect(await told()).toMatchObject({ accepted: true, signed_by_both: true, graph_changed: false })

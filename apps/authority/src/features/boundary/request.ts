@@ -160,7 +160,7 @@ async function findSubject(
   return { asked_by: 'relay', key, cert_id: callerCertificate, relayed_by: cert_id, caller }
 }
 
-/** The key that is decided about, also behind a relay, and the partner that vouches for it. */
+/** The key that is decided about, also behind a relay, and the partner that signed for it. */
 function ownersOf({ key }: Subject, basis: Admitted['basis']): readonly ByteOwner[] {
   const own = { kind: 'key', name: key } as const
   return basis.kind === 'presented' ? [own, { kind: 'partner', name: basis.attestation.issuer_sovereign_id }] : [own]

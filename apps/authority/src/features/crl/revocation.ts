@@ -86,7 +86,7 @@ export async function revokeBatch(
 
 /**
  * Read after all requests of the batch, so that certificates revoked by another request are not counted as left.
- * Members beside the two numbers are there when they name something, and `other_certificates` always for all_of_key.
+ * Members next to the two numbers are there when they name something, and `other_certificates` always for all_of_key.
  * Rules in force are named: their workloads can join with new keys.
  */
 async function responseTo(

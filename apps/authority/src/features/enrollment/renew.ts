@@ -60,7 +60,7 @@ export async function renew(call: Call, parts: EnrollmentParts): Promise<HttpRes
     const rejected =
       whyUnusable(stored, request.node_public_key, writeSortable(now)) ?? whyOtherRoles(stored, request.roles)
     if (rejected !== undefined || stored === undefined) return { rejected: rejected ?? 'certificate_not_found' }
-    // Whoever holds the key had a later certificate, which was revoked. This one must not lead to another.
+    // The holder of the key had a later certificate, which was revoked. This one must not lead to another.
     if (await hasRevokedSuccessor(tx.query, request.cert_id)) return { rejected: 'certificate_revoked' }
     const retryAfterSeconds = await whenNext(tx.query, parts, request.node_public_key, now)
     if (retryAfterSeconds !== undefined) return { retryAfterSeconds }
