@@ -1,5 +1,5 @@
 import type { GenesisBlock, Signer } from '@chancery/protocol'
-import type { Binding, Clock, Ids, Job, Log, SharedRead } from '@chancery/service-kit'
+import type { Binding, ClaimNewest, Clock, Ids, Job, Log, SharedRead } from '@chancery/service-kit'
 import type { Audit } from './audit/record.ts'
 import type { NonceQueue } from './auth/nonces.ts'
 import type { Limits } from './auth/parts.ts'
@@ -61,6 +61,8 @@ export interface Core extends FeatureBase {
   readonly revokedOperatorKeys: RevokedOperatorKeys
   readonly operatorKeysCheck: OperatorKeysCheck
   readonly limits: Limits
+  /** Claims a value for all worker processes of this service; undefined in a single process. */
+  readonly claimNewest: ClaimNewest | undefined
   readonly clockCheck: ClockCheck
   readonly keyOwnerCheck: KeyOwnerCheck
   readonly rollback: RollbackCheck

@@ -4,6 +4,7 @@ import {
   ReportedLimiter,
   StartError,
   SupervisedLimiter,
+  claimNewestBy,
   systemClock,
   systemIds,
 } from '@chancery/service-kit'
@@ -114,6 +115,7 @@ export async function openCore(settings: AuthoritySettings, parts: CoreOptions):
       local,
       perMinute: settings.limits,
     },
+    claimNewest: worker === undefined ? undefined : claimNewestBy(worker.channel),
     audit,
     signing: new Signing({ signer, network, clock, log, settings, halts }),
     clock,

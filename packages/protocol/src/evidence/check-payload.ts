@@ -22,7 +22,7 @@ import type { StoredDecision } from './chain-state.ts'
 import type { ReadEvent } from './read-event.ts'
 import type { StoreFinding } from './report.ts'
 import type { LineShortcuts } from './shortcuts.ts'
-import { CHECKPOINT_SUBJECT, decisionSubject, executionSubject } from './subjects.ts'
+import { CHECKPOINT_SUBJECT, decisionSubject, executionSubject, isPresentedBound } from './subjects.ts'
 
 /** Keys that verify stored records. Retired executor keys still verify what they signed. */
 export interface StoreKeys {
@@ -111,10 +111,9 @@ function checkDecision(
   plain: PlainText | undefined,
 ): CheckedPayload {
   if (!isJsonObject(payload)) return invalid('payload')
-  const isPlain = plain !== undefined
-  const decision = read(boundaryDecisionForm, member(payload, 'decision'), isPlain)
+  const decision = read(boundaryDecisionForm, member(payload, 'decision'), plain !== undefined)
   if (decision === undefined) return invalid('decision')
-  const context = read(contextRecordForm, member(payload, 'context'), isPlain)
+  const context = read(contextRecordForm, member(payload, 'context'), plain !== undefined)
   if (context === undefined) return invalid('context')
   const subject = decisionSubject({ decision: decision.record, context: context.record })
   const problems = compareEnvelope(entry, subject)
@@ -124,8 +123,9 @@ function checkDecision(
   const bound = decision.record.policy_binding?.context_digest
   if (bound !== undefined && bound !== sha256Hex(textOf(context, part(texts?.context))))
     problems.push({ reason: 'payload_invalid', detail: 'context' })
+  if (!isPresentedBound(payload, decision.record)) problems.push({ reason: 'payload_invalid', detail: 'attestation' })
   const strays = [
-    ...unknownNames(payload, { decision: true, context: true }),
+    ...unknownNames(payload, { attestation: true, decision: true, context: true }),
     ...unknownNames(context.wire, contextRecordForm.inside),
   ]
   const { decision_id, context_id, authorized, decision_made_at, decision_valid_until } = decision.record

@@ -1,6 +1,10 @@
+import type { BoundaryDecision } from '../artifacts/boundary-decision.ts'
 import { NO_SUBJECT } from '../artifacts/evidence-store-entry.ts'
 import type { EntrySubject } from '../artifacts/evidence-store-entry.ts'
 import type { ExecutionEvidence } from '../artifacts/execution-evidence.ts'
+import { digestOf } from '../canonical/digest.ts'
+import { isJsonObject, member } from '../canonical/json-value.ts'
+import type { JsonObject } from '../canonical/json-value.ts'
 
 /** What an envelope takes from a decision and its context. */
 export interface DecisionParts {
@@ -55,3 +59,16 @@ export function executionSubject(
 }
 
 export const CHECKPOINT_SUBJECT: EntrySubject = { ...NO_SUBJECT, entry_kind: 'retention_checkpoint' }
+
+/** Whether the attestation of a partner in the payload of a decision, if any, is the one that the decision names. */
+export function isPresentedBound(
+  payload: JsonObject,
+  { attestation_binding }: Pick<BoundaryDecision, 'attestation_binding'>,
+): boolean {
+  const attestation = member(payload, 'attestation')
+  if (attestation === undefined) return true
+  if (!isJsonObject(attestation) || attestation_binding === undefined) return false
+  const { signatures: _signatures, ...body } = attestation
+  const { attestation_id, attestation_digest } = attestation_binding
+  return body['attestation_id'] === attestation_id && digestOf(body) === attestation_digest
+}

@@ -21,7 +21,7 @@ import type { EvidencePack } from './format.ts'
 
 /** Records that the authority does not store. */
 export interface GivenRecords {
-  /** The attestation of a partner. */
+  /** The attestation of a partner, of a decision by a release before 0.3. */
   readonly attestation?: JsonObject | undefined
   readonly agreement?: JsonObject | undefined
   /** A checkpoint that witnesses cosigned; when not given, the one that the authority serves. */
@@ -56,7 +56,10 @@ export async function collectEvidencePack(
     entries,
     policies: policies.map((policy) => asJson(policy)),
     policy_texts: await collectTexts(client, policies),
-    attestation: given.attestation ?? (given.agreement === undefined ? await findAttestation(client, record) : null),
+    attestation:
+      given.attestation ??
+      presentedIn(payload) ??
+      (given.agreement === undefined ? await findAttestation(client, record) : null),
     agreement: given.agreement ?? null,
     treaty: await findTreaty(client, record, { context: payload['context'] ?? null, agreement: given.agreement }),
     executorKeys: hasExecutions ? await client.evidence.executorKeys() : [],
@@ -130,6 +133,12 @@ async function collectTexts(client: Client, policies: readonly BoundaryPolicy[])
     if (found !== null) texts.push(found.text)
   }
   return texts
+}
+
+/** The attestation of a partner is stored with the decision on it. Earlier releases did not store it. */
+function presentedIn(payload: JsonObject): JsonObject | undefined {
+  const attestation = payload['attestation']
+  return attestation !== undefined && isJsonObject(attestation) ? attestation : undefined
 }
 
 async function findAttestation(client: Client, decision: BoundaryDecision): Promise<JsonObject | null> {

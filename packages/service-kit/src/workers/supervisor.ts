@@ -10,6 +10,7 @@ import type { SupervisedWorker } from './forked-worker.ts'
 import { Restarts } from './restarts.ts'
 import { passHits } from './shared-windows.ts'
 import type { HitReport } from './shared-windows.ts'
+import { newestMarks } from './newest-marks.ts'
 import { countHits } from './supervised-limiter.ts'
 import { WorkerSums } from './worker-sums.ts'
 import type { BeginMessage } from './worker.ts'
@@ -60,7 +61,7 @@ class Supervisor {
   readonly #exited = Promise.withResolvers<number>()
   readonly #stop = new AbortController()
   readonly #sums: WorkerSums
-  readonly #counts = countHits(systemClock)
+  readonly #counts = { ...countHits(systemClock), ...newestMarks(systemClock) }
   readonly #restarts = new Restarts()
   #signals = 0
   #failedStarts = 0

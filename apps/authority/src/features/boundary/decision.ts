@@ -113,6 +113,8 @@ async function decideOnce(call: Call, parts: BoundaryState, question: Question, 
     context,
     proof,
     texts: { decision: decisionWhole, proof: proofWhole },
+    // Only what its issuer signed: anything else proves nothing about the decision.
+    ...(basis.kind === 'presented' && basis.isSigned ? { attestation: canonicalJson(asJson(basis.attestation)) } : {}),
     events: [decisionMade(call, context, decision, evaluation, { ...question, basis })],
     basisVersion,
     attempt: question.attempt(parts.clock.now()),

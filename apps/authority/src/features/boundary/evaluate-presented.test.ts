@@ -17,7 +17,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 const clock = new ManualClock('2026-01-02T03:04:05.678Z')
 let na: TestAuthority
 beforeAll(async () => {
-  na = await startTestAuthority({ clock, settings: { NA_CLOCK_CHECK: 'off' } })
+  na = await startTestAuthority({ clock, settings: { NA_CLOCK_CHECK: 'off', EVIDENCE_STORE: 'on' } })
 })
 afterAll(() => na.stop())
 
@@ -64,6 +64,24 @@ describe('POST /admin/boundary/evaluate with a presented attestation', () => {
     expect(answer['context']).not.toHaveProperty('attributes.chancery_request')
     await importFeed(partner, 2, [String(record['attestation_id'])])
     expect(await denialOf(evaluate(record))).toBe('attestation_revoked')
+  })
+
+  it('is stored with the decision, when its issuer signed it, and the store verifies', async () => {
+    const partner = foreignSovereign('STORED')
+    await treatyWith(partner)
+    await importFeed(partner, 1)
+    const read = async (path: string): Promise<JsonObject> => accepted(await na.as('standard')('GET', path))
+    const storedWith = async (attestation: JsonObject): Promise<unknown> => {
+      const { decision } = accepted(await evaluate(attestation), 201) as { decision: JsonObject }
+      const id = String(decision['decision_id'])
+      const { entries } = await read(`/admin/evidence?entry_kind=decision&decision_id=${id}`)
+      return ((entries as JsonObject[])[0]?.['payload'] as JsonObject)['attestation']
+    }
+    const record = memberOf(partner)
+    expect(await storedWith(record)).toEqual(record)
+    const { subject_id: _name, ...rest } = record
+    expect(await storedWith({ ...rest, subject_id: 'somebody else' })).toBeUndefined()
+    expect(await read('/admin/evidence/verify')).toMatchObject({ verified: true, failures: [] })
   })
 
   it('a feed becomes too old with time', async () => {

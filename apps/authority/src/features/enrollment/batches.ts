@@ -57,7 +57,10 @@ export interface HeartbeatLoad {
   readonly lagSeconds: number
 }
 
-type BatchParts = Pick<EnrollmentParts, 'activeWindow' | 'database' | 'clock' | 'log' | 'metrics' | 'settings'>
+type BatchParts = Pick<
+  EnrollmentParts,
+  'activeWindow' | 'claimNewest' | 'database' | 'clock' | 'log' | 'metrics' | 'settings'
+>
 
 export function openEnrollmentBatches(parts: BatchParts): EnrollmentBatches {
   const { database, clock } = parts
@@ -143,10 +146,10 @@ function openStrict({ database, clock }: BatchParts): Heartbeats {
   }
 }
 
-function openGathered({ database, clock, log, metrics }: BatchParts): Heartbeats {
+function openGathered({ claimNewest, database, clock, log, metrics }: BatchParts): Heartbeats {
   const onStored = (rows: number | undefined): void =>
     rows === undefined ? metrics.heartbeatStoreFailures.increase() : metrics.heartbeatsStored.increase(rows)
-  const gathered = new GatheredHeartbeats({ database, clock, log, onStored })
+  const gathered = new GatheredHeartbeats({ claimNewest, database, clock, log, onStored })
   return {
     record: ({ proof, ...row }) => gathered.add({ ...row, signed_at: Number(proof.signedAt) }),
     unstored: () => gathered.unstored,

@@ -1,5 +1,5 @@
 import { writeInstant, writeSortable } from '@chancery/protocol'
-import { silentLog } from '@chancery/service-kit'
+import { newestMarks, silentLog } from '@chancery/service-kit'
 import {
   ManualClock,
   accepted,
@@ -190,6 +190,22 @@ describe('GatheredHeartbeats', () => {
     const { database: counted, stored, state } = watched(na.core.database)
     return { gathered: new GatheredHeartbeats({ database: counted, clock: own, log: silentLog }), stored, state }
   }
+
+  it('of two workers that get the same heartbeat before it is stored, one acknowledges it', async () => {
+    const member = await newMember()
+    const { database: counted } = watched(na.core.database)
+    const marks = newestMarks(clock)['claimNewest'] as (mark: { name: string; value: number }) => boolean
+    const claimNewest = async (name: string, value: number): Promise<boolean> => marks({ name, value })
+    const workers = [1, 2].map(() => new GatheredHeartbeats({ database: counted, clock, log: silentLog, claimNewest }))
+    const at = Number(clock.now())
+    const beats = await Promise.all(
+      workers.flatMap((worker) => [worker.add(rowOf(member, 'same', at)), worker.add(rowOf(member, 'same', at))]),
+    )
+    expect(beats.filter(({ recorded }) => recorded)).toHaveLength(1)
+    expect(await workers[1]?.add(rowOf(member, 'later', at + 1))).toMatchObject({ recorded: true })
+    expect(await workers[0]?.add(rowOf(member, 'same', at))).toMatchObject({ recorded: false })
+    for (const worker of workers) await worker.close()
+  })
 
   it('stores many certificates in one statement, and of each the newest row only', async () => {
     const members = [await newMember(), await newMember(), await newMember()]

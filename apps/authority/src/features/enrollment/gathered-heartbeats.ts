@@ -1,6 +1,6 @@
 import { writeSortable } from '@chancery/protocol'
 import { BatchClosedError, BatchFullError, Batcher, endOfLoopTurn } from '@chancery/service-kit'
-import type { Clock, Log } from '@chancery/service-kit'
+import type { ClaimNewest, Clock, Log } from '@chancery/service-kit'
 import type { Database } from '../../database/database.ts'
 import { checkHeartbeats, storeHeartbeats } from './queries/gathered-heartbeats.ts'
 import type { CheckedRow, GatheredRow } from './queries/gathered-heartbeats.ts'
@@ -20,6 +20,8 @@ export interface GatheredParts {
   readonly database: Pick<Database, 'run'>
   readonly clock: Clock
   readonly log: Pick<Log, 'warn' | 'error'>
+  /** Claims the signed time of a certificate for all workers of the service, before they can read it in the database. */
+  readonly claimNewest?: ClaimNewest | undefined
   /** Called after each statement that stores rows; undefined when it failed. */
   readonly onStored?: (rows: number | undefined) => void
 }
@@ -79,9 +81,10 @@ export class GatheredHeartbeats {
     try {
       const outcome = await this.#checks.add(row)
       if (!outcome.recorded) return outcome
-      const { clock } = this.#parts
+      const { clock, claimNewest } = this.#parts
+      const isTaken = isReplay || (await claimNewest?.(row.cert_id, row.signed_at)) === false
       const last_heartbeat = writeSortable(clock.now())
-      if (isReplay) return { recorded: false, certificate: usableOf(row), judgedAt: last_heartbeat }
+      if (isTaken) return { recorded: false, certificate: usableOf(row), judgedAt: last_heartbeat }
       this.#keep({ ...row, last_heartbeat })
       while (this.lagMs > MAX_LAG_MS && this.#isUnstored(row.cert_id)) await this.#store()
       return outcome

@@ -8,6 +8,7 @@ export interface EnrollmentParts
     Pick<
       Core,
       | 'activeWindow'
+      | 'claimNewest'
       | 'clockCheck'
       | 'instance'
       | 'limits'

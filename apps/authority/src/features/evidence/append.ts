@@ -27,6 +27,8 @@ export interface DecisionItem extends DecisionClaim {
   readonly proof: JustificationProof | undefined
   /** C of decision and proof, where the deciding route has them. */
   readonly texts?: { readonly decision: string; readonly proof: string } | undefined
+  /** C of the attestation of a partner that the decision is based on. It is stored nowhere else. */
+  readonly attestation?: string | undefined
   /** The audit events of the deciding route, stored in the same transaction. */
   readonly events: readonly AuditEvent[]
 }
@@ -123,8 +125,9 @@ async function appendDecision(
   const { decision, proof, texts } = item
   const context = canonicalJson(asJson(item.context))
   const subject = decisionSubject({ decision, context: item.context })
-  // C({ context, decision }).
-  const payload = `{"context":${context},"decision":${texts?.decision ?? canonicalJson(asJson(decision))}}`
+  // C({ context, decision }), and before them the attestation of a partner.
+  const presented = item.attestation === undefined ? '' : `"attestation":${item.attestation},`
+  const payload = `{${presented}"context":${context},"decision":${texts?.decision ?? canonicalJson(asJson(decision))}}`
   const { entry } = batch.append(subject, payload, null, decisionFacts(decision, item.context))
   const { store_sequence } = entry
   if (item.attempt !== undefined)

@@ -62,6 +62,7 @@ export interface SignedDecision extends DecisionClaim {
   readonly context: ContextRecord
   readonly proof?: JustificationProof
   readonly texts?: DecisionItem['texts']
+  readonly attestation?: DecisionItem['attestation']
   readonly events: readonly AuditEvent[]
   /** Whose bytes of the day it uses. */
   readonly owners: readonly ByteOwner[]
@@ -71,10 +72,10 @@ export interface SignedDecision extends DecisionClaim {
 const OTHER_ROWS_BYTES = 2048
 
 /** About what a decision adds to the database, as it is before compression. */
-function bytesOf({ answer, context }: SignedDecision): number {
+function bytesOf({ answer, attestation = '', context }: SignedDecision): number {
   const text = canonicalJson(asJson(context))
   // Stored once, whether the answer repeats it or not.
-  return answer.text.length + (answer.text.includes(text) ? 0 : text.length) + OTHER_ROWS_BYTES
+  return answer.text.length + attestation.length + (answer.text.includes(text) ? 0 : text.length) + OTHER_ROWS_BYTES
 }
 
 type ResourceHead = { readonly resource_sequence: number; readonly record_digest: string | null }
