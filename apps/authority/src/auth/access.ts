@@ -12,7 +12,7 @@ import {
   sovereign,
 } from '@chancery/contract'
 import type { Access, Route } from '@chancery/contract'
-import { LimiterUnavailableError, limitAddress, readRecordTexts } from '@chancery/service-kit'
+import { LimiterUnavailableError, readRecordTexts } from '@chancery/service-kit'
 import type { Binding, Call, Guard, HandlerResult, MaybePromise } from '@chancery/service-kit'
 import type { AccessParts } from './parts.ts'
 import { parametersOf, refuseUnknownParameters } from './known-parameters.ts'
@@ -98,7 +98,7 @@ function countCall(call: Omit<Call, 'body'>, route: Route, parts: AccessParts): 
   if (limit === 0) return undefined
   const counter = facts.perRoute ? route.id : name
   const limiter = facts.store === 'process' ? parts.limits.local : parts.limits.shared
-  const isWithin = limiter.hit(`${counter} ${limitAddress(call.remoteAddress)}`, limit)
+  const isWithin = limiter.hit(`${counter} ${call.limitKey}`, limit)
   // Limits of this process are checked synchronously: most calls need not wait here.
   if (isWithin === true && name !== 'admin') return undefined
   return checkCount(call, parts, isWithin, { isAdmin: name === 'admin', hasReserve: route.reserve !== undefined })
@@ -113,7 +113,7 @@ const KEYS_PER_ADDRESS = 10
  */
 function countKeyLater(call: Omit<Call, 'body'>, parts: AccessParts, name: KeyLimit): Promise<void> {
   const { local, perMinute } = parts.limits
-  const isWithin = local.hit(`${name} ${limitAddress(call.remoteAddress)}`, perMinute[name] * KEYS_PER_ADDRESS)
+  const isWithin = local.hit(`${name} ${call.limitKey}`, perMinute[name] * KEYS_PER_ADDRESS)
   countByKey(call, name)
   return checkCount(call, parts, isWithin, { isAdmin: true, hasReserve: false })
 }

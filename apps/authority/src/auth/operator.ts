@@ -2,7 +2,7 @@ import { OPERATOR_HEADERS, OPERATOR_HEADER_MAX_CHARACTERS, Refusal, SERVER_LIMIT
 import type { AuditEventType } from '@chancery/contract'
 import { CLOCK_TOLERANCE, isKeyId, isNonce, readInstant, verifyOperatorRequest } from '@chancery/protocol'
 import type { Instant, JsonObject } from '@chancery/protocol'
-import { limitAddress, noteCaller } from '@chancery/service-kit'
+import { noteCaller } from '@chancery/service-kit'
 import type { Call } from '@chancery/service-kit'
 import { requestDetails } from '../audit/record.ts'
 import type { AuthParts } from './parts.ts'
@@ -265,11 +265,11 @@ function failureLimit({ limits }: FailureParts): number {
 }
 
 function addressBucket(call: BodylessCall): string {
-  return `admin_auth_failed ${limitAddress(call.remoteAddress)}`
+  return `admin_auth_failed ${call.limitKey}`
 }
 
 function largeBucket(call: BodylessCall): string {
-  return `admin_auth_failed_large ${limitAddress(call.remoteAddress)}`
+  return `admin_auth_failed_large ${call.limitKey}`
 }
 
 function keyBucket(call: BodylessCall, key_id: string): string {

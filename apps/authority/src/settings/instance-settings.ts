@@ -1,6 +1,6 @@
 import { LIMITS } from '@chancery/contract'
 import { integer, oneOf, setting, text, workerCount } from '@chancery/service-kit'
-import { keyIdText, originUrl } from './readers.ts'
+import { keyIdText, originUrl, publicKeys } from './readers.ts'
 
 /** Settings of one instance: its listeners, its stop and its logs. */
 export const INSTANCE_SETTINGS = {
@@ -50,6 +50,13 @@ export const INSTANCE_SETTINGS = {
     help: 'Number of trusted proxies (X-Forwarded-* headers).',
     read: integer({ min: 0, max: 16 }),
     default: 0,
+  }),
+  trustedGatewayKeys: setting({
+    name: 'NA_TRUSTED_GATEWAY_KEYS',
+    help: 'Comma list of public keys of gateways. Limits count the caller that such a gateway names, and not its address.',
+    read: publicKeys,
+    default: new Set<string>(),
+    defaultText: 'none',
   }),
   maxRequestBytes: setting({
     name: 'NA_MAX_REQUEST_BYTES',

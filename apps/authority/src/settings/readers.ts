@@ -1,4 +1,4 @@
-import { isKeyId, isTrustDomain } from '@chancery/protocol'
+import { isKeyId, isTrustDomain, readTrustedPublicKey } from '@chancery/protocol'
 import { SettingError, integer } from '@chancery/service-kit'
 import type { Reader } from '@chancery/service-kit'
 
@@ -42,6 +42,14 @@ export function originUrl(...schemes: readonly ('http' | 'https')[]): Reader<str
       throw new SettingError(`must be ${article} origin: scheme, host and optional port`)
     return url.origin
   }
+}
+
+/** Reads a comma list of public keys. */
+export const publicKeys: Reader<ReadonlySet<string>> = (value) => {
+  const keys = splitList(value)
+  if (keys.some((key) => readTrustedPublicKey(key) === undefined))
+    throw new SettingError('must list public keys in base64')
+  return new Set(keys)
 }
 
 /** Splits a comma list and leaves out spaces around entries and empty entries. */

@@ -1,6 +1,7 @@
 import { AccessLog, StartError, createServer } from '@chancery/service-kit'
 import type { Binding, HttpServer } from '@chancery/service-kit'
 import { guardFor } from '../auth/access.ts'
+import { nameCallers } from '../auth/named-caller.ts'
 import type { Core } from '../core.ts'
 import type { AuthoritySettings } from '../settings/authority-settings.ts'
 import { toRefusal } from './to-refusal.ts'
@@ -69,6 +70,7 @@ export function buildServer(parts: EdgeParts, bindings: readonly Binding[]): Htt
   return createServer({
     bindings,
     guard: guardFor(parts),
+    nameCaller: nameCallers(parts, parts.settings.trustedGatewayKeys),
     ids: parts.ids,
     log: parts.log,
     proxyHops: parts.settings.proxyHops,

@@ -1,4 +1,5 @@
 import { getCACertificates } from 'node:tls'
+import { GATEWAY_CALLER_HEADER, signGatewayCaller, writeInstant } from '@chancery/protocol'
 import {
   OutboundError,
   currentTraceParent,
@@ -8,6 +9,7 @@ import {
   isTracing,
   traced,
 } from '@chancery/service-kit'
+import type { Clock } from '@chancery/service-kit'
 import { Pool } from 'undici'
 import type { NetworkPolicy, Policy } from '../policy/policy.ts'
 import type { GatewaySettings } from '../settings/gateway-settings.ts'
@@ -23,12 +25,19 @@ const CONNECTIONS = 16
  */
 export class AuthorityPools {
   readonly #forwardsTraces: boolean
+  readonly #namesCallers: boolean
+  readonly #clock: Pick<Clock, 'now'>
   readonly #pools = new Map<string, Pool>()
   /** The pools by network, so that the key is not built for every call. */
   #byNetwork = new WeakMap<NetworkPolicy, Pool>()
 
-  constructor({ forwardTraceparent }: Pick<GatewaySettings, 'forwardTraceparent'>) {
+  constructor(
+    { forwardTraceparent, nameCallers }: Pick<GatewaySettings, 'forwardTraceparent' | 'nameCallers'>,
+    clock: Pick<Clock, 'now'>,
+  ) {
     this.#forwardsTraces = forwardTraceparent
+    this.#namesCallers = nameCallers
+    this.#clock = clock
   }
 
   /** Whether authorities get the trace of each caller. */
@@ -36,8 +45,9 @@ export class AuthorityPools {
     return this.#forwardsTraces
   }
 
-  async send(network: NetworkPolicy, call: UpstreamCall): Promise<UpstreamResponse> {
+  async send(network: NetworkPolicy, given: UpstreamCall): Promise<UpstreamResponse> {
     const pool = this.#byNetwork.get(network) ?? this.#findPool(network)
+    const call = this.#namesCallers ? await this.#withCaller(network, given) : given
     if (!isTracing) return new UpstreamExchange(this.#withTrace(call, call.traceParent)).run(pool)
     const about = { 'http.request.method': call.method, 'server.address': network.authorityUrl?.host ?? '' }
     return traced('call authority', about, () =>
@@ -49,6 +59,17 @@ export class AuthorityPools {
   #withTrace(call: UpstreamCall, traceParent: string | undefined): UpstreamCall {
     if (!this.#forwardsTraces || traceParent === undefined) return call
     return { ...call, headers: [...call.headers, 'traceparent', traceParent] }
+  }
+
+  /** Signed with the key with which the gateway asks for decisions (protocol/gateway 12.7). */
+  async #withCaller(network: NetworkPolicy, call: UpstreamCall): Promise<UpstreamCall> {
+    const { caller: name, method, target } = call
+    const { decisions, anchorTexts, primary } = network
+    const audience = anchorTexts[primary.issuer]
+    if (name === undefined || decisions === undefined || audience === undefined) return call
+    const created = writeInstant(this.#clock.now())
+    const value = await signGatewayCaller({ name, created, audience, method, target }, decisions.signer)
+    return { ...call, headers: [...call.headers, GATEWAY_CALLER_HEADER, value] }
   }
 
   /** Closes pools that a new policy no longer names. Open calls finish. */

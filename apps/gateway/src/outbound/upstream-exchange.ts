@@ -9,6 +9,8 @@ export interface UpstreamCall {
   readonly headers: readonly string[]
   /** The trace of the caller. Sent only where the settings allow it. */
   readonly traceParent?: string | undefined
+  /** The caller for which it is sent. Named to the authority only where the settings allow it. */
+  readonly caller?: string | undefined
   readonly body?: Uint8Array | undefined
   /** For the whole call. */
   readonly timeoutMs: number

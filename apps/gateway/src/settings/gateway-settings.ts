@@ -2,6 +2,7 @@ import { integer, matching, oneOf, readSettings, setting, text, workerCount } fr
 import type { SettingSources, SettingValues, SettingsResult } from '@chancery/service-kit'
 import { batchProblems, checkProblems, isLoopback } from './check-settings.ts'
 import { httpsUrl, socketAddress, trueFalse } from './readers.ts'
+import { UPSTREAM_SETTINGS } from './upstream-settings.ts'
 
 /** All settings of protocol/gateway 3.2. The development token is the only secret read from the environment. */
 export const GATEWAY_SETTINGS = {
@@ -102,13 +103,7 @@ export const GATEWAY_SETTINGS = {
     default: false,
     defaultText: 'false',
   }),
-  forwardTraceparent: setting({
-    name: 'GATEWAY_FORWARD_TRACEPARENT',
-    help: 'true: the authorities get the traceparent header of the caller, so that their audit names the same trace. Authorities of partners get it, too.',
-    read: trueFalse,
-    default: false,
-    defaultText: 'false',
-  }),
+  ...UPSTREAM_SETTINGS,
   auditTokenFile: setting({
     name: 'GATEWAY_AUDIT_TOKEN_FILE',
     help: 'File with the bearer secret for the collector.',

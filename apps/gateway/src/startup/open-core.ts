@@ -122,7 +122,7 @@ export function assembleCore(
       passSums,
     }),
     checks: new SignatureChecks(clock),
-    authorities: new AuthorityPools(settings),
+    authorities: new AuthorityPools(settings, clock),
     isServing: () => isServing,
   }
   return {

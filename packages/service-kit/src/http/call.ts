@@ -15,11 +15,19 @@ export interface Call {
   readonly body: JsonObject
   /** Address of the caller; from the headers of trusted proxies when they are configured. */
   readonly remoteAddress: string
+  /** Whom limits count: the address, for IPv6 its /64, or the caller that a trusted gateway names. */
+  readonly limitKey: string
   /** Scheme and host that the caller used, as reported by the configured proxies. */
   readonly origin: string
   /** Ends when the caller has its response or has gone. Long work ends with it. */
   readonly signal: AbortSignal
 }
+
+/** Returns whom limits count in place of the address. `target` is path and query as sent. */
+export type NameCaller = (
+  call: Pick<Call, 'headers' | 'method' | 'remoteAddress'>,
+  target: string,
+) => Promise<string | undefined>
 
 /** Header access that shows repetition. Node's own object joins or drops repeated names. */
 export interface RequestHeaders {

@@ -2,9 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isIPv6 } from 'node:net'
 import type { Route } from '@chancery/contract'
 import type { JsonObject } from '@chancery/protocol'
-import { clientAddress } from './client-address.ts'
+import { clientAddress, limitAddress } from './client-address.ts'
 import { RawHeaders } from './call.ts'
-import type { Call, RequestHeaders } from './call.ts'
+import type { Call, NameCaller, RequestHeaders } from './call.ts'
 import type { PathParams } from './router.ts'
 import { decode, readTarget } from './target.ts'
 import type { Query } from './target.ts'
@@ -29,6 +29,7 @@ export class RequestCall implements Call {
   readonly query: Query
   readonly headers: RequestHeaders
   readonly remoteAddress: string
+  limitKey: string
   body: JsonObject = {}
   /** Set when the caller is authenticated, for the access log. */
   caller = 'anonymous'
@@ -47,6 +48,7 @@ export class RequestCall implements Call {
     this.query = query
     this.headers = new RawHeaders(raw.rawHeaders)
     this.remoteAddress = addressOf(raw, this.headers, hops)
+    this.limitKey = limitAddress(this.remoteAddress)
     this.#raw = raw
     this.#response = response
   }
@@ -67,6 +69,10 @@ export class RequestCall implements Call {
     else this.#response.once('close', () => end.abort())
     this.#signal = end.signal
     return end.signal
+  }
+
+  async nameBy(nameCaller: NameCaller): Promise<void> {
+    this.limitKey = (await nameCaller(this, this.#raw.url ?? '')) ?? this.limitKey
   }
 }
 

@@ -9,8 +9,7 @@ import type { AdmissionControl } from './admission-control.ts'
 import type { Guard, HandlerResult } from './bind.ts'
 import { NO_BYTES, checkDeclaredLength, hasBody, isShort, readBody, receiveBody } from './body.ts'
 import type { BodyBudgets, BodyReservation } from './body-budget.ts'
-import type { Call } from './call.ts'
-import { limitAddress } from './client-address.ts'
+import type { Call, NameCaller } from './call.ts'
 import type { Exchange } from './exchange.ts'
 import type { GzipCopies } from './gzip-copies.ts'
 import type { LongWork } from './long-work.ts'
@@ -25,6 +24,7 @@ const LONG_BODY_BYTES = 131_072
 
 export interface PipelineOptions {
   readonly guard: Guard
+  readonly nameCaller?: NameCaller | undefined
   /** Number of trusted proxies. Their headers contain address, scheme and host of the caller. */
   readonly proxyHops: number
   readonly maxRequestBytes: number
@@ -62,6 +62,8 @@ export class RequestPipeline {
    */
   static readonly #STEPS: readonly ((request: RequestPipeline) => MaybePromise<void>)[] = [
     (request) => request.#checkHead(),
+    // Before anything is counted.
+    (request) => request.#options.nameCaller && request.#opened.nameBy(request.#options.nameCaller),
     (request) => (request.#isLarge ? request.#enter() : undefined),
     (request) => (request.#isLarge ? request.#count() : undefined),
     (request) => (request.#isLarge ? request.#screen() : undefined),
@@ -92,8 +94,6 @@ export class RequestPipeline {
   #isLarge = false
   #bytes: Uint8Array = NO_BYTES
   #deadline: NodeJS.Timeout | undefined
-  /** Key of the limits. */
-  #address = ''
   /** Releases the slot. */
   #giveBack: (() => void) | undefined
   #slot: QueueSlot | undefined
@@ -143,7 +143,6 @@ export class RequestPipeline {
     checkRawRequest(raw)
     const incoming = { raw, response, requestId, route: this.#route, params: this.#params }
     this.#call = new RequestCall(incoming, this.#options.proxyHops)
-    this.#address = limitAddress(this.#call.remoteAddress)
     if (!hasBody(raw)) return
     this.#maxBytes = bodyLimitOf(this.#route, this.#options.maxRequestBytes)
     checkDeclaredLength(raw, this.#maxBytes)
@@ -152,7 +151,7 @@ export class RequestPipeline {
 
   /** Takes a slot of the process for this request. */
   #enter(): void {
-    const address = this.#address
+    const address = this.#opened.limitKey
     const own = this.#ownSlots()
     if (own !== undefined) {
       if (!own.take(address)) throw new Refusal('service_unavailable', { reason: 'overloaded' })
@@ -192,7 +191,7 @@ export class RequestPipeline {
     const { raw } = this.#exchange
     if (!hasBody(raw)) return undefined
     this.#exchange.requestBody()
-    this.#reservation = this.#capacity.budgets.open(budgetOf(this.#route), this.#address)
+    this.#reservation = this.#capacity.budgets.open(budgetOf(this.#route), this.#opened.limitKey)
     return receiveBody(raw, this.#maxBytes, this.#reservation).then((bytes) => {
       this.#bytes = bytes
     })
@@ -200,7 +199,7 @@ export class RequestPipeline {
 
   /** Waits for a slot of this address. A request whose caller has gone or whose deadline is over is dropped. */
   #waitForSlot(): MaybePromise<void> {
-    const slot = this.#capacity.longWork.slotFor(this.#route, this.#address, this.#bytes.length)
+    const slot = this.#capacity.longWork.slotFor(this.#route, this.#opened.limitKey, this.#bytes.length)
     if (slot === undefined) return undefined
     const { response } = this.#exchange
     this.#slot = slot
@@ -256,7 +255,7 @@ export class RequestPipeline {
   }
 
   #countAnswer(): void {
-    this.#capacity.unread.count(this.#exchange, this.#result, this.#address)
+    this.#capacity.unread.count(this.#exchange, this.#result, this.#opened.limitKey)
   }
 
   /**

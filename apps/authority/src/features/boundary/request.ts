@@ -9,7 +9,7 @@ import type {
   PresentedBasis,
   ProvenCaller,
 } from '@chancery/protocol'
-import { jsonText, limitAddress, readRecordTexts } from '@chancery/service-kit'
+import { jsonText, readRecordTexts } from '@chancery/service-kit'
 import type { Call, HttpResponse } from '@chancery/service-kit'
 import { requestDetails } from '../../audit/record.ts'
 import { authenticateNode, refuseNode } from '../../auth/node.ts'
@@ -182,7 +182,7 @@ const FAILURES: ReadonlySet<number> = new Set([401, 403, 422])
 /** Counts failures of an address. Over the limit a failure becomes 429; a good request never does. */
 async function countRefusal(call: Call, parts: BoundaryState, refusal: Refusal): Promise<Refusal> {
   if (!FAILURES.has(ERRORS[refusal.code].status)) return refusal
-  const bucket = `decision-fail ${limitAddress(call.remoteAddress)}`
+  const bucket = `decision-fail ${call.limitKey}`
   const isWithin = await parts.limits.shared.hit(bucket, parts.limits.perMinute['decision-fail'])
   return isWithin ? refusal : new Refusal('rate_limit_exceeded')
 }

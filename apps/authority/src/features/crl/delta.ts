@@ -1,6 +1,6 @@
 import { CACHE_CONTROL, Refusal } from '@chancery/contract'
 import { LIST_HEAD_HEADER, MAX_DELTA_BYTES, listDeltaText, toUtf8 } from '@chancery/protocol'
-import { CachedDocument, limitAddress } from '@chancery/service-kit'
+import { CachedDocument } from '@chancery/service-kit'
 import type { Call } from '@chancery/service-kit'
 import { current } from './current.ts'
 import type { ComputedDelta, DeltaCache } from './delta-cache.ts'
@@ -31,7 +31,7 @@ export async function delta(
   const issuer = call.query.first('issuer') ?? members.issuer
   if (issuer !== members.issuer || from > members.sequence) throw new Refusal('crl_delta_not_found')
   const compute = (): Promise<ComputedDelta> => computeDelta(list, members, from, deltas)
-  const found = await cache.read(list, from, limitAddress(call.remoteAddress), compute)
+  const found = await cache.read(list, from, call.limitKey, compute)
   if (found === 'none') throw new Refusal('crl_delta_not_found')
   return found
 }

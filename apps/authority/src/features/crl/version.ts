@@ -1,5 +1,5 @@
 import { CACHE_CONTROL, Refusal } from '@chancery/contract'
-import { CachedDocument, FairQueue, Shares, limitAddress } from '@chancery/service-kit'
+import { CachedDocument, FairQueue, Shares } from '@chancery/service-kit'
 import type { Call } from '@chancery/service-kit'
 import type { Database } from '../../database/database.ts'
 import { findList } from '../../database/list-segments.ts'
@@ -32,7 +32,7 @@ export async function version(
   immutableCopies.set(list, copy)
   if (Number(asked) === copy.sequence) return copy.document
   if (Number(asked) > copy.sequence) throw new Refusal('crl_version_not_found')
-  return versions.read(Number(asked), limitAddress(call.remoteAddress))
+  return versions.read(Number(asked), call.limitKey)
 }
 
 function immutableCopy(list: CachedDocument): CachedDocument {

@@ -1,7 +1,7 @@
 import { Refusal } from '@chancery/contract'
 import { draftJoinCertificate, writeJson } from '@chancery/protocol'
 import type { JoinCertificate } from '@chancery/protocol'
-import { jsonText, limitAddress } from '@chancery/service-kit'
+import { jsonText } from '@chancery/service-kit'
 import type { Call, HttpResponse } from '@chancery/service-kit'
 import { requestDetails } from '../../audit/record.ts'
 import { authenticateNode, refuseNode } from '../../auth/node.ts'
@@ -123,7 +123,7 @@ async function refuseEvidence(
   const cause = requestDetails(call)
   const details = { reason, node_public_key, rule_id: evidence.rule_id, evidence_digest: digest, ...cause }
   await parts.audit.recordRefusal({ type: 'join_rejected', details })
-  const bucket = `join-token-fail ${limitAddress(call.remoteAddress)}`
+  const bucket = `join-token-fail ${call.limitKey}`
   const isWithin = await parts.limits.shared.hit(bucket, parts.limits.perMinute['join-token-fail'])
   throw isWithin ? new Refusal('evidence_refused', { reason }) : new Refusal('rate_limit_exceeded')
 }

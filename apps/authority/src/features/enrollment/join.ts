@@ -1,7 +1,7 @@
 import { Refusal } from '@chancery/contract'
 import { draftJoinCertificate, sha256Hex, writeInstant, writeJson, writeSortable } from '@chancery/protocol'
 import type { JoinCertificate } from '@chancery/protocol'
-import { jsonText, limitAddress } from '@chancery/service-kit'
+import { jsonText } from '@chancery/service-kit'
 import type { HttpResponse, Call } from '@chancery/service-kit'
 import { requestDetails } from '../../audit/record.ts'
 import { authenticateNode, refuseNode } from '../../auth/node.ts'
@@ -66,7 +66,7 @@ async function findUsableInvite(
   const now = writeSortable(parts.clock.now())
   const isForOther = found?.recipient_public_key !== null && found?.recipient_public_key !== request.node_public_key
   if (found !== undefined && found.used_at === null && now <= found.expires_at && !isForOther) return found
-  const bucket = `join-token-fail ${limitAddress(call.remoteAddress)}`
+  const bucket = `join-token-fail ${call.limitKey}`
   const isWithin = await parts.limits.shared.hit(bucket, parts.limits.perMinute['join-token-fail'])
   throw new Refusal(isWithin ? 'invalid_invite_token' : 'rate_limit_exceeded')
 }

@@ -13,7 +13,7 @@ import {
   writeSortable,
 } from '@chancery/protocol'
 import type { Instant, JoinCertificate, JsonObject, JsonValue } from '@chancery/protocol'
-import { jsonText, limitAddress } from '@chancery/service-kit'
+import { jsonText } from '@chancery/service-kit'
 import type { HttpResponse, Call } from '@chancery/service-kit'
 import { requestDetails } from '../../audit/record.ts'
 import { authenticateNode, countNodeKey, refuseNode } from '../../auth/node.ts'
@@ -79,7 +79,7 @@ export async function renew(call: Call, parts: EnrollmentParts): Promise<HttpRes
     const rule_id = request.evidence?.rule_id ?? null
     const audited = { evidence_reason: reason, rule_id, evidence_digest: digestOf(verdict) }
     // Counted with the failures of joins. Evidence that admits is never refused by it.
-    const bucket = `join-token-fail ${limitAddress(call.remoteAddress)}`
+    const bucket = `join-token-fail ${call.limitKey}`
     const isWithin = await parts.limits.shared.hit(bucket, parts.limits.perMinute['join-token-fail'])
     const [code, shown] = isWithin
       ? (['evidence_refused', { reason }] as const)

@@ -1,7 +1,7 @@
 import { WINDOW_SECONDS } from '@chancery/contract'
 import { writeInstant } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
-import { limitAddress } from '@chancery/service-kit'
+
 import { keyLimitBucket } from '../../auth/key-limits.ts'
 import type { KeyLimit } from '../../auth/key-limits.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
@@ -28,7 +28,7 @@ export async function whoami(call: OperatorCall, parts: OperatorKeysParts): Prom
         keyLimitBucket('operator_decision', key_id),
         'operator key',
       ),
-      admin: await limitOf(parts, 'admin', `admin ${limitAddress(call.remoteAddress)}`, 'address'),
+      admin: await limitOf(parts, 'admin', `admin ${call.limitKey}`, 'address'),
       revocation: await limitOf(parts, 'revocation', keyLimitBucket('revocation', key_id), 'operator key'),
     },
     allowed_roles: [...settings.allowedRoles],

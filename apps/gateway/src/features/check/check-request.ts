@@ -146,6 +146,7 @@ async function permit(
     trust: check.trust,
     context: check.context,
     client: { id: 'check', networks: check.policy.networks },
+    caller: `node ${node.certificate.node_public_key}`,
     remainingMs: () => asked.deadline.remainingMs,
     checkDeadline: () => asked.deadline.check(),
     beforeAsking: begin,

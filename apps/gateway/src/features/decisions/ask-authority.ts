@@ -103,6 +103,7 @@ async function send(
       target,
       headers: ['accept', json, REQUEST_ID_HEADER, call.requestId, 'content-type', json, ...headers],
       traceParent: call.traceParent?.text,
+      caller: call.caller ?? `client ${call.client.id}`,
       body: toUtf8(writeJson(body)),
       timeoutMs: Math.min(TOTAL_MS, call.remainingMs()),
       maxBytes: MAX_RESPONSE_BYTES,

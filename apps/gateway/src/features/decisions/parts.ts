@@ -16,6 +16,8 @@ export interface AskingCall extends Pick<
   'requestId' | 'traceParent' | 'trust' | 'context' | 'remainingMs' | 'checkDeadline'
 > {
   readonly client: Pick<ClientPolicy, 'id' | 'networks'>
+  /** Whom limits of the authority count. Default: the client. */
+  readonly caller?: string
   /** Called before the authority is asked, and not when an earlier decision is used. */
   beforeAsking?(): Promise<void>
 }

@@ -47,6 +47,8 @@ export async function send(
       target,
       headers,
       traceParent: call.traceParent?.text,
+      // A document that is read for several callers is the gateway's.
+      caller: isShared ? undefined : `client ${call.client.id}`,
       body,
       timeoutMs: isShared ? TOTAL_MS : Math.min(TOTAL_MS, call.remainingMs()),
       maxBytes: operation.max_response_bytes,
