@@ -3,7 +3,7 @@ import { accepted, refused, startTestAuthority } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
-/** Routes that ignore other names: pages, a probe, and a list that peers ask with names of their own. */
+/** Routes that ignore other names: pages, a probe, and a list that peers ask with other names. */
 const IGNORE = ['GET /readyz', 'GET /connectome', 'GET /atlas', 'GET /agents']
 const WITH_QUERY = ALL_ROUTES.filter(
   (route) => route.method === 'GET' && (route.query ?? route.gateway?.query ?? []).length > 0,
