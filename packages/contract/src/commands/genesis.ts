@@ -14,7 +14,10 @@ export const genesisCommands: readonly Command[] = [
       { flags: '--version <text>', summary: 'Version of the network', default: 'v0.1' },
       { flags: '--valid-days <n>', summary: 'Validity of the authority key from now, in days', default: '90' },
       { flags: '--anchor <id=host:port>', summary: 'Bootstrap endpoint of a peer', repeatable: true },
-      { flags: '--policy-hash <hash>', summary: 'Hash of the policy manifest', default: 'sha256:placeholder' },
+      {
+        flags: '--policy-hash <hash>',
+        summary: 'sha256: and 64 hex digits of a policy manifest; default: the hash of zero bytes, which pins none',
+      },
       { flags: '--policy-url <url>', summary: 'URL of the policy manifest' },
     ],
     examples: [

@@ -5,7 +5,7 @@ import core from '../vectors/core.json' with { type: 'json' }
 import { draftAgentDescriptor } from './agent-descriptor.ts'
 import { draftAttestation, readAttestation } from './attestation.ts'
 import { CRL_VALIDITY, draftCrl, readCrl } from './crl.ts'
-import { draftGenesisBlock } from './genesis-block.ts'
+import { NO_POLICY_MANIFEST, draftGenesisBlock } from './genesis-block.ts'
 import { draftJoinCertificate, readJoinCertificate } from './join-certificate.ts'
 import {
   defaultPolicyTerms,
@@ -105,7 +105,7 @@ describe('drafts', () => {
       network_version: 'v0.1',
       allowed_crypto_suites: ['ed25519', 'x25519'],
       allowed_transports: ['quic', 'wireguard'],
-      policy_manifest: { hash: 'sha256:placeholder', url: null },
+      policy_manifest: { hash: NO_POLICY_MANIFEST, url: null },
       bootstrap_anchors: [],
       signatures: [],
     })

@@ -64,12 +64,18 @@ export type GenesisChoices = {
   readonly bootstrap_anchors?: GenesisBlock['bootstrap_anchors']
 }
 
+/**
+ * The hash of zero bytes: the block pins no policy manifest. Every network has its policy from GET /policy. Blocks of
+ * earlier releases have `sha256:placeholder` here, and are still read.
+ */
+export const NO_POLICY_MANIFEST = 'sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
+
 /** An unsigned block with every default written out. */
 export function draftGenesisBlock(choices: GenesisChoices): GenesisBlock {
   return readGenesisBlock(
     asJson({
       network_version: 'v0.1',
-      policy_manifest: { hash: 'sha256:placeholder', url: null },
+      policy_manifest: { hash: NO_POLICY_MANIFEST, url: null },
       ...choices,
       signatures: [],
     }),

@@ -10,6 +10,10 @@ import { countActiveRules } from '../admission/index.ts'
 import { countOpenInvites } from '../enrollment/index.ts'
 import { insertRevokedKey } from './queries.ts'
 
+const LAST_PRIVILEGED = {
+  message: 'The last privileged operator key must stay. Add another first, or use force with a reason.',
+}
+
 /**
  * POST /admin/operator-keys/{key_id}/revoke
  * Revokes an operator key permanently, on every instance from the next request on. The last usable key cannot be
@@ -60,11 +64,7 @@ export async function revoke(call: OperatorCall, parts: OperatorKeysParts): Prom
     if (left.length === 0) throw new Refusal('last_active_operator_key')
     const isLastPrivileged = stored.tier === 'privileged' && remaining.remaining_privileged_keys === 0
     if (isLastPrivileged && !isForced)
-      throw new Refusal(
-        'last_active_operator_key',
-        { tier: 'privileged' },
-        { message: 'The last privileged operator key must stay. Add another first, or use force with a reason.' },
-      )
+      throw new Refusal('last_active_operator_key', { tier: 'privileged' }, LAST_PRIVILEGED)
     const now = parts.clock.now()
     if (isDryRun) {
       const open_invites = await countOpenInvites(tx.query, made, writeSortable(now))

@@ -1,3 +1,4 @@
+import { NO_POLICY_MANIFEST } from '@chancery/protocol'
 import { accepted, startTestAuthority } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -37,7 +38,7 @@ describe('GET /sovereign.json', () => {
         endpoint: na.url,
         network_authority: na.genesis.network_authority,
         root_public_key: na.genesis.root_public_key,
-        policy_manifest: { hash: 'sha256:placeholder', url: null },
+        policy_manifest: { hash: NO_POLICY_MANIFEST, url: null },
         bootstrap_anchor_count: 0,
         supported_surfaces: urls(na.url),
       })

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { DAY, FormError, draftGenesisBlock, writeInstant } from '@chancery/protocol'
+import { DAY, FormError, NO_POLICY_MANIFEST, draftGenesisBlock, writeInstant } from '@chancery/protocol'
 import type { GenesisBlock, GenesisChoices, Instant } from '@chancery/protocol'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
@@ -24,7 +24,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
     network_version: options.textOrDefault('version'),
     root_public_key: rootKey,
     network_authority: { public_key: authorityKey, ...validity(now, readDays(options.textOrDefault('valid-days'))) },
-    policy_manifest: { hash: options.textOrDefault('policy-hash'), url: options.text('policy-url') ?? null },
+    policy_manifest: { hash: readPolicyHash(options.text('policy-hash')), url: options.text('policy-url') ?? null },
     bootstrap_anchors: options.list('anchor').map(readAnchor),
   })
   const out = resolve(cwd, options.required('out'))
@@ -32,6 +32,12 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const next = `Next: chancery genesis sign --genesis ${typed(cwd, out)} --root-private-key <root.key>`
   const text = `${style.good('Wrote')} an unsigned genesis block to ${typed(cwd, out)}.\n${describeGenesis(block, now, style)}\n\n${next}`
   return { data: { file: out, genesis: block }, text }
+}
+
+/** Signed with the block, so only a real hash is taken. */
+function readPolicyHash(given: string = NO_POLICY_MANIFEST): string {
+  if (/^sha256:[0-9a-f]{64}$/.test(given)) return given
+  throw usageError('--policy-hash is sha256: and 64 lowercase hexadecimal digits.')
 }
 
 function draft(choices: GenesisChoices): GenesisBlock {

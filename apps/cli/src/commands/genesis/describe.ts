@@ -1,4 +1,4 @@
-import { instantOf } from '@chancery/protocol'
+import { NO_POLICY_MANIFEST, instantOf } from '@chancery/protocol'
 import type { GenesisBlock, Instant } from '@chancery/protocol'
 import { genesisFingerprint } from '../../files/genesis-file.ts'
 import type { Style } from '../../output/style.ts'
@@ -14,7 +14,7 @@ export function describeGenesis(block: GenesisBlock, now: Instant, style: Style)
       ['root key', block.root_public_key],
       ['authority key', authority.public_key],
       ['valid', `${authority.valid_from} to ${authority.valid_to}${windowText(block, now)}`],
-      ['policy', block.policy_manifest.hash],
+      ['policy', block.policy_manifest.hash === NO_POLICY_MANIFEST ? 'none pinned' : block.policy_manifest.hash],
       ['anchors', anchors.length === 0 ? '-' : anchors.map(({ id, endpoint }) => `${id} (${endpoint})`).join(', ')],
       ['signed by', signatures.length === 0 ? 'not signed' : signatures.map((each) => each.key_id).join(', ')],
     ],

@@ -1,5 +1,5 @@
 import { chmod, readFile, writeFile } from 'node:fs/promises'
-import { HOUR, readGenesisBlock, readJson, verifyGenesisBlock } from '@chancery/protocol'
+import { HOUR, NO_POLICY_MANIFEST, readGenesisBlock, readJson, verifyGenesisBlock } from '@chancery/protocol'
 import type { GenesisBlock, JsonObject } from '@chancery/protocol'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { NOW, TestContext } from '../../testing/run-command.suite.ts'
@@ -31,7 +31,7 @@ describe('genesis create', () => {
       network_name: 'EXAMPLE-NET',
       network_version: 'v0.1',
       network_authority: { valid_from: '2030-01-02T03:00:00Z', valid_to: '2030-04-02T03:00:00Z' },
-      policy_manifest: { hash: 'sha256:placeholder', url: null },
+      policy_manifest: { hash: NO_POLICY_MANIFEST, url: null },
       bootstrap_anchors: [],
       signatures: [],
     })
@@ -65,7 +65,8 @@ describe('genesis create', () => {
     ['a missing file', CREATE.replace('root.pub', 'gone.pub'), '--root-public-key is neither'],
     ['no days', `${CREATE} --valid-days 0`, '--valid-days must be'],
     ['an anchor without port', `${CREATE} --anchor a=host`, '--anchor must read'],
-    ['a bad hash', `${CREATE} --policy-hash ${'x'.repeat(300)}`, 'policy_manifest.hash'],
+    ['a bad hash', `${CREATE} --policy-hash ${'x'.repeat(300)}`, '--policy-hash is sha256:'],
+    ['a placeholder as hash', `${CREATE} --policy-hash sha256:placeholder`, '--policy-hash is sha256:'],
   ])('refuses %s', async (_name, line, problem) => {
     const { code, stderr } = await setup.run(line)
     expect(code).toBe(2)

@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import {
   FormError,
   HOUR,
+  NO_POLICY_MANIFEST,
   asJson,
   instantOf,
   readKeyHistory,
@@ -36,7 +37,11 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const newKey = await loadPublicKey(cwd, '--na-public-key', options.required('na-public-key'))
   const window = nextWindow(block, now, wholeNumber(options, 'valid-days', 1, 36_500))
   const { signatures: _old, ...rest } = block
-  const next = await signList({ ...rest, network_authority: { public_key: newKey, ...window }, signatures: [] }, root)
+  const { hash, url } = rest.policy_manifest
+  // Earlier releases wrote a text that is no hash. It is not signed again.
+  const policy_manifest = { hash: hash === 'sha256:placeholder' ? NO_POLICY_MANIFEST : hash, url }
+  const network_authority = { public_key: newKey, ...window }
+  const next = await signList({ ...rest, policy_manifest, network_authority, signatures: [] }, root)
   const overlap = BigInt(wholeNumberOrDefault(options, 'overlap-hours', 1, 8760)) * HOUR
   const earlier = options.text('history')
   const before = earlier === undefined ? undefined : await loadHistory(cwd, earlier)
