@@ -10,8 +10,7 @@
  *   OUTBOX              a separate folder
  */
 import { readFile } from 'node:fs/promises'
-import { readAttestation } from '@chancery/protocol'
-import { GovernedActionRunner, Node, pinAttestation, readJson, summarizeDecision } from '@chancery/sdk'
+import { GovernedActionRunner, Node, pinAttestation, readAttestation, readJson, summarizeDecision } from '@chancery/sdk'
 import { FileNodeStore, FileOutbox, readGenesisFile, readSignerFile } from '@chancery/sdk/nodejs'
 
 const { NA_URL = 'http://127.0.0.1:8443', GENESIS = 'genesis.json', OUTBOX = 'outbox' } = process.env

@@ -7,8 +7,7 @@
  */
 import { readFile } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
-import { readJoinCertificate } from '@chancery/protocol'
-import { readJson, signingFetch } from '@chancery/sdk'
+import { readJoinCertificate, readJson, signingFetch } from '@chancery/sdk'
 import { readSignerFile } from '@chancery/sdk/nodejs'
 
 const { NODE_HOME = 'node', SERVICE = 'http://127.0.0.1:8444', EXPECT } = process.env

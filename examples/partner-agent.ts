@@ -6,8 +6,7 @@
  *   SERVICE                              address of the service, which is also its audience
  */
 import { readFile } from 'node:fs/promises'
-import { readAttestation } from '@chancery/protocol'
-import { Node, readJson } from '@chancery/sdk'
+import { Node, readAttestation, readJson } from '@chancery/sdk'
 import { FileNodeStore, readGenesisFile } from '@chancery/sdk/nodejs'
 
 const { NA_URL = 'http://127.0.0.1:8444', GENESIS = 'genesis.json', NODE_HOME = 'node', INVITE } = process.env

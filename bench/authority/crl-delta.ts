@@ -58,6 +58,7 @@ async function measure(
     operator.post('/admin/revoke', {
       cert_ids: Array.from({ length: count }, (_, index) => `new-${from + index}`),
       reason,
+      all_of_key: false,
     })
   await authority.blocked()
   await revoke(1, 1, 'unspecified')

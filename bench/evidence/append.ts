@@ -102,9 +102,10 @@ async function append(
   const start = performance.now()
   let count = 0
   const before = await countCommits(na)
+  const basisVersion = await features.evidence.basisVersion()
   const work = Array.from({ length: callers }, async () => {
     while (performance.now() < end) {
-      await features.evidence.append(item())
+      await features.evidence.append(item(basisVersion))
       count += 1
     }
   })
@@ -126,7 +127,7 @@ async function countCommits(na: TestAuthority): Promise<number> {
 
 const ANSWER = { status: 201, text: '{}' }
 
-function item() {
+function item(basisVersion: string) {
   const { decision, context } = made()
   return {
     kind: 'decision' as const,
@@ -134,6 +135,7 @@ function item() {
     context,
     proof: undefined,
     events: [],
+    basisVersion,
     attempt: undefined,
     answer: ANSWER,
   }

@@ -11,8 +11,7 @@
  */
 import { readFile } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
-import { readAttestation, readJoinCertificate } from '@chancery/protocol'
-import { readJson, signingFetch } from '@chancery/sdk'
+import { readAttestation, readJoinCertificate, readJson, signingFetch } from '@chancery/sdk'
 import { mcpFetch } from '@chancery/sdk/mcp'
 import { readSignerFile } from '@chancery/sdk/nodejs'
 

@@ -10,8 +10,8 @@
  */
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import type { JoinCertificate } from '@chancery/protocol'
 import { GovernedActionRunner, Node, callerBasis, createGatewayClient, pinAttestation } from '@chancery/sdk'
+import type { JoinCertificate } from '@chancery/sdk'
 import { governTools, mcpCaller, mcpNodeProof } from '@chancery/sdk/mcp'
 import { FileNodeStore, FileOutbox, readGenesisFile, readSignerFile } from '@chancery/sdk/nodejs'
 import { callTool, describeServer, tools } from '../mcp-tools/notes.ts'

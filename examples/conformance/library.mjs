@@ -2,6 +2,7 @@
 // npx chancery-conformance --complete -- node examples/conformance/library.mjs
 import { createInterface } from 'node:readline'
 import * as protocol from '@chancery/protocol'
+import { MemoryNonceStore, RelyingParty, verifyDecision, verifyRequest } from '@chancery/sdk/verify'
 
 const { canonicalJson, digestOf, readInstant, readJson, readJsonBytes, sha256Hex, toUtf8, writeInstant } = protocol
 
@@ -11,6 +12,8 @@ const readGate = ({ type, config, context, attestation }) => {
   const gate = protocol.GATE_TYPES.get(type).prepare(readJson(config))
   return gate({ context: readJson(context), attestation: readJson(attestation) })
 }
+
+const openParty = ({ network, anchors, crl }) => RelyingParty.open({ network, anchors, crl: readJson(crl) })
 
 const OPERATIONS = {
   'read-json': (input) => {
@@ -43,6 +46,31 @@ const OPERATIONS = {
   'merkle-root': ({ values }) => ({ root: protocol.buildMerkleTree(values).root }),
   gate: (input) => ({ outcome: readGate(input).outcome }),
   'gate-condition': (input) => ({ condition: canonicalJson(readGate(input).condition) }),
+  'verify-certificate': async ({ certificate, now, ...pins }) => {
+    const { trusted, reasons } = await (await openParty(pins)).evaluate(readJson(certificate), readInstant(now))
+    return { trusted, reasons }
+  },
+  'verify-decision': async ({ decision, keys, now }) => {
+    const verdict = await verifyDecision(readJson(decision), { keys, now: readInstant(now) })
+    return { outcome: verdict.outcome, reason: verdict.ok ? 'authorized' : verdict.reason }
+  },
+  'verify-request': async ({ method, target, body, headers, audience, now, ...pins }) => {
+    const party = await openParty(pins)
+    const field = (name) => (headers[name] === undefined ? [] : [headers[name]])
+    const policy = {
+      audience,
+      evaluate: (certificate, at) => party.evaluate(certificate, at),
+      nonces: new MemoryNonceStore(),
+      now: readInstant(now),
+    }
+    const verdict = await verifyRequest({ method, target, field, body: toUtf8(body) }, policy)
+    if (!verdict.ok) return { accepted: false, reason: verdict.reason }
+    return { accepted: true, cert_id: verdict.node.certificate.cert_id }
+  },
+  'verify-node-proof': async ({ body, action, audience, now }) => {
+    const verdict = await protocol.verifyNodeProof(readJson(body), { action, audience, now: readInstant(now) })
+    return { valid: verdict.ok, reason: verdict.ok ? null : verdict.reason }
+  },
   'verify-evidence': async ({ lines, anchors, authority_keys, executor_keys, network }) => {
     const read = anchors.map((text) => protocol.readReceived(protocol.storeAnchorForm, readJson(text)).record)
     const checker = new protocol.StoreChecker({

@@ -17,6 +17,7 @@ const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
   ['crl-delta', () => import('./gateway/crl-delta.ts')],
   ['crl-large', () => import('./enrollment/crl-large.ts')],
   ['database-kills', () => import('./faults/database-kills.ts')],
+  ['disk-full', () => import('./operate/disk-full.ts')],
   ['discovery-model', () => import('./enrollment/discovery-model.ts')],
   ['enrollment-kills', () => import('./enrollment/kills.ts')],
   ['enrollment-mass', () => import('./enrollment/mass.ts')],

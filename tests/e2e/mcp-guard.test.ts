@@ -21,6 +21,7 @@ let network = undefined as unknown as GuardedNetwork
 let official: ClientPackage
 let upstream: string
 let listening: string
+let secret: Record<string, string>
 const children: ChildProcess[] = []
 const serverWords = (): string[] => [process.execPath, SERVER, join(network.folder, 'executed')]
 
@@ -32,6 +33,7 @@ beforeAll(async () => {
   await network.chancery('mcp', 'pin', '--home', 'agent', '--server', 'files', '--', ...serverWords())
   const line = await firstLine(network.guard('--upstream', upstream, '--listen', '127.0.0.1:0'))
   listening = line.replace('listening on ', '')
+  secret = await network.clientHeaders()
 })
 afterAll(async () => {
   for (const child of children) {
@@ -81,7 +83,9 @@ describe.each([
   beforeAll(async () => {
     client = new official.Client({ name: 'test', version: '1.0.0' }, { versionNegotiation: { mode } })
     await client.connect(
-      transport === 'stdio' ? stdioTransport() : new official.StreamableHTTPClientTransport(new URL(listening)),
+      transport === 'stdio'
+        ? stdioTransport()
+        : new official.StreamableHTTPClientTransport(new URL(listening), { requestInit: { headers: secret } }),
     )
   })
   afterAll(() => client.close())
@@ -125,7 +129,12 @@ describe('over HTTP', () => {
   const post = (headers: Record<string, string>, body: object = { jsonrpc: '2.0', id: 1, method: 'tools/list' }) =>
     fetch(listening, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers },
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        ...secret,
+        ...headers,
+      },
       body: JSON.stringify(body),
     })
 

@@ -184,14 +184,15 @@ async function listen(server: ReturnType<typeof createServer>): Promise<Service>
 
 /** What an adapter of Hono does, in short. */
 async function serveWeb(
-  app: { fetch(request: Request): Response | Promise<Response> },
+  app: { fetch(request: Request, env: object): Response | Promise<Response> },
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   const headers = new Headers()
   for (const [name, values] of Object.entries(request.headersDistinct))
     for (const value of values ?? []) headers.append(name, value)
-  const answer = await app.fetch(new Request(`http://h${request.url}`, { method: request.method ?? '', headers }))
+  const received = new Request(`http://h${request.url}`, { method: request.method ?? '', headers })
+  const answer = await app.fetch(received, { incoming: request })
   send(response, { status: answer.status, text: await answer.text() })
 }
 
@@ -215,11 +216,11 @@ async function call(server: string, capability: string): Promise<Answered> {
 /** The auditor has the records and the keys of ALPHA, and makes no call. */
 async function audit({ decision, justification, context }: Answered, change: object = {}): Promise<string> {
   const records = { decision, justification, context, treaty, attestation: asText(attestation), ...change }
-  const { accepted: isAccepted, reason } = await verifyForeignDecision({
+  const verdict = await verifyForeignDecision({
     ...records,
     authorityKeys: [alpha.genesis.network_authority.public_key],
   })
-  return `${isAccepted ? 'accepted' : 'refused'}: ${reason}`
+  return verdict.ok ? 'allowed' : `${verdict.outcome}: ${verdict.reason}`
 }
 
 const asText = (record: object): JsonObject => readJson(writeJson(record as JsonValue)) as JsonObject
@@ -243,14 +244,14 @@ describe('a service of ALPHA for a member of BETA', () => {
         },
       },
     })
-    expect(await audit(allowed)).toBe('accepted: authorized')
+    expect(await audit(allowed)).toBe('allowed')
     expect(await audit(allowed, { attestation: { ...asText(attestation), subject_id: 'agent-8' } })).toBe(
-      'refused: attestation_binding_mismatch',
+      'invalid: attestation_binding_mismatch',
     )
     // Claimed at home, but not granted by the treaty of ALPHA.
     const denied = await call(server, 'vault.open')
     expect(denied).toMatchObject({ status: 403, decision: { denial_reason: 'capability out of scope' } })
-    expect(await audit(denied)).toBe('accepted: unauthorized_capability_out_of_scope')
+    expect(await audit(denied)).toBe('denied: unauthorized_capability_out_of_scope')
   })
 
   it('a caller without an attestation is refused by the service', async () => {
@@ -264,7 +265,7 @@ describe('a service of ALPHA for a member of BETA', () => {
     for (const server of Object.keys(SERVERS)) {
       const denied = await call(server, 'ledger.read')
       expect([server, denied.status, denied.decision['denial_reason']]).toEqual([server, 403, 'attestation_revoked'])
-      expect(await audit(denied)).toBe('accepted: unauthorized_attestation_basis')
+      expect(await audit(denied)).toBe('denied: unauthorized_attestation_basis')
     }
   })
 })

@@ -2,6 +2,8 @@ import { execFile, spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises'
+import { createServer, request as httpRequest } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -20,6 +22,8 @@ const SUITE = '@modelcontextprotocol/conformance@0.1.16'
 const EXAMPLE = '@modelcontextprotocol/server-everything@2026.8.31'
 const OWN = fileURLToPath(new URL('conformance-server.ts', import.meta.url))
 
+/** Methods that a guard decides by default, besides calls of tools. */
+const DECIDED = ['prompts/get', 'resources/read', 'resources/subscribe', 'completion/complete', 'subscriptions/listen']
 const START_MS = 300_000
 const RUN_MS = 600_000
 
@@ -47,14 +51,16 @@ async function compare(name: string, start: () => Promise<RunningServer>): Promi
   try {
     // The rights of the guard are those of all tools: the suite tests the messages, not the decisions.
     const tools = await listTools(server.url)
-    const network = await openGuardedNetwork(tools.map((tool) => `mcp:files:${tool}`))
+    const network = await openGuardedNetwork([...tools, ...DECIDED].map((each) => `mcp:files:${each}`))
     try {
       await network.chancery('mcp', 'pin', '--home', 'agent', '--server', 'files', '--upstream', server.url)
       const guard = await startProgram(network.guard('--upstream', server.url, '--listen', '127.0.0.1:0'))
+      const client = await startClient(new URL(guard.line.replace('listening on ', '')), await network.clientHeaders())
       try {
         const without = await runSuite(server.url)
-        return report(name, without, await runSuite(guard.line.replace('listening on ', '')))
+        return report(name, without, await runSuite(client.url))
       } finally {
+        client.close()
         await stop(guard.child)
       }
     } finally {
@@ -63,6 +69,30 @@ async function compare(name: string, start: () => Promise<RunningServer>): Promi
   } finally {
     await stop(server.child)
   }
+}
+
+/** The suite cannot send the client secret, so this adds it to each request. */
+async function startClient(
+  target: URL,
+  secret: Record<string, string>,
+): Promise<{ readonly url: string; readonly close: () => void }> {
+  const server = createServer((request, response) => {
+    const headers = { ...request.headers, ...secret }
+    const sent = httpRequest(target, { method: request.method ?? 'GET', headers }, (received) => {
+      response.writeHead(received.statusCode ?? 502, received.headers)
+      received.pipe(response)
+    })
+    sent.on('error', () => response.destroy())
+    response.on('close', () => sent.destroy())
+    request.pipe(sent)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const close = (): void => {
+    server.closeAllConnections()
+    server.close()
+  }
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${target.pathname}`, close }
 }
 
 async function startOwn(): Promise<RunningServer> {

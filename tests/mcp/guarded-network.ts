@@ -58,6 +58,8 @@ export interface GuardedNetwork {
   chancery(...words: readonly string[]): Promise<string>
   /** The words that start a guard. */
   guard(...words: readonly string[]): readonly string[]
+  /** The header that a client of a guard over HTTP sends. The guard makes the secret at its first start. */
+  clientHeaders(): Promise<Record<string, string>>
   /** Starts the authority again at the same address, after a kill. */
   restart(): Promise<void>
   close(): Promise<void>
@@ -116,6 +118,7 @@ export async function openGuardedNetwork(
     authority,
     chancery,
     guard: (...words) => [...CHANCERY, 'mcp', 'guard', '--home', join(folder, 'agent'), '--server', 'files', ...words],
+    clientHeaders: () => readClientHeaders(join(folder, 'agent', 'mcp', 'files', 'client.secret')),
     restart: async () => {
       setup.authority = await startAgain(() => start(new URL(url).port))
     },
@@ -127,6 +130,10 @@ export async function openGuardedNetwork(
     },
   }
   return setup
+}
+
+async function readClientHeaders(file: string): Promise<Record<string, string>> {
+  return { 'chancery-client-secret': (await readFile(file, 'utf8')).trim() }
 }
 
 /** While an authority was down, another connection of this machine may have got its port. */

@@ -19,7 +19,7 @@ export interface OfficialClient {
 
 export interface ClientPackage {
   readonly Client: new (info: object, options: object) => OfficialClient
-  readonly StreamableHTTPClientTransport: new (url: URL) => object
+  readonly StreamableHTTPClientTransport: new (url: URL, options?: object) => object
   readonly StdioClientTransport: new (options: object) => object
 }
 

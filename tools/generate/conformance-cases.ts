@@ -10,6 +10,7 @@ import evidenceFile from '../../packages/protocol/src/vectors/evidence.json' wit
 import policyFile from '../../packages/protocol/src/vectors/policies.json' with { type: 'json' }
 import trustFile from '../../packages/protocol/src/vectors/trust.json' with { type: 'json' }
 import type { CaseFile, ConformanceCase, Json } from '../../packages/vectors/src/case-files.ts'
+import { verdictCases } from './verdict-cases.ts'
 
 /**
  * The files of packages/vectors/cases, written from the golden values of the protocol pages. No expected value is
@@ -31,6 +32,12 @@ export const CONFORMANCE_FILES: Readonly<Record<string, () => string>> = {
       recordCases(),
     ),
   'policies.json': () => write('policies', 'docs/protocol/trust-operations.md, section 5.8', policyCases()),
+  'verdicts.json': () =>
+    write(
+      'verdicts',
+      'docs/protocol: core.md 5.1 and 6, gateway.md 8, trust-operations.md 4.10, request-proof.md 3',
+      verdictCases(),
+    ),
   'evidence.json': () => write('evidence', 'docs/protocol/trust-operations.md, section 6', evidenceCases()),
 }
 

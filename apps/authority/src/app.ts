@@ -8,6 +8,7 @@ import type { Features } from './features.ts'
 import { registerLoadGauges } from './features/health/gauges.ts'
 import type { AuthoritySettings } from './settings/authority-settings.ts'
 import { coreJobs } from './startup/core-jobs.ts'
+import { keepReserve, reserveJob } from './startup/keep-reserve.ts'
 import { buildServer, openListeners } from './startup/listeners.ts'
 import { jobsOfWorker } from './startup/worker-jobs.ts'
 import { openCore } from './startup/open-core.ts'
@@ -26,6 +27,7 @@ export async function startAuthority(settings: AuthoritySettings, options: AppPa
   let serving = true
   const opened = await openCore(settings, { ...options, isServing: () => serving })
   const { core } = opened
+  if (options.keepsReserve === true) await keepReserve(core, settings)
   const features = openFeatures(core, settings)
   const { clock, log, metrics } = core
   options.worker?.shareMetrics(metrics.registry)
@@ -44,11 +46,21 @@ export async function startAuthority(settings: AuthoritySettings, options: AppPa
     await close()
     throw error
   })
-  const jobs = startJobs(jobsOfWorker([...coreJobs(core, settings), ...jobsOf(features, core)], options.worker), {
-    clock,
-    log,
-    metrics: metrics.registry,
-  })
+  const jobs = startJobs(
+    jobsOfWorker(
+      [
+        ...coreJobs(core, settings),
+        ...(options.keepsReserve === true ? [reserveJob(core, settings)] : []),
+        ...jobsOf(features, core),
+      ],
+      options.worker,
+    ),
+    {
+      clock,
+      log,
+      metrics: metrics.registry,
+    },
+  )
   log.info('authority is serving', {
     url,
     ...(management === undefined ? {} : { management_url: management.url }),

@@ -55,6 +55,7 @@ export interface Core extends FeatureBase {
   /** Stored rows that contradict signed records. */
   readonly recordFaults: RecordFaults
   readonly nonces: NonceQueue
+  readonly revocationNonces: NonceQueue
   readonly operators: OperatorKeyring
   readonly operatorsFile: OperatorsFileReader | undefined
   readonly revokedOperatorKeys: RevokedOperatorKeys

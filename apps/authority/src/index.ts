@@ -89,5 +89,5 @@ export type { BackupProgress, BackupReport, RehearseReport, RestoreReport }
 export type { Copied, CopyArguments, CopyProgress, Inspection, Migrated, Outcome }
 
 /** For commands that compute Cedar gates without an authority. */
-export { openCedarEngine } from './features/boundary-policies/cedar.ts'
-export type { CedarEngine } from './features/boundary-policies/cedar.ts'
+export { openLocalCedar } from './features/boundary-policies/cedar.ts'
+export type { LocalCedar } from './features/boundary-policies/cedar.ts'

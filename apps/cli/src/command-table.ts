@@ -150,6 +150,7 @@ export const COMMAND_TABLE: Readonly<Record<string, Load>> = {
   'gateway state release-revocation': () => import('./commands/gateway/state.ts'),
   'gateway audit verify': () => import('./commands/gateway/audit.ts'),
   'gateway audit export': () => import('./commands/gateway/audit.ts'),
+  'gateway audit prune': () => import('./commands/gateway/audit.ts'),
   'gateway follow': () => import('./commands/gateway/follow.ts'),
   'gateway preflight': () => import('./commands/gateway/preflight.ts'),
   'cert verify': () => import('./commands/cert/verify.ts'),

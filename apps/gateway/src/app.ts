@@ -1,13 +1,12 @@
 import type { AddressInfo } from 'node:net'
 import { collectProcessMetrics } from '@chancery/service-kit'
 import type { Job, RunningService } from '@chancery/service-kit'
-import { operatorEvent } from './audit/operator-event.ts'
 import type { Core, FeatureListener } from './core.ts'
 import { GatewayEdge } from './edge/server.ts'
 import { openFeatures } from './features.ts'
 import type { Configuration } from './policy/load-configuration.ts'
 import type { GatewaySettings } from './settings/gateway-settings.ts'
-import { startBackground } from './startup/background.ts'
+import { recordOpening, startBackground } from './startup/background.ts'
 import { openCore } from './startup/open-core.ts'
 import type { CoreOptions, OpenedCore } from './startup/open-core.ts'
 import { reload } from './startup/reload.ts'
@@ -32,7 +31,7 @@ export async function startGateway(
   const served = await serveGateway(opened, configuration)
   const { listeners } = served
   const background = startBackground(opened, served.jobs)
-  await core.state?.append(operatorEvent('state_opened', { version: core.version }, core))
+  await recordOpening(opened)
   served.logServing()
   return {
     ...served.running(() => background.stop()),

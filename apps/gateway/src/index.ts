@@ -2,7 +2,7 @@ import { checkInstance } from './commands/doctor/check-instance.ts'
 import { diagnose } from './commands/doctor/diagnose.ts'
 import type { DoctorOptions } from './commands/doctor/diagnose.ts'
 import { expectedLines, loadSettings, packageVersion, readSettings, start } from './commands/start.ts'
-import { exportAudit, verifyAudit } from './commands/audit.ts'
+import { exportAudit, pruneAudit, verifyAudit } from './commands/audit.ts'
 import { backup } from './commands/state-backup.ts'
 import { floors } from './commands/state-floors.ts'
 import { clearSuspect, releaseRevocation } from './commands/state-overrides.ts'
@@ -34,7 +34,7 @@ export const commands = {
   checkInstance,
   diagnose: async (envFile: string | undefined, options: DoctorOptions) =>
     diagnose(await readSettings(envFile), options),
-  audit: { verify: verifyAudit, export: exportAudit },
+  audit: { verify: verifyAudit, export: exportAudit, prune: pruneAudit },
 } as const
 
 export { startGateway } from './app.ts'

@@ -14,7 +14,8 @@ import {
 import type { GatewayResponse, TestClient, TestGateway, TestGatewayOptions, TestIssuer } from '@chancery/testkit'
 import { systemClock } from '@chancery/service-kit'
 import { expect } from 'vitest'
-import { DurableState } from './state/durable-state.ts'
+import { auditRows, eventText } from './state/audit-log.ts'
+import { openStateFile } from './state/state-file.ts'
 
 /** One network, one client and one metrics client, which most tests of the gateway need. */
 export interface TestGatewaySetup {
@@ -67,12 +68,16 @@ export function expectRefusal(answer: GatewayResponse, status: number, code: str
   expect(request_id).toBe(answer.headers['x-request-id'])
 }
 
-/** Returns every undelivered event of the durable audit, oldest first. */
+/** Returns every stored event of the durable audit, oldest first. */
 export async function auditEvents({ gateway }: TestGateway): Promise<readonly JsonObject[]> {
-  const { state } = gateway.core
-  if (!(state instanceof DurableState)) return []
-  const rows = await state.pending(10_000, 'waiting')
-  return rows.map(({ text }) => JSON.parse(text) as JsonObject)
+  const { stateFile, stateMaxBytes } = gateway.core.settings
+  if (stateFile === undefined) return []
+  const db = openStateFile({ file: stateFile, isReadOnly: true, maxBytes: stateMaxBytes })
+  try {
+    return [...auditRows(db, Number.MAX_SAFE_INTEGER)].map((row) => JSON.parse(eventText(row)) as JsonObject)
+  } finally {
+    db.close()
+  }
 }
 
 /** Sends exactly this text on a connection, and collects the response. */

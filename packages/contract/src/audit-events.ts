@@ -33,6 +33,10 @@ export const AUDIT_EVENTS = {
     when: 'The proof of possession of a node did not verify.',
     details: ['scope', 'reason', 'nonce'],
   },
+  refusals_not_recorded: {
+    when: 'A day ended, or an instance stopped, with refused callers that got no event of their own: how many of each type.',
+    details: ['day', 'counts'],
+  },
   authority_key_succeeded: {
     when: 'Another key of the authority took over.',
     details: ['former_key_id', 'new_key_id', 'lists_until'],
@@ -124,7 +128,7 @@ export const AUDIT_EVENTS = {
   },
   certificate_revoked: {
     when: 'A certificate was revoked.',
-    details: ['cert_id', 'reason', 'crl_sequence', 'known_by'],
+    details: ['cert_id', 'reason', 'crl_sequence', 'revoked_with', 'only_this', 'known_by'],
   },
   certificates_removed: {
     when: 'Certificates that ended long ago were removed from the database.',
@@ -401,3 +405,11 @@ export type AuditEventType = keyof typeof AUDIT_EVENTS
 export function auditEventOf(type: AuditEventType): AuditEvent {
   return AUDIT_EVENTS[type]
 }
+
+/** Events of callers that did not prove who they are: a name in the details is what the caller claimed. */
+export const UNVERIFIED_EVENTS: ReadonlySet<string> = new Set<AuditEventType>([
+  'admin_auth_failed',
+  'admin_auth_throttled',
+  'node_auth_failed',
+  'evidence_rejected',
+])

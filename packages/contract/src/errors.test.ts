@@ -63,13 +63,15 @@ const BETA: Readonly<Record<number, string>> = {
     partner_not_found partners_disabled alarm_not_found boundary_policy_text_not_found admission_rule_not_found`,
   408: 'request_timeout',
   409: 'treaty_ended evidence_anchor_refused import_capacity revocation_feed_full partner_exists partner_limit pull_in_progress',
+  413: 'context_too_large',
   414: 'request_uri_too_large',
   415: 'unsupported_media_type',
   422: `
     caller_keys_not_accepted caller_proof_rejected agreement_untrusted cosign_rejected justification_untrusted
     partner_mismatch partner_unreachable`,
-  429: 'admin_auth_throttled',
+  429: 'admin_auth_throttled daily_bytes_exceeded',
   431: 'request_header_fields_too_large',
+  503: 'disk_space_low',
 }
 
 function statusesOf(table: Readonly<Record<number, string>>): Record<string, number> {

@@ -12,8 +12,8 @@ type ErrorLine = Omit<ErrorEntry, 'stability'>
 const STABLE_ERRORS = {
   // Bare statuses and input shape
   bad_request: { status: 400, message: 'The request is malformed. Check path, headers and body.' },
-  unauthorized: { status: 401, message: 'A credential is required.' },
-  forbidden: { status: 403, message: 'You are not allowed to do this.' },
+  unauthorized: { status: 401, message: 'Reserved: the authority does not raise it. A credential is required.' },
+  forbidden: { status: 403, message: 'Reserved: the authority does not raise it. You are not allowed to do this.' },
   not_found: { status: 404, message: 'There is nothing at this path.' },
   method_not_allowed: { status: 405, message: 'This path does not take that method. See the Allow header.' },
   conflict: { status: 409, message: 'The request conflicts with stored state. Read the state again first.' },
@@ -22,9 +22,15 @@ const STABLE_ERRORS = {
   internal_server_error: { status: 500, message: 'Unexpected error.' },
   service_unavailable: { status: 503, message: 'The service cannot do this at the moment. Try again later.' },
   service_not_ready: { status: 503, message: 'This instance is not ready. See the checks in details.' },
-  validation_failed: { status: 422, message: 'The record does not validate.' },
-  request_validation_failed: { status: 422, message: 'The request does not match its schema.' },
-  unexpected_field: { status: 400, message: 'The body has members this route does not take. See details.fields.' },
+  validation_failed: {
+    status: 422,
+    message: 'Reserved: the authority does not raise it. The record does not validate.',
+  },
+  request_validation_failed: {
+    status: 422,
+    message: 'Reserved: the authority does not raise it. The request does not match its schema.',
+  },
+  unexpected_field: { status: 400, message: 'The request has members this route does not take. See details.fields.' },
   invalid_json: { status: 400, message: 'The body is not valid JSON.' },
   invalid_json_object: { status: 400, message: 'The body must be a JSON object.' },
   invalid_input: { status: 400, message: 'A field has the wrong type or is out of bounds.' },
@@ -42,7 +48,10 @@ const STABLE_ERRORS = {
   admin_auth_failed: { status: 401, message: 'Operator authentication failed.' },
   insufficient_operator_tier: { status: 403, message: 'This operator key lacks the tier for this route.' },
   unknown_operator_key: { status: 404, message: 'No operator key with this id is configured.' },
-  last_active_operator_key: { status: 409, message: 'The last usable operator key must stay. Add another first.' },
+  last_active_operator_key: {
+    status: 409,
+    message: 'The last usable operator key, or the last privileged one, must stay. Add another first.',
+  },
   node_auth_failed: { status: 401, message: 'Node authentication failed.' },
 
   // Enrollment and certificates
@@ -191,7 +200,10 @@ const STABLE_ERRORS = {
 // Codes that came after the first surface; they may still change in a minor version.
 const BETA_ERRORS = {
   request_timeout: { status: 408, message: 'The request did not arrive in time. Send it again.' },
-  request_uri_too_large: { status: 414, message: 'The path and query are too long.' },
+  request_uri_too_large: {
+    status: 414,
+    message: 'Reserved: the authority does not raise it. The path and query are too long.',
+  },
   unsupported_media_type: { status: 415, message: 'Send application/json without content encoding.' },
   too_many_verifications: { status: 400, message: 'Too many signatures for so many keys. Send fewer keys.' },
   request_header_fields_too_large: { status: 431, message: 'The headers are too large.' },
@@ -219,6 +231,15 @@ const BETA_ERRORS = {
   invalid_attestation: { status: 400, message: 'The presented attestation does not match its schema.' },
   attestation_not_bound: { status: 403, message: 'This key has no such attestation.' },
   attestation_untrusted: { status: 403, message: 'The attestation is not trusted here. See details.reason.' },
+  context_too_large: { status: 413, message: 'The context is larger than 16 KiB in canonical form.' },
+  daily_bytes_exceeded: {
+    status: 429,
+    message: 'This key or partner has used its bytes of the day. See details.ends_at.',
+  },
+  disk_space_low: {
+    status: 503,
+    message: 'Too little disk space is left for decisions and evidence. Try again later.',
+  },
   relay_not_allowed: { status: 403, message: 'This certificate has no role that may ask for others.' },
   node_decisions_disabled: { status: 404, message: 'Decisions for nodes are off. See NA_NODE_DECISIONS.' },
   caller_proof_rejected: { status: 422, message: 'The proof of the caller does not verify. See details.reason.' },

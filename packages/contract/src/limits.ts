@@ -229,6 +229,8 @@ export const LIMITS = {
   nodeBodyBytes: 65_536,
   /** A request for a decision may contain an attestation and the proof of a caller. */
   decisionBodyBytes: 131_072,
+  /** The context of a decision, in canonical form: it is stored with every decision, denied ones too. */
+  contextBytes: 16_384,
   /** Request line and headers together. */
   requestHeadBytes: 16_384,
   /** Admin and node timestamps, delete envelope, attestation, treaty and certificate windows, descriptor start. */

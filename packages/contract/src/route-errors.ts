@@ -5,7 +5,6 @@ import type { Route } from './route.ts'
 export function errorCodesOf(route: Route): readonly ErrorCode[] {
   const codes: ErrorCode[] = [
     'bad_request',
-    'request_uri_too_large',
     'request_header_fields_too_large',
     'internal_server_error',
     'service_unavailable',

@@ -1,7 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { COMMANDS } from './commands/index.ts'
 import { ALL_ROUTES, ROUTES } from './routes/index.ts'
-import { authHint, commandSurface, mapSurfaces, rateLimitText, routeSurface, type Surface } from './surfaces.ts'
+import {
+  authHint,
+  commandSurface,
+  mapSurfaces,
+  rateLimitText,
+  routeSurface,
+  surfaceAccess,
+  type Surface,
+} from './surfaces.ts'
 
 const map = mapSurfaces(ALL_ROUTES, COMMANDS)
 
@@ -64,9 +72,10 @@ describe('mapSurfaces', () => {
     expect(map.groups.map((entry) => entry.group)).toEqual(['safe', 'node_agent', 'operator', 'managed'])
   })
 
-  it('lists every route and command once', () => {
+  it('lists every route of callers and every command once', () => {
     const targets = map.groups.flatMap((entry) => entry.surfaces.map((line) => `${line.method} ${line.target}`))
-    expect(targets).toHaveLength(ALL_ROUTES.length + COMMANDS.length)
+    expect(targets).toHaveLength(ALL_ROUTES.length - 1 + COMMANDS.length)
+    expect(targets).not.toContain('GET /metrics')
     expect(new Set(targets).size).toBe(targets.length)
   })
 
@@ -95,9 +104,14 @@ describe('mapSurfaces', () => {
   })
 
   it('counts what it lists', () => {
-    expect(map.counts).toEqual({ http: ALL_ROUTES.length, cli: COMMANDS.length, browser_safe: group('safe').length })
-    // Without 7 node and 1 executor routes.
-    expect(map.counts.browser_safe).toBe(ALL_ROUTES.length - group('operator').length - 8)
+    expect(map.counts).toEqual({
+      http: ALL_ROUTES.length - 1,
+      cli: COMMANDS.length,
+      browser_safe: group('safe').length,
+    })
+    // Without 7 node and 1 executor routes, and /metrics, which no browser should ask.
+    expect(map.counts.browser_safe).toBe(ALL_ROUTES.length - group('operator').length - 9)
+    expect(surfaceAccess('internal')).toBe('internal')
   })
 
   it('shows the settings in force', () => {

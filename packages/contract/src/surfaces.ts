@@ -10,7 +10,8 @@ export const DRY_RUN_SURFACE = 'dry_run'
 
 export type SurfaceGroup = 'safe' | 'node_agent' | 'operator' | 'managed'
 
-export type SurfaceAccess = 'browser_safe' | 'node_signed' | 'operator_signed' | 'cli'
+/** `internal` is in /swagger.json only: the map of surfaces is for callers (protocol/core 22.3). */
+export type SurfaceAccess = 'browser_safe' | 'node_signed' | 'operator_signed' | 'cli' | 'internal'
 
 /** One line of GET /surfaces (protocol/core 22.3); the members keep their wire names. */
 export interface Surface {
@@ -45,8 +46,8 @@ const CALLERS: Readonly<Record<Access, Caller>> = {
     hint: 'No credential; signed X-Admin headers of an operator key show more.',
   },
   internal: {
-    group: 'safe',
-    access: 'browser_safe',
+    group: 'managed',
+    access: 'internal',
     hint: 'No credential; the deployment keeps it on a management interface.',
   },
   node: { group: 'node_agent', access: 'node_signed', hint: 'Body signed with the node key.' },
@@ -125,14 +126,15 @@ export function commandSurface(command: Command): Surface {
   }
 }
 
-/** The whole map: every route and command exactly once, groups in fixed order, empty ones included. */
+/** The whole map: every route of callers and every command exactly once, groups in fixed order, empty ones included. */
 export function mapSurfaces(
   routes: readonly Route[],
   commands: readonly Command[],
   perWindow: PerWindow = defaultPerWindow,
 ): SurfaceMap {
+  const open = routes.filter(({ access }) => access !== 'internal')
   const lines = [
-    ...routes.map((route) => ({ group: surfaceGroup(route.access), surface: routeSurface(route, perWindow) })),
+    ...open.map((route) => ({ group: surfaceGroup(route.access), surface: routeSurface(route, perWindow) })),
     ...commands.map((command) => ({ group: 'managed' as const, surface: commandSurface(command) })),
   ]
   return {
@@ -141,7 +143,7 @@ export function mapSurfaces(
       surfaces: lines.filter((line) => line.group === group).map((line) => line.surface),
     })),
     counts: {
-      http: routes.length,
+      http: open.length,
       cli: commands.length,
       browser_safe: lines.filter((line) => line.surface.access === 'browser_safe').length,
     },

@@ -23,19 +23,21 @@ export {
   RateLimitError,
   RefusedError,
   RequestError,
+  RevokedError,
   ServiceUnavailableError,
   UnauthorizedError,
   UnreachableError,
   ValidationError,
 } from './errors.ts'
-export type { NodeKey } from './http/node-signing.ts'
+export type { RefusedCode, RefusedFacts } from './errors.ts'
+export type { NodeIdentity, NodeKey } from './http/node-signing.ts'
 export { Node } from './node/node.ts'
 export { EvidenceError, freshEvidence } from './node/evidence.ts'
 export type { EvidenceAudience, EvidenceSource, NodeEvidence } from './node/evidence.ts'
 export type { FetchAsOptions, NodeOptions } from './node/node.ts'
 export { requireNodeDecision } from './node/ask.ts'
 export type { AskOptions, AskedDecision } from './node/ask.ts'
-export { CertificateError, RevokedError } from './node/certificate.ts'
+export { CertificateError } from './node/certificate.ts'
 export { JoinInterruptedError } from './node/enroll.ts'
 export type { NodeAction, NodeEvents, RefusedList } from './node/events.ts'
 export { FollowedKeys } from './node/followed.ts'
@@ -96,7 +98,6 @@ export type {
   NodeDecision,
   NodeDecisionRequest,
   PresentedAttestation,
-  ResourceHead,
 } from './api/boundary.ts'
 export type {
   TrustDecision,
@@ -124,7 +125,13 @@ export type { AssemblyRequest, ConsensusApi, ConsensusVerdict } from './api/cons
 export type { CrlApi, RevocationPreview, RevocationRequest, RevocationResult, RevokedCertificates } from './api/crl.ts'
 export type { DashboardApi, DashboardView } from './api/dashboard.ts'
 export type { DataUsageApi, IntentRequest, LicenseRequest, UsageVerdict, UsageViolation } from './api/data-usage.ts'
-export type { DisclosureApi, DisclosureVerdict, ProveRequest } from './api/disclosure.ts'
+export type {
+  CommitRequest,
+  DisclosureApi,
+  DisclosureVerdict,
+  ProveRequest,
+  SaltedCommitment,
+} from './api/disclosure.ts'
 export { DryRunUnsupportedError } from './api/dry-run.ts'
 export type { CountedSample, DryRun, RealRun } from './api/dry-run.ts'
 export type {
@@ -279,6 +286,8 @@ export type {
 } from './governed/action.ts'
 export type { GovernedRequest } from './governed/request-fields.ts'
 export { pinAttestation, summarizeDecision } from './governed/decision.ts'
+export { denialCode } from './governed/denial-code.ts'
+export type { DenialCode } from './governed/denial-code.ts'
 export type { Expectations } from './governed/decision.ts'
 export {
   DecisionVerificationError,
@@ -293,8 +302,8 @@ export { MemoryOutbox } from './governed/outbox.ts'
 export type { ChainHead, Intent, Outbox, OutboxContent, OutboxEntry, ResourceStep } from './governed/outbox.ts'
 export * from './verify/index.ts'
 export { verifyForeignDecision } from './verify/foreign-decision.ts'
-export type { ForeignDecisionInputs } from './verify/foreign-decision.ts'
-export type { ForeignDecisionFault, ForeignDecisionVerdict } from '@chancery/protocol'
+export type { ForeignDecisionInputs, ForeignDecisionVerdict } from './verify/foreign-decision.ts'
+export type { ForeignDecisionFault } from '@chancery/protocol'
 export { attestedProofs } from './request-proof/attested.ts'
 export { callerBasis } from './request-proof/caller-basis.ts'
 export type { CallerBasis, CallerBasisOptions } from './request-proof/caller-basis.ts'
@@ -313,10 +322,23 @@ export type {
 } from './request-proof/wimse.ts'
 export type { RequestVerifierOptions, RequestVerifierRefusal } from './request-proof/request-verifier.ts'
 export { honoNodeProof } from './request-proof/hono.ts'
+export type { WebRequestVerifierOptions } from './request-proof/hono.ts'
 export { Governor, provingFetch, verifyPaper } from './former-names.ts'
-// Helpers of the protocol, for callers that sign by hand.
+// Helpers of the protocol, for callers that sign by hand or read records of others.
 export { readPrivateKeyFile, seedSigner, signAgentDelete, signNodeProof, signOperatorRequest } from '@chancery/protocol'
-export type { Signer } from '@chancery/protocol'
+export { readAttestation, readGenesisBlock, readJoinCertificate } from '@chancery/protocol'
+export type * from './record-types.ts'
+// The aliases have other names here, because these are taken or too general.
+export type { NodeAction as SignedNodeAction } from '@chancery/protocol'
+export type {
+  ErrorCode,
+  GatewayErrorCode,
+  Method as HttpMethod,
+  Surface,
+  SurfaceAccess,
+  SurfaceGroup,
+  SurfaceMap,
+} from '@chancery/contract'
 
 export * from './evidence-pack/index.ts'
 export * from './decision-bundle/index.ts'

@@ -17,7 +17,10 @@ export interface TestAuthorityOptions {
   readonly settings?: Readonly<Record<string, string>>
   /** Operator name → tier; by default `privileged` and `standard`, each with the tier of its name. */
   readonly operators?: Readonly<Record<string, 'standard' | 'privileged'>>
+  /** Another network has another root key and another authority key. */
   readonly network?: string
+  /** All keys, those of operators included, are made from this text; '' gives those of TEST-NET to another network. */
+  readonly keys?: string
   readonly clock?: Clock
   readonly ids?: Ids
   readonly log?: Log
@@ -47,6 +50,8 @@ export interface TestAuthority {
   stop(): Promise<void>
 }
 
+const DEFAULT_NETWORK = 'TEST-NET'
+
 /** Limits so high that functional tests never meet them. */
 const HIGH_LIMITS = Object.fromEntries(
   [
@@ -70,11 +75,13 @@ export async function startTestAuthority(options: TestAuthorityOptions = {}): Pr
   const clock = options.clock ?? systemClock
   const home = await mkdtemp(join(tmpdir(), 'chancery-home-'))
   const database = options.database ?? (await createMigratedDatabase(options.backend))
-  const genesis = await signedGenesis(options.network ?? 'TEST-NET', clock)
+  const { network = DEFAULT_NETWORK, keys } = options
+  const own = keys ?? (network === DEFAULT_NETWORK ? '' : `${network} `)
+  const genesis = await signedGenesis(network, own, clock)
   await writeFile(join(home, 'genesis.json'), writeJson(genesis))
-  await writeFile(join(home, 'na.key'), writePrivateKeyFile(testSeed('na'), 'na-test'), { mode: 0o600 })
+  await writeFile(join(home, 'na.key'), writePrivateKeyFile(testSeed(`${own}na`), 'na-test'), { mode: 0o600 })
   const signers: Record<string, Signer> = {}
-  for (const name of Object.keys(tiers)) signers[name] = await testSigner(`op-${name}`)
+  for (const name of Object.keys(tiers)) signers[name] = await testSigner(`op-${name}`, `${keys ?? ''}op-${name}`)
   const ids = Object.keys(tiers)
   const text = (values: Readonly<Record<string, string>>): string =>
     Object.entries(values)
@@ -138,9 +145,9 @@ export async function startTestAuthority(options: TestAuthorityOptions = {}): Pr
   }
 }
 
-async function signedGenesis(network: string, clock: Clock): Promise<GenesisBlock> {
-  const root = await testSigner('rs-test', 'root')
-  const na = await testSigner('na-test', 'na')
+async function signedGenesis(network: string, own: string, clock: Clock): Promise<GenesisBlock> {
+  const root = await testSigner('rs-test', `${own}root`)
+  const na = await testSigner('na-test', `${own}na`)
   const draft = draftGenesisBlock({
     network_name: network,
     root_public_key: root.publicKey,

@@ -21,6 +21,7 @@ describe('the conformance cases', () => {
       policies: 65,
       records: 137,
       signatures: 934,
+      verdicts: 67,
     })
     for (const { cases } of files) {
       const results = await runCases(cases, { command: LIBRARY })

@@ -104,7 +104,7 @@ class LargeList {
   }
 
   async #revoke(cert_ids: readonly string[]): Promise<JsonObject> {
-    const answer = await this.#process.as('privileged')('POST', '/admin/revoke', { cert_ids })
+    const answer = await this.#process.as('privileged')('POST', '/admin/revoke', { cert_ids, only_this: true })
     this.#require(answer.status === 200, `a revocation answered ${answer.status} ${answer.text.slice(0, 200)}`)
     return (answer.json ?? {}) as JsonObject
   }

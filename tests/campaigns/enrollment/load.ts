@@ -65,7 +65,10 @@ export function createLoad(process: AuthorityProcess, acks: Acks, random: Random
 
   const revoke = async ({ cert_id }: Member): Promise<void> => {
     const reason = random.pick(REASONS)
-    const answer = take(await process.as('privileged')('POST', '/admin/revoke', { cert_id, reason }), 200)
+    const answer = take(
+      await process.as('privileged')('POST', '/admin/revoke', { cert_id, reason, all_of_key: false }),
+      200,
+    )
     if (answer === undefined) return
     acks.revoked(cert_id, reason)
     acks.lastSequence = Math.max(acks.lastSequence, Number(answer['crl_sequence']))

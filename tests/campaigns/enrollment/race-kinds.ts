@@ -105,7 +105,7 @@ export const differentRevocations: Race = async (runner) => {
   }
 }
 
-/** Renewals and revocations of one certificate: it ends revoked, and exactly the acknowledged successors exist. */
+/** Renewals and revocations of one certificate: it and exactly the acknowledged successors exist, and are revoked. */
 export const renewAgainstRevoke: Race = async (runner) => {
   const signer = await newSigner(runner.random)
   const [cert_id = ''] = await certificates(runner, [signer.publicKey])
@@ -128,6 +128,8 @@ export const renewAgainstRevoke: Race = async (runner) => {
   const children = stored.filter((row) => row['renewed_from'] === cert_id)
   const isSame = children.length === successors.size && children.every((row) => successors.has(row['cert_id']))
   if (!isSame) runner.notes.violation(`renew or revoke: ${successors.size} acknowledged, ${children.length} stored`)
+  if (children.some((row) => row['status'] !== 'revoked'))
+    runner.notes.violation('renew or revoke: a successor is in use after the revocation')
   const late = await runner.node(signer, 1).renew(cert_id)
   runner.notes.countResponse('renew after revoke', late, ['403 certificate_revoked'])
 }

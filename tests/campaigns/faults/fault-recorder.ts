@@ -174,7 +174,8 @@ export class FaultRecorder {
   }
 
   async #revoke({ cert_id }: Member): Promise<void> {
-    const answer = this.#take(await this.#operate(this.#pick(), 'POST', '/admin/revoke', { cert_id }), 200)
+    const body = { cert_id, only_this: true }
+    const answer = this.#take(await this.#operate(this.#pick(), 'POST', '/admin/revoke', body), 200)
     if (answer === undefined) return
     this.acks.revoked(cert_id, 'unspecified')
     this.acks.lastSequence = Math.max(this.acks.lastSequence, Number(answer['crl_sequence']))

@@ -109,7 +109,7 @@ function planCertificate(world: World, nodeAt: (url: string) => NodeCaller): rea
     // Lost in a restore.
     if (target === undefined || !model.isStored(target.id)) return
     const reason = random.pick(REASONS)
-    accepted(await authority.operate('POST', '/admin/revoke', { cert_id: target.id, reason }))
+    accepted(await authority.operate('POST', '/admin/revoke', { cert_id: target.id, reason, all_of_key: false }))
     const at = authority.clock.now()
     if (reason === 'key_compromise') model.compromise(target.id, at)
     else model.revoke(target.id, at)

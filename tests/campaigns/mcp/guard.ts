@@ -22,6 +22,7 @@ export const summary =
 /** Calls. One of three targets is killed after every 40. */
 export const defaultCount = 2000
 
+const HEADERS = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
 const CALLS_PER_KILL = 40
 const AT_ONCE = 4
 const DRAIN_SECONDS = 120
@@ -200,7 +201,7 @@ class GuardSetup {
     try {
       const response = await fetch(this.#guard?.url ?? '', {
         method: 'POST',
-        headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+        headers: { ...HEADERS, ...(await this.#network.clientHeaders()) },
         body: JSON.stringify(body),
         signal: AbortSignal.timeout(30_000),
       })

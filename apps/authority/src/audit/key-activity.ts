@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { UNVERIFIED_EVENTS } from '@chancery/contract'
 import { sql } from 'kysely'
 import type { Database } from '../database/database.ts'
 
@@ -14,9 +15,6 @@ export interface CountedEvents {
   readonly first_at: string
   readonly last_at: string
 }
-
-/** Events named by unauthenticated callers: a failed authentication may name any key. */
-const NOT_ITS_DEEDS: ReadonlySet<string> = new Set(['admin_auth_failed', 'admin_auth_throttled'])
 
 export interface ActivityQuery {
   readonly key_id: string
@@ -46,7 +44,7 @@ export async function countEventsOf(
   for (let looked = PAGE_EVENTS; ; looked += PAGE_EVENTS) {
     const rows = await pageOf(database, { key_id, since, before: last })
     for (const { event_type, created_at, is_its } of rows)
-      if (Boolean(is_its) && !NOT_ITS_DEEDS.has(event_type)) {
+      if (Boolean(is_its) && !UNVERIFIED_EVENTS.has(event_type)) {
         const { count, last_at } = counts.get(event_type) ?? { count: 0, last_at: created_at }
         counts.set(event_type, { event_type, count: count + 1, first_at: created_at, last_at })
       }

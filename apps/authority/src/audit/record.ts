@@ -2,12 +2,13 @@ import { faultAfterAudit, faultAfterCommit } from '#faults'
 import type { AuditEventType } from '@chancery/contract'
 import { writeInstant, writePlainJson, writeSortable } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
-import { Batcher, LimiterUnavailableError, endOfLoopTurn, readTraceParent } from '@chancery/service-kit'
+import { Batcher, LimiterUnavailableError, endOfLoopTurn, limitAddress, readTraceParent } from '@chancery/service-kit'
 import type { Call, Clock, Ids, Limiter, Log } from '@chancery/service-kit'
 import type { Database, Transaction } from '../database/database.ts'
 import type { AuthorityMetrics } from '../metrics.ts'
 import { INSERT_AUDIT_EVENTS } from './insert.ts'
 import type { AuditRow } from './insert.ts'
+import { RefusalShares } from './refusal-shares.ts'
 import { subjectsIn } from './subjects.ts'
 
 /** One event, as protocol/core 26 lists it. Never a body, token, signature or private key. */
@@ -40,16 +41,15 @@ export interface AuditParts {
   readonly refusalLimits: Pick<Limiter, 'hit'>
 }
 
-/** Rows per minute, event type and instance with all its workers: enough to detect an attack, too few to fill a disk. */
-const REFUSALS_PER_MINUTE = 600
-
 /** Stores audit events. */
 export class Audit {
   readonly #parts: AuditParts
+  readonly #refusals: RefusalShares
   readonly #alone: Batcher<readonly AuditEvent[], true>
 
   constructor(parts: AuditParts) {
     this.#parts = parts
+    this.#refusals = new RefusalShares({ clock: parts.clock, limits: parts.refusalLimits })
     this.#alone = new Batcher(
       async (groups) => {
         await this.#insertAlone(groups.flat())
@@ -83,12 +83,13 @@ export class Audit {
   /**
    * For refused callers: best effort. The caller is refused in any case. An event may not be stored because the
    * database fails, or because unauthenticated callers can send any number of bad proofs. Such events are counted, so
-   * that their absence is visible.
+   * that their absence is visible. `key` is the caller's where its proof verified.
    */
-  async recordRefusal(event: AuditEvent): Promise<void> {
+  async recordRefusal(event: AuditEvent, key?: string): Promise<void> {
     const { metrics, log } = this.#parts
-    if (!(await this.#isWithinLimit(event.type))) {
+    if (!(await this.#isWithinLimit(event, key))) {
       metrics.refusalsNotRecorded.increase()
+      this.#refusals.leaveOut(event.type)
       return
     }
     try {
@@ -100,9 +101,13 @@ export class Audit {
   }
 
   /** An event that could not be counted is not stored: the limit protects the disk. */
-  async #isWithinLimit(type: AuditEventType): Promise<boolean> {
+  async #isWithinLimit({ type, details }: AuditEvent, key: string | undefined): Promise<boolean> {
+    const { remote_addr } = details
+    const address = typeof remote_addr === 'string' ? limitAddress(remote_addr) : ''
+    const caller =
+      key === undefined ? ({ kind: 'address', name: address } as const) : { kind: 'key' as const, name: key }
     try {
-      return await this.#parts.refusalLimits.hit(`refused-audit ${type}`, REFUSALS_PER_MINUTE)
+      return await this.#refusals.take(type, caller)
     } catch (error) {
       if (error instanceof LimiterUnavailableError) return false
       throw error
@@ -125,9 +130,18 @@ export class Audit {
     })
   }
 
+  /** Stores one event for each day that ended with refusals without a row. Run by a job. */
+  async recordLeftOut(isLast = false): Promise<void> {
+    for (const details of this.#refusals.takeSummaries(isLast))
+      await this.recordAlone([{ type: 'refusals_not_recorded', details }])
+  }
+
   /** Stores queued events. */
-  close(): Promise<void> {
-    return this.#alone.close()
+  async close(): Promise<void> {
+    await this.recordLeftOut(true).catch((error: unknown) =>
+      this.#parts.log.warn('the count of refusals without an event is lost', { error }),
+    )
+    await this.#alone.close()
   }
 
   async #insertAlone(events: readonly AuditEvent[]): Promise<void> {

@@ -15,6 +15,7 @@ import type { Access, Route } from '@chancery/contract'
 import { LimiterUnavailableError, limitAddress, readRecordTexts } from '@chancery/service-kit'
 import type { Binding, Call, Guard, HandlerResult, MaybePromise } from '@chancery/service-kit'
 import type { AccessParts } from './parts.ts'
+import { parametersOf, refuseUnknownParameters } from './known-parameters.ts'
 import { authenticateOperator, hasOperatorHeaders, refuseThrottledAddress, screenOperator } from './operator.ts'
 import type { OperatorCall } from './operator.ts'
 import type { Tier } from './operator-keys.ts'
@@ -35,6 +36,15 @@ export function bind<R extends Route>(
 ): Binding {
   // authorize() below creates the call for the access of the route, so the handler's narrower type is correct.
   const run = handle as (call: Call) => MaybePromise<HandlerResult>
+  const known = parametersOf(route)
+  if (known !== undefined)
+    return {
+      route,
+      handle: (call) => {
+        refuseUnknownParameters(call.query, known)
+        return run(call)
+      },
+    }
   // The proof of a node covers its body as sent. Such a handler reads the texts after it has verified the proof.
   if (route.records === undefined || route.access === 'node') return { route, handle: run }
   return { route, handle: (call) => run(Object.assign(call, { body: readRecordTexts(call.body, route) })) }
@@ -157,8 +167,9 @@ function refuseDisabled(route: Route, { settings }: AccessParts): void {
   if (!settings.partners && PARTNER_ROUTES.has(route.id)) throw new Refusal('partners_disabled')
 }
 
-function authorize(call: Call, route: Route, parts: AccessParts): MaybePromise<Call> {
-  refuseDisabled(route, parts)
+function authorize(call: Call, route: Route, given: AccessParts): MaybePromise<Call> {
+  refuseDisabled(route, given)
+  const parts = route.reserve === undefined ? given : { ...given, nonces: given.revocationNonces }
   switch (route.access) {
     case 'operator:standard':
       return authenticateOperator(call, parts, standardOrRaised(route, parts))

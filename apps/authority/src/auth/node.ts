@@ -48,7 +48,9 @@ export async function refuseNode(
     ...requestDetails(call),
     ...(nonce === undefined ? {} : { nonce }),
   }
-  await parts.audit.recordRefusal({ type: 'node_auth_failed', details })
+  // Replays are found after the certificate or attestation, so the key is a known one; at a join it is anybody's.
+  const key = reason === 'nonce_replay' && scope !== 'join' ? member(call.body, 'node_public_key') : undefined
+  await parts.audit.recordRefusal({ type: 'node_auth_failed', details }, typeof key === 'string' ? key : undefined)
   throw new Refusal('node_auth_failed')
 }
 

@@ -3,7 +3,7 @@ import { seconds, sha256, toUtf8, writeSortable } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import { Batcher } from '@chancery/service-kit'
 import type { Clock } from '@chancery/service-kit'
-import type { Database, Statement, Transaction } from '../database/database.ts'
+import type { Database, RoomOption, Statement, Transaction } from '../database/database.ts'
 
 /** Stores a nonce as a digest of its scope and value: fixed width whatever their length. */
 export interface NonceClaim {
@@ -36,12 +36,14 @@ const CLAIM_NONCES: Statement<readonly NonceClaim[], { readonly claim: Uint8Arra
 export async function claimNonces(
   database: Pick<Database, 'run'>,
   rows: readonly NonceClaim[],
+  options: RoomOption = {},
 ): Promise<readonly boolean[]> {
   const hex = rows.map((row) => Buffer.from(row.claim).toString('hex'))
   const order = rows.map((row, index) => ({ row, key: hex[index] ?? '' })).sort((a, b) => (a.key < b.key ? -1 : 1))
   const fresh = await database.run(
     CLAIM_NONCES,
     order.map(({ row }) => row),
+    options,
   )
   const won = new Set(fresh.map(({ claim }) => Buffer.from(claim).toString('hex')))
   // `delete` returns true once: of equal claims in the batch the first gets the row, the others are replays.
@@ -51,11 +53,19 @@ export async function claimNonces(
 /** Spends nonces; claims that arrive during a batch share the next one. */
 export type NonceQueue = Batcher<NonceClaim, boolean>
 
-export function openNonceQueue(database: Pick<Database, 'run'>): NonceQueue {
-  return new Batcher(async (claims) => [...(await claimNonces(database, claims))], {
+export function openNonceQueue(database: Pick<Database, 'run'>, options?: RoomOption): NonceQueue {
+  return new Batcher(async (claims) => [...(await claimNonces(database, claims, options))], {
     maxItems: 200,
     maxWaiting: 10_000,
   })
+}
+
+/** A queue for all calls, and one for operators who revoke: a full disk still takes theirs. */
+export function openNonceQueues(database: Pick<Database, 'run'>): {
+  readonly nonces: NonceQueue
+  readonly revocationNonces: NonceQueue
+} {
+  return { nonces: openNonceQueue(database), revocationNonces: openNonceQueue(database, { room: 'revocation' }) }
 }
 
 /**

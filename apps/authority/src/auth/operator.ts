@@ -137,6 +137,15 @@ async function findUsableKey(call: BodylessCall, parts: AuthParts, key_id: strin
   return key
 }
 
+/** For calls that read state later: refuses a key that was revoked since the call was authenticated. */
+export async function requireKeyInForce(
+  call: OperatorCall,
+  parts: FailureParts & Pick<AuthParts, 'database' | 'revokedOperatorKeys' | 'versions'>,
+): Promise<void> {
+  const versions = await parts.versions.read()
+  if (await parts.revokedOperatorKeys.has(parts, call.operator, versions)) await refuseRevokedKey(call, parts)
+}
+
 /** The same response and event for a key that was revoked during the request. */
 export function refuseRevokedKey(call: OperatorCall, parts: FailureParts): Promise<never> {
   return fail(call, parts, call.operator.key_id, 'revoked_key')
@@ -197,12 +206,13 @@ export async function requireTier(
   required: Tier,
 ): Promise<void> {
   if (satisfiesTier(operator.tier, required)) return
-  await recordFailure(call, parts, 'admin_authz_denied', {
+  const details = {
     key_id: operator.key_id,
     reason: 'insufficient_operator_tier',
     holder_tier: operator.tier,
     required_tier: required,
-  })
+  }
+  await recordFailure(call, parts, 'admin_authz_denied', details, operator.key_id)
   throw new Refusal('insufficient_operator_tier')
 }
 
@@ -219,7 +229,9 @@ async function fail(
   if (parts.operators.has(key_id)) await parts.limits.shared.hit(keyBucket(call, key_id), limit)
   if (reason === 'invalid_signature' && isLarge(call))
     await parts.limits.local.hit(largeBucket(call), LARGE_FORGERIES_PER_MINUTE)
-  await recordFailure(call, parts, 'admin_auth_failed', { key_id: key_id.slice(0, 256) || 'missing', reason, ...more })
+  const named = { key_id: key_id.slice(0, 256) || 'missing', reason, ...more }
+  // Found after the signature: the key is proved.
+  await recordFailure(call, parts, 'admin_auth_failed', named, reason === 'nonce_replay' ? key_id : undefined)
   const unknown = reason === 'unknown_key' || reason === 'revoked_key'
   throw new Refusal('admin_auth_failed', {}, unknown ? { message: 'Unknown admin key' } : {})
 }
@@ -242,9 +254,10 @@ async function recordFailure(
   parts: Pick<AuthParts, 'audit'>,
   type: AuditEventType,
   details: JsonObject,
+  key?: string,
 ): Promise<void> {
   const cause = { scope: call.routeId, ...requestDetails(call) }
-  await parts.audit.recordRefusal({ type, details: { ...details, ...cause } })
+  await parts.audit.recordRefusal({ type, details: { ...details, ...cause } }, key)
 }
 
 function failureLimit({ limits }: FailureParts): number {

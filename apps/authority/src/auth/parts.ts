@@ -24,6 +24,8 @@ export interface AuthParts {
   readonly log: Log
   readonly limits: Limits
   readonly nonces: NonceQueue
+  /** For operators who revoke: a full disk still takes these. */
+  readonly revocationNonces: NonceQueue
   readonly operators: OperatorKeyring
   /** Reads the operators again when their file has changed; undefined when the settings list them. */
   readonly operatorsFile: { refresh(): Promise<void> } | undefined

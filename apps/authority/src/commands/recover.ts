@@ -24,6 +24,8 @@ export interface RecoverArguments extends CommandArguments {
   /** Files with the newest list and feed that others have. */
   readonly crl?: string
   readonly feed?: string
+  /** Although there is neither a mark nor a list of others. */
+  readonly withoutMark?: boolean
 }
 
 /**
@@ -83,12 +85,12 @@ export function recoveryLines({
   ]
 }
 
-interface PublishedFiles extends Pick<Published, 'feed'> {
+interface PublishedFiles extends Pick<Published, 'feed' | 'withoutMark'> {
   /** Several in the state of a gateway. */
   readonly crl?: readonly string[]
 }
 
-async function readPublished({ crl, feed }: RecoverArguments): Promise<PublishedFiles> {
+async function readPublished({ crl, feed, withoutMark }: RecoverArguments): Promise<PublishedFiles> {
   const read = async (flag: string, path: string): Promise<string> => {
     const text = await readFile(path, 'utf8').catch((error: unknown) => {
       throw new PublishedListError(`${flag}: ${path} cannot be read`, { cause: error })
@@ -96,6 +98,7 @@ async function readPublished({ crl, feed }: RecoverArguments): Promise<Published
     return text.trim()
   }
   return {
+    ...(withoutMark === undefined ? {} : { withoutMark }),
     ...(crl === undefined ? {} : { crl: readGatewayLists(crl) ?? [await read('--crl', crl)] }),
     ...(feed === undefined ? {} : { feed: await read('--feed', feed) }),
   }

@@ -85,7 +85,11 @@ function serve(settings: AuthoritySettings, log: Log, worker?: WorkerStart<Worke
     ...(worker === undefined ? {} : { process: worker.process }),
     start: async () => {
       try {
-        const running = await startAuthority(settings, { log, ...(worker === undefined ? {} : { worker }) })
+        const running = await startAuthority(settings, {
+          log,
+          keepsReserve: true,
+          ...(worker === undefined ? {} : { worker }),
+        })
         worker?.started()
         return running
       } catch (error) {

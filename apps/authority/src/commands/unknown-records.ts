@@ -32,8 +32,7 @@ export async function recoverUnknown(args: UnknownArguments): Promise<number> {
     const certificates = args.certificates === undefined ? [] : await readTexts(args.certificates)
     if (args.audit !== undefined) await requireFile(args.audit)
     const lines = await withRecovery(settings, async (parts) => {
-      if (parts.rollback.isHalted())
-        throw new SourceUnusable('the database is behind its mark: run chancery authority recover without these first')
+      if (parts.rollback.isHalted()) throw new SourceUnusable(parts.rollback.haltText)
       const report = await findUnknown(parts, {
         events: args.audit === undefined ? [] : createInterface({ input: createReadStream(args.audit) }),
         certificates,

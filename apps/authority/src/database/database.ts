@@ -1,6 +1,7 @@
 import type { StatementSync } from 'node:sqlite'
 import type { Kysely } from 'kysely'
 import type { Domain } from './locks/domains.ts'
+import type { DiskRoom, WriteKind } from './room/disk-room.ts'
 import type { Tables } from './tables.ts'
 
 /** Queries that are written once for both engines. */
@@ -31,7 +32,12 @@ export interface Transaction {
   raiseVersion(domain: Domain): Promise<void>
 }
 
-export interface WriteOptions {
+/** What the write is for, which decides whether a full disk still takes it; `service` when left out. */
+export interface RoomOption {
+  readonly room?: WriteKind
+}
+
+export interface WriteOptions extends RoomOption {
   /** Runs on connections that cache plans, for the same few statements. Each plan must fit values of any kind. */
   readonly cachedPlans?: true
   /**
@@ -57,7 +63,9 @@ export interface Database {
    */
   write<Result>(work: (tx: Transaction) => Promise<Result>, options?: WriteOptions): Promise<Result>
   /** Runs one statement in its own transaction, in one round trip. It is committed when this returns. */
-  run<Input, Row>(statement: Statement<Input, Row>, input: Input): Promise<readonly Row[]>
+  run<Input, Row>(statement: Statement<Input, Row>, input: Input, options?: RoomOption): Promise<readonly Row[]>
+  /** The room on its disk, and who may still use it. */
+  readonly room: DiskRoom
   /** Calls `listener` each time a connection breaks: the next response may come from another server. */
   onConnectionLost(listener: () => void): void
   /**

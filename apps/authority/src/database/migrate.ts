@@ -52,6 +52,7 @@ import { tableRows } from './migrations/0045-table-rows.ts'
 import { listSegments } from './migrations/0046-list-segments.ts'
 import { evidencePartitions } from './migrations/0047-evidence-partitions.ts'
 import { auditPartitions } from './migrations/0048-audit-partitions.ts'
+import { callerBytes } from './migrations/0049-caller-bytes.ts'
 import { UnfinishedCopyError, isCopyUnfinished } from './copy/unfinished-copy.ts'
 
 /** Forward only; a released migration is never edited. */
@@ -104,6 +105,7 @@ const MIGRATIONS: readonly Migration[] = [
   listSegments,
   evidencePartitions,
   auditPartitions,
+  callerBytes,
 ]
 
 export const EXPECTED_SCHEMA_VERSION: number = MIGRATIONS.length

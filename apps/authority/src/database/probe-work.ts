@@ -10,7 +10,7 @@ import { withRetries, rollBackAfter } from './transaction.ts'
 import type { TransactOptions } from './transaction.ts'
 
 /** Less than the next checkpoint of a busy file needs. */
-const LEAST_FREE_BYTES = 1 << 20
+export const LEAST_FREE_BYTES: number = 1 << 20
 
 const writeRow = (query: Query): Promise<void> => storeTime({ query }, 'write-probe', systemClock.now())
 

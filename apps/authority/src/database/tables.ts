@@ -280,15 +280,6 @@ export interface Tables
     denied: number
     denied_for_freshness: number
   }
-  idempotency_keys: {
-    scope: string
-    idempotency_key: string
-    body_digest: string
-    /** Null for answers that hold a secret. */
-    answer_json: string | null
-    status: number
-    expires_at: string
-  }
   instances: { instance: string; operator_digest: string; seen_at: string }
   /** `known_until`: the last change in the backup, if known. With rows only, `replay_floor` is below `recovered_at`. */
   recoveries: { position: number; recovered_at: string; replay_floor: string; known_until: string | null }

@@ -5,6 +5,7 @@ import { sql } from 'kysely'
 import type { RawBuilder } from 'kysely'
 import type { Query, Transaction } from './database.ts'
 import { UnknownOutcomeError } from './database.ts'
+import { lockBasisOf } from './locks/decision-basis.ts'
 import { raiseVersion } from './locks/domains.ts'
 
 const ATTEMPTS = 4
@@ -61,10 +62,14 @@ export async function transactOnce<Result>(
   const begun = options.sendBegin?.() ?? (options.begin ?? sql`begin`).execute(connection)
   if (options.sendBegin === undefined) await begun
   else begun.catch(() => undefined)
+  const opened = options.open(connection)
   const tx: Transaction = {
     query: connection,
-    ...options.open(connection),
-    raiseVersion: (domain) => raiseVersion(connection, domain),
+    ...opened,
+    async raiseVersion(domain) {
+      await lockBasisOf(opened, domain)
+      await raiseVersion(connection, domain)
+    },
   }
   let result: Result
   try {

@@ -1,5 +1,19 @@
-/** Rows that limiters and jobs write for themselves. */
+/** Rows that limiters, jobs and repeated calls write for themselves. */
 export interface UpkeepTables {
+  idempotency_keys: {
+    scope: string
+    idempotency_key: string
+    body_digest: string
+    /** Null for answers that hold a secret. */
+    answer_json: string | null
+    /** An answer without its context, which the entry `answer_sequence` of the evidence store has. */
+    answer_rest: string | null
+    answer_sequence: number | null
+    status: number
+    expires_at: string
+  }
+  /** Bytes stored for a key, an operator or a partner on a day; `day` is its first instant. */
+  stored_bytes: { day: string; owner: string; bytes: number }
   rate_limit_windows: { bucket: string; window_start: number; hits: number }
   job_leases: { name: string; holder: string; token: number; acquired_at: string; expires_at: string }
   /** Samples of the number of rows, for the growth of a table; `day` is its first instant. */

@@ -2,6 +2,7 @@ import { WINDOW_SECONDS } from '@chancery/contract'
 import { Batcher, LimiterUnavailableError } from '@chancery/service-kit'
 import type { Clock, Limiter } from '@chancery/service-kit'
 import { sql } from 'kysely'
+import { DiskFull } from '../database/database.ts'
 import type { Database, Statement } from '../database/database.ts'
 import { deleteInParts } from '../database/delete-in-parts.ts'
 
@@ -129,11 +130,42 @@ export async function countHits(
   return rows.map((row) => byKey.get(`${row.windowStart} ${row.bucket}`) ?? 0)
 }
 
+/**
+ * Hits that a full disk did not take, in this process only: never unlimited, and an operator can still revoke. Of the
+ * current window alone.
+ */
+class OwnCounts {
+  #windowStart = 0
+  #hits = new Map<string, number>()
+
+  add(rows: readonly WindowHits[]): readonly number[] {
+    return rows.map(({ bucket, windowStart, hits }) => {
+      if (windowStart !== this.#windowStart) this.#hits = new Map()
+      this.#windowStart = windowStart
+      const total = (this.#hits.get(bucket) ?? 0) + hits
+      this.#hits.set(bucket, total)
+      return total
+    })
+  }
+
+  read(bucket: string, windowStart: number): number {
+    return windowStart === this.#windowStart ? (this.#hits.get(bucket) ?? 0) : 0
+  }
+}
+
 /** Windows as rows of the authority's own database. */
 export function databaseCounts(database: Database): WindowCounts {
+  const own = new OwnCounts()
   return {
     name: 'database',
-    add: (rows) => countHits(database, rows),
+    async add(rows) {
+      try {
+        return await countHits(database, rows)
+      } catch (error) {
+        if (!(error instanceof DiskFull)) throw error
+        return own.add(rows)
+      }
+    },
     async read(bucket, windowStart) {
       const row = await database.read
         .selectFrom('rate_limit_windows')
@@ -141,7 +173,7 @@ export function databaseCounts(database: Database): WindowCounts {
         .where('bucket', '=', bucket)
         .where('window_start', '=', windowStart)
         .executeTakeFirst()
-      return row?.hits ?? 0
+      return (row?.hits ?? 0) + own.read(bucket, windowStart)
     },
     close: async () => undefined,
   }

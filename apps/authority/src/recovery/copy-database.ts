@@ -6,6 +6,7 @@ import { listTables } from '../database/copy/catalogue.ts'
 import { compareRows, copyRows, describeTables } from '../database/copy/copy-rows.ts'
 import type { CopiedTable } from '../database/copy/copy-rows.ts'
 import type { Database, Reader, Transaction } from '../database/database.ts'
+import { forgetMarks, readMarkRecord } from '../rollback/mark-memory.ts'
 import { findRollbacks } from '../rollback/positions.ts'
 import { EXPECTED_SCHEMA_VERSION, migrate, readSchemaVersion } from '../database/migrate.ts'
 import {
@@ -78,7 +79,8 @@ export interface Copied {
 /** Copies an SQLite authority of this release into an empty PostgreSQL database. */
 export async function copyDatabase(facts: CopyFacts): Promise<Copied> {
   await checkSource(facts)
-  return copyInto(facts, EXPECTED_SCHEMA_VERSION)
+  // The source was compared with its marks. The copy may have other ones, or none: that is for its settings to say.
+  return copyInto(facts, EXPECTED_SCHEMA_VERSION, forgetMarks)
 }
 
 /**
@@ -140,6 +142,11 @@ async function checkSource({ source, authority, marks }: CopyFacts): Promise<voi
     throw new CopyError(
       'source_behind_mark',
       `the source is older than what was published (${missing.join(', ')}): recover it first`,
+    )
+  if (marks.length === 0 && (await readMarkRecord(db)).written !== undefined)
+    throw new CopyError(
+      'mark_missing',
+      'the source has recorded a high-water mark, and none was found: put it back next to the source, or recover it first',
     )
 }
 

@@ -23,6 +23,8 @@ export const LIST_LIMITS = { ...READ_LIMITS, maxValues: 6_000_000, maxNames: 200
 export interface Published {
   readonly crl?: string
   readonly feed?: string
+  /** Although the mark is missing and no list is given: revocations that only they name come to nothing. */
+  readonly withoutMark?: boolean
 }
 
 /** A given file is not a list or a feed of this authority. */
@@ -34,9 +36,13 @@ export class PublishedListError extends Error {
  * The stored mark, or the state of the database, raised to the records that others saved. A gateway or a mirror may
  * have a newer list than the last mark, or the only one left.
  */
-export async function raiseMark(parts: RecoveryParts, { crl, feed }: Published): Promise<HighWater> {
+export async function raiseMark(parts: RecoveryParts, { crl, feed, withoutMark }: Published): Promise<HighWater> {
   const { database, network, clock, rollback, keys } = parts
   const saved = rollback.mark
+  if (rollback.isHalted() && saved === undefined && crl === undefined && withoutMark !== true)
+    throw new PublishedListError(
+      'the high-water mark is missing, so revocations that this database lacks are unknown: put the mark back, or give the newest list that others have with --crl (and --feed); --without-mark if there is none',
+    )
   const facts = { network_name: network.name, written_at: writeInstant(clock.now()) }
   let mark: HighWater = saved ?? { mark_version: 1, ...facts, ...(await readHeads(database.read)) }
   const last_crl = saved === undefined ? await readStoredList(parts, mark) : await rollback.readLastList()

@@ -33,6 +33,7 @@ import { NothingToRecoverError, recoverState } from './recover.ts'
 import type { Recovery } from './recover.ts'
 import { rowsOf } from '../testing/rows.suite.ts'
 import { readVersions } from '../database/locks/versions.ts'
+import { forgetMarks } from '../rollback/mark-memory.ts'
 import { readRecovery } from '../rollback/positions.ts'
 
 const SERVER = postgresServer()
@@ -76,6 +77,12 @@ describe('an authority whose database is rolled back', () => {
       settings: { NA_HIGH_WATER_FILES: marks().join(','), ...more },
     })
     return na
+  }
+  /** As a database of 0.2.0, which does not know that it had a mark. */
+  const startUnrecorded = async (): Promise<void> => {
+    await start()
+    await na.core.database.write(forgetMarks)
+    await na.core.rollback.recheck()
   }
   const node = async (name: string): Promise<ReturnType<typeof nodeCaller>> =>
     nodeCaller(na.url, await testSigner(name, name), () => clock.now())
@@ -351,9 +358,10 @@ describe('an authority whose database is rolled back', () => {
     await restore()
     for (const file of marks()) await rm(file)
     await start()
-    // Without a mark the rollback is not detected: the authority would serve without the lost revocations.
-    accepted(await na.request('GET', '/readyz'))
-    await expect(recover()).rejects.toThrow(NothingToRecoverError)
+    // Without a mark the rollback is not seen. The database says that there was one, so it is not served.
+    const { details } = refused(await na.request('GET', '/readyz'), 503, 'service_not_ready')
+    expect(details).toMatchObject({ signing_halted: ['mark_missing'] })
+    await expect(recover()).rejects.toThrow(/--crl/)
     await expect(recover({ crl: crl.replace('key_compromise', 'unspecified') })).rejects.toThrow(PublishedListError)
     await expect(recover({ feed: '{}' })).rejects.toThrow(PublishedListError)
     expect(await recover({ crl, feed })).toMatchObject({ crlSequence: 102, feedSequence: 101, revocations: 2 })
@@ -376,7 +384,7 @@ describe('an authority whose database is rolled back', () => {
     await stop()
     await restore()
     for (const file of marks()) await rm(file)
-    await start()
+    await startUnrecorded()
     await revoke(two.cert_id)
     const missing = recover({ crl })
     await expect(missing).rejects.toThrow(PublishedListError)
@@ -533,7 +541,7 @@ describe('an authority whose database is rolled back', () => {
     const stored = await Promise.all(marks().map((file) => readFile(file)))
     await restore()
     for (const file of marks()) await rm(file)
-    await start()
+    await startUnrecorded()
     await revoke(two.cert_id)
     await na.stop()
     for (const [at, file] of marks().entries()) await writeFile(file, stored[at] ?? '')

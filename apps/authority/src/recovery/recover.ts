@@ -20,6 +20,7 @@ import { endInvites } from './end-invites.ts'
 import { LIST_LIMITS, raiseMark } from './published-lists.ts'
 import type { Published } from './published-lists.ts'
 import type { Reader, Transaction } from '../database/database.ts'
+import { forgetMarks } from '../rollback/mark-memory.ts'
 import { findRollbacks } from '../rollback/positions.ts'
 
 /** The one permitted jump: no sequence that was used after the backup is used again (reliability 12). */
@@ -43,7 +44,7 @@ export interface Recovery {
   readonly replayFloor: Instant | undefined
 }
 
-/** The database has reached its mark, or there is no mark. */
+/** The database has reached its mark, or there never was a mark. */
 export class NothingToRecoverError extends Error {
   override readonly name = 'NothingToRecoverError'
 }
@@ -73,6 +74,8 @@ export async function recoverState(parts: RecoveryParts, published: Published = 
       await raiseVersions(tx, mark)
       const replayFloor = now + TOLERANCE
       await noteRecovery(tx, now, replayFloor, knownUntil)
+      // Instances whose mark is missing serve again, also where no file is named any more.
+      await forgetMarks(tx)
       const recovered = {
         crlSequence: list?.sequence,
         feedSequence: feed?.sequence,

@@ -30,8 +30,7 @@ export async function resignLists(parts: RecoveryParts, reported: Instant): Prom
   const difference = reported - clock.now()
   if (difference > CLOCK_TOLERANCE || difference < -CLOCK_TOLERANCE)
     throw new ClockError(`this clock shows ${writeInstant(clock.now())}: over 300 s from the time that was given`)
-  if (rollback.isHalted())
-    throw new NothingToRecoverError('the database is rolled back: run chancery authority recover first')
+  if (rollback.isHalted()) throw new NothingToRecoverError(rollback.haltText)
   const redated = await database.write(
     async (tx) => {
       for (const head of ['crl', 'feed'] as const) await tx.lock(head)

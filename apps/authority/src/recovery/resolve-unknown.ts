@@ -62,7 +62,8 @@ async function revokeAll(
       form: 'cert_ids',
       missing: missing.slice(at, at + 10 * AT_ONCE),
       reason,
-      allOfKey: false,
+      // The list or the operator named each of them; other certificates of a key may be in use.
+      onlyThis: true,
       attempt: undefined,
       cause: { job: 'recover' },
     })

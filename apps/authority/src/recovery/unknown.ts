@@ -1,4 +1,5 @@
 import {
+  hasOnlyTrustedSignatures,
   DAY,
   instantOf,
   isJsonObject,
@@ -9,7 +10,6 @@ import {
   readJson,
   readOrUndefined,
   readPublicKey,
-  verifyList,
 } from '@chancery/protocol'
 import type { JoinCertificate, JsonObject, RevocationReason } from '@chancery/protocol'
 import type { RecoveryParts } from './parts.ts'
@@ -85,8 +85,9 @@ export async function findUnknown(parts: RecoveryParts, elsewhere: ReportedElsew
       named.delete(certificate.cert_id)
     } else {
       const { cert_id, node_public_key } = certificate
-      // A certificate that a former key signed outside its period is not valid: it can be revoked, not adopted.
-      const isInTime = await verifyList(certificate, ownKeysAt(parts.keys, certificate.issued_at))
+      // A certificate that a former key signed outside its period, or with a further signature of an unknown key, is
+      // not valid: it can be revoked, not adopted.
+      const isInTime = await hasOnlyTrustedSignatures(certificate, ownKeysAt(parts.keys, certificate.issued_at))
       named.set(cert_id, {
         ...named.get(cert_id),
         cert_id,

@@ -1,10 +1,11 @@
 import { Refusal } from '@chancery/contract'
-import { DAY, digestOf, writeSortable } from '@chancery/protocol'
+import { DAY, canonicalJson, digestOf, isJsonObject, readEventLine, writeSortable } from '@chancery/protocol'
 import { jsonText } from '@chancery/service-kit'
 import type { Call, HttpResponse } from '@chancery/service-kit'
 import { sql } from 'kysely'
 import type { Database, Reader, Transaction } from '../database/database.ts'
 import { deleteInParts } from '../database/delete-in-parts.ts'
+import type { Tables } from '../database/tables.ts'
 
 export const IDEMPOTENCY_KEY: RegExp = /^[A-Za-z0-9._:-]{1,128}$/
 
@@ -57,6 +58,8 @@ export async function findStoredResponse(
       idempotency_key: attempt.key,
       body_digest: attempt.bodyDigest,
       answer_json: null,
+      answer_rest: null,
+      answer_sequence: null,
       status: 0,
       expires_at: attempt.expires_at,
     })
@@ -70,9 +73,8 @@ export async function findStoredResponse(
     .where('scope', '=', attempt.scope)
     .where('idempotency_key', '=', attempt.key)
     .executeTakeFirst()
-  if (row === undefined || row.body_digest !== attempt.bodyDigest || row.answer_json === null)
-    throw new Refusal('conflict')
-  return { status: row.status, text: row.answer_json }
+  if (row === undefined || row.body_digest !== attempt.bodyDigest) throw new Refusal('conflict')
+  return readResponse(tx.query, row)
 }
 
 /** Runs the work and stores its response with it; a repeated attempt gets the stored response instead. */
@@ -97,14 +99,38 @@ export async function peekStoredResponse(
 ): Promise<StoredResponse | undefined> {
   const row = await db
     .selectFrom('idempotency_keys')
-    .select(['body_digest', 'answer_json', 'status'])
+    .select(['body_digest', 'answer_json', 'answer_rest', 'answer_sequence', 'status'])
     .where('scope', '=', attempt.scope)
     .where('idempotency_key', '=', attempt.key)
     .where('expires_at', '>', now)
     .executeTakeFirst()
   if (row === undefined) return undefined
-  if (row.body_digest !== attempt.bodyDigest || row.answer_json === null) throw new Refusal('conflict')
-  return { status: row.status, text: row.answer_json }
+  if (row.body_digest !== attempt.bodyDigest) throw new Refusal('conflict')
+  return readResponse(db, row)
+}
+
+/** Not in any JSON text: it marks where the context was. */
+const CUT = '\n'
+
+/** A conflict where the response was not stored, or its context was removed with the entry of the store. */
+async function readResponse(
+  db: Reader,
+  row: Pick<Tables['idempotency_keys'], 'answer_json' | 'answer_rest' | 'answer_sequence' | 'status'>,
+): Promise<StoredResponse> {
+  if (row.answer_json !== null) return { status: row.status, text: row.answer_json }
+  const [before, after] = row.answer_rest?.split(CUT) ?? []
+  const entry =
+    row.answer_sequence === null
+      ? undefined
+      : await db
+          .selectFrom('evidence_entries')
+          .select('line')
+          .where('store_sequence', '=', row.answer_sequence)
+          .executeTakeFirst()
+  const payload = entry && readEventLine(entry.line)?.payload
+  const context = isJsonObject(payload) ? payload['context'] : undefined
+  if (before === undefined || after === undefined || context === undefined) throw new Refusal('conflict')
+  return { status: row.status, text: `${before}${canonicalJson(context)}${after}` }
 }
 
 /** Releases a claimed key: the call was refused and has no effect. */
@@ -121,6 +147,27 @@ export async function storeResponse(tx: Transaction, attempt: Attempt, answer: S
   await tx.query
     .updateTable('idempotency_keys')
     .set({ answer_json: answer.text, status: answer.status })
+    .where('scope', '=', attempt.scope)
+    .where('idempotency_key', '=', attempt.key)
+    .execute()
+}
+
+/**
+ * Stores the response to a decision whose context is in the evidence store, without the context: a caller chooses its
+ * size, and it is stored once.
+ */
+export async function storeDecisionResponse(
+  tx: Transaction,
+  attempt: Attempt,
+  answer: StoredResponse,
+  { context, store_sequence }: { readonly context: string; readonly store_sequence: number },
+): Promise<void> {
+  const at = answer.text.indexOf(context)
+  if (at === -1) return storeResponse(tx, attempt, answer)
+  const answer_rest = `${answer.text.slice(0, at)}${CUT}${answer.text.slice(at + context.length)}`
+  await tx.query
+    .updateTable('idempotency_keys')
+    .set({ answer_rest, answer_sequence: store_sequence, status: answer.status })
     .where('scope', '=', attempt.scope)
     .where('idempotency_key', '=', attempt.key)
     .execute()

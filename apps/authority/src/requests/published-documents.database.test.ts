@@ -208,7 +208,7 @@ describe('published documents', () => {
     accepted(await na.request('GET', '/genesis'))
     accepted(await na.request('GET', '/sovereign.json'))
     accepted(await na.request('GET', '/healthz'))
-    refused(await na.as('privileged')('POST', '/admin/policy', {}), 503, 'service_unavailable')
+    refused(await na.as('privileged')('POST', '/admin/policy', { policy_id: 'p' }), 503, 'service_unavailable')
     refused(await na.as('standard')('GET', '/admin/policy/history'), 503, 'service_unavailable')
     await na.stop()
   })

@@ -159,7 +159,7 @@ export class PublishedDocuments {
   }
 }
 
-/** The database is rolled back: nothing it contains may be published again. */
+/** The database is rolled back, or may be: nothing it contains may be published again. */
 class RolledBackError extends Error {
   override readonly name = 'RolledBackError'
 }
@@ -167,7 +167,7 @@ class RolledBackError extends Error {
 /** After a lost connection another server with older data may respond. It is compared before it is used. */
 async function requireCurrentDatabase({ rollback }: Pick<Core, 'rollback'>): Promise<void> {
   while (rollback.needsRecheck) await rollback.recheck()
-  if (rollback.isHalted()) throw new RolledBackError('the database is rolled back')
+  if (rollback.isHalted()) throw new RolledBackError(rollback.reason)
 }
 
 function isOver(cached: Cached, now: Instant): boolean {

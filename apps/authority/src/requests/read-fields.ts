@@ -13,19 +13,11 @@ import {
   shape,
 } from '@chancery/protocol'
 import type { Instant, JsonObject, JsonValue } from '@chancery/protocol'
-import type { Query } from '@chancery/service-kit'
 
 /** A mistyped limit must not silently become the default (protocol/core 11.3). */
 export function refuseUnknownMembers(body: JsonObject, known: readonly string[]): void {
   const unknown = Object.keys(body).filter((name) => !known.includes(name))
   if (unknown.length > 0) throw new Refusal('unexpected_field', { fields: unknown.slice(0, 64).map(shorten) })
-}
-
-/** A mistyped filter must not return everything (protocol/trust-operations 6.8). */
-export function refuseUnknownParameters(query: Query, known: readonly string[]): void {
-  const unknown = Object.keys(query.toObject()).filter((name) => !known.includes(name))
-  if (unknown.length > 0)
-    throw new Refusal('unexpected_field', { fields: unknown.toSorted().slice(0, 64).map(shorten) })
 }
 
 /** Runs a protocol reader. A malformed value is refused with the code of its field. */

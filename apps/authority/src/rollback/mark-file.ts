@@ -1,7 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import { open, readFile, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { FormError, JsonError, isJsonObject, readJsonBytes, signList, verifyList, writeJson } from '@chancery/protocol'
+import {
+  FormError,
+  JsonError,
+  isJsonObject,
+  readInstant,
+  readJsonBytes,
+  signList,
+  verifyList,
+  writeJson,
+} from '@chancery/protocol'
 import type { JsonObject, Signature } from '@chancery/protocol'
 import type { AuthoritySigner } from '../signing/signer.ts'
 
@@ -96,4 +105,19 @@ export async function writeMark(path: string, mark: HighWater, signer: Authority
   } finally {
     await folder.close()
   }
+}
+
+/** Compared by content. Clocks of instances differ, so the time decides only between equal marks. */
+export function isHigher(mark: HighWater, than: HighWater | undefined): boolean {
+  if (than === undefined) return true
+  const [a, b] = [rankOf(mark), rankOf(than)]
+  const differs = a.findIndex((value, index) => value !== b[index])
+  return differs !== -1 && (a[differs] ?? 0n) > (b[differs] ?? 0n)
+}
+
+function rankOf(mark: HighWater): readonly bigint[] {
+  const heads = [mark.crl, mark.feed, mark.evidence].map((head) => BigInt(head?.sequence ?? -1))
+  const changes = Object.values(mark.versions).reduce((sum, version) => sum + BigInt(version), 0n)
+  const counts = [BigInt(mark.policy_versions), BigInt(mark.revoked_certificates), changes]
+  return [...heads, ...counts, readInstant(mark.written_at) ?? 0n]
 }

@@ -1,4 +1,4 @@
-import { readInstant, writeInstant } from '@chancery/protocol'
+import { writeInstant } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import { SharedRead } from '@chancery/service-kit'
 import type { Clock, Log } from '@chancery/service-kit'
@@ -9,8 +9,9 @@ import type { Heads, LastRecovery } from './positions.ts'
 import { isCopyUnfinished } from '../database/copy/unfinished-copy.ts'
 import type { SigningHalt } from '../signing/signing-halt.ts'
 import { readListFile, removeListFiles, writeListFile } from './list-file.ts'
-import { MarkFileError, readMark, writeMark } from './mark-file.ts'
+import { MarkFileError, isHigher, readMark, writeMark } from './mark-file.ts'
 import type { HighWater } from './mark-file.ts'
+import { MarkMemory } from './mark-memory.ts'
 import type { OwnKeys } from '../signing/own-keys.ts'
 import type { AuthoritySigner } from '../signing/signer.ts'
 import { readVersions } from '../database/locks/versions.ts'
@@ -31,14 +32,15 @@ export interface RollbackCheckParts {
 
 /**
  * Detects a rolled back database (reliability 12): a restored backup, or a standby that was promoted without the last
- * commits. Until an operator recovers it, nothing is signed and all requests are refused.
+ * commits. Until an operator recovers it, nothing is signed and all requests are refused. The same holds while the mark
+ * is missing that would show it.
  */
 export class RollbackCheck implements SigningHalt {
-  readonly reason = 'state_rollback'
   readonly #parts: RollbackCheckParts
   readonly #checks: SharedRead<Heads>
   /** One at a time: an older mark must not be written after a newer one. */
   readonly #isWriting: SharedRead<void>
+  readonly #memory: MarkMemory
   #mark: HighWater | undefined
   /** The highest versions that this process has read. Within one history they only rise. */
   readonly #seen = new Map<string, number>()
@@ -55,12 +57,14 @@ export class RollbackCheck implements SigningHalt {
 
   constructor(parts: RollbackCheckParts) {
     this.#parts = parts
+    this.#memory = new MarkMemory(parts)
     this.#checks = new SharedRead(() => this.#compare())
     this.#isWriting = new SharedRead(() => this.#write())
     // After a lost connection another server may respond. It is compared before it is used.
     parts.database.onConnectionLost(() => {
       this.#losses += 1
       this.#isSuspect = true
+      this.#memory.forgetFirst()
     })
   }
 
@@ -74,8 +78,18 @@ export class RollbackCheck implements SigningHalt {
     return this.#mark
   }
 
+  get reason(): 'state_rollback' | 'mark_missing' {
+    return this.#below.length > 0 ? 'state_rollback' : 'mark_missing'
+  }
+
+  /** For the refusal of a command. */
+  get haltText(): string {
+    const text = this.reason === 'mark_missing' ? 'its high-water mark is missing' : 'it is rolled back'
+    return `the database cannot be used, because ${text}: run chancery authority recover first`
+  }
+
   isHalted(): boolean {
-    return this.#below.length > 0
+    return this.#below.length > 0 || this.#memory.isMissing
   }
 
   /** Acknowledged evidence is missing: its sequences must not be used a second time. */
@@ -136,9 +150,11 @@ export class RollbackCheck implements SigningHalt {
     // The versions are cheap to read. A list may be megabytes.
     const versions = JSON.stringify([...(await readVersions(database)).versions, await readLastAnchor(database.read)])
     const isWritten = versions === this.#written && clock.monotonicMs() - this.#writtenAt < WRITE_EVERY_MS
-    if (isWritten && !this.#isSuspect) return
+    if (isWritten && !this.#isSuspect && !this.isHalted()) return this.#memory.answer()
     const heads = await this.#checks.read()
-    if (this.isHalted() || files.length === 0) return
+    if (this.#memory.isMissing) await this.#memory.ask()
+    if (this.isHalted()) return
+    if (files.length === 0) return this.#memory.answer()
     // Missing entries stay in the mark. Otherwise the next start would not detect the loss.
     const stored = this.#isEvidenceBehind ? this.#mark : heads
     const evidence = { evidence: stored?.evidence ?? null, anchor: stored?.anchor ?? null }
@@ -148,6 +164,8 @@ export class RollbackCheck implements SigningHalt {
     this.#mark = mark
     this.#written = versions
     this.#writtenAt = clock.monotonicMs()
+    // After the file: who finds the record finds the mark, too.
+    await this.#memory.record()
   }
 
   async #writeFile(file: string, mark: HighWater): Promise<void> {
@@ -185,6 +203,8 @@ export class RollbackCheck implements SigningHalt {
   async #compare(): Promise<Heads> {
     const { database, log } = this.#parts
     const losses = this.#losses
+    // Before the files: the record is written after its mark.
+    const record = await this.#memory.read()
     // Marks of other instances count as well: their last commits may not be in our own mark yet.
     await this.#adoptAll()
     const heads = await readHeads(database.read)
@@ -195,6 +215,7 @@ export class RollbackCheck implements SigningHalt {
     found.push(...this.#findUnseen(await readVersions(database), recovery))
     const below = [...new Set(found)].filter((name) => name !== 'evidence')
     this.#closeEvidence(found.includes('evidence'))
+    this.#memory.see(record, this.#mark !== undefined)
     this.#replayFloor = recovery.floor
     if (below.length > 0 && this.#below.length === 0)
       log.error('database rolled back: run chancery authority recover', {
@@ -224,19 +245,4 @@ export class RollbackCheck implements SigningHalt {
     if (lower.length === 0) this.see(versions)
     return lower.map(([name]) => `${name} version`)
   }
-}
-
-/** Compared by content. Clocks of instances differ, so the time decides only between equal marks. */
-function isHigher(mark: HighWater, than: HighWater | undefined): boolean {
-  if (than === undefined) return true
-  const [a, b] = [rankOf(mark), rankOf(than)]
-  const differs = a.findIndex((value, index) => value !== b[index])
-  return differs !== -1 && (a[differs] ?? 0n) > (b[differs] ?? 0n)
-}
-
-function rankOf(mark: HighWater): readonly bigint[] {
-  const heads = [mark.crl, mark.feed, mark.evidence].map((head) => BigInt(head?.sequence ?? -1))
-  const changes = Object.values(mark.versions).reduce((sum, version) => sum + BigInt(version), 0n)
-  const counts = [BigInt(mark.policy_versions), BigInt(mark.revoked_certificates), changes]
-  return [...heads, ...counts, readInstant(mark.written_at) ?? 0n]
 }

@@ -21,6 +21,7 @@ import { INSTANCE_SETTINGS } from './instance-settings.ts'
 import { KEY_SETTINGS, KEY_SETTING_NAMES, chooseKeys, seedNameOf, seedSettings } from './key-settings.ts'
 import { OPERATOR_SETTINGS } from './operator-settings.ts'
 import { OUTBOUND_SETTINGS } from './outbound-settings.ts'
+import { STORAGE_SETTINGS } from './storage-settings.ts'
 import { keyIdText, secondsOrOff, splitList, storedDays, trustDomain } from './readers.ts'
 
 const roleList: Reader<readonly string[]> = (value) => {
@@ -65,7 +66,7 @@ const AUTHORITY_SETTINGS = {
   boundaryPolicyEnforcement: setting({
     name: 'BOUNDARY_POLICY_ENFORCEMENT',
     flag: '--boundary-policy-enforcement',
-    help: 'required refuses decisions made without policies.',
+    help: 'required: no decision is allowed unless at least one policy applied to it.',
     read: oneOf('optional', 'required'),
     default: 'optional',
   }),
@@ -198,6 +199,7 @@ const AUTHORITY_SETTINGS = {
     read: integer({ min: 1, max: 3650 }),
     default: 90,
   }),
+  ...STORAGE_SETTINGS,
   ...AUDIT_SETTINGS,
   ...OUTBOUND_SETTINGS,
   ...LOG_SETTINGS,

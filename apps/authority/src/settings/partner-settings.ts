@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { SettingError, integer, onOff, oneOf, setting } from '@chancery/service-kit'
 import type { Reader } from '@chancery/service-kit'
+import { secondsOrOff } from './readers.ts'
 
 const BLOCK = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
 
@@ -35,6 +36,12 @@ export const PARTNER_SETTINGS = {
     help: 'Addresses of partners that may be called. private adds private ranges, loopback adds both.',
     read: oneOf('public', 'private', 'loopback'),
     default: 'public',
+  }),
+  partnerContactMaxAgeSeconds: setting({
+    name: 'NA_PARTNER_CONTACT_MAX_AGE_SECONDS',
+    help: 'Maximum time since the last successful contact with a partner in decisions on its members, in seconds, longer than the interval of its pulls; 0: a longer silence is only a finding.',
+    read: secondsOrOff(60, 2_592_000),
+    default: 0,
   }),
   partnerRoots: setting({
     name: 'NA_PARTNER_CA_FILE',

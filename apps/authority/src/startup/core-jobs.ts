@@ -42,6 +42,7 @@ export function coreJobs(core: Core, settings: Pick<AuthoritySettings, 'auditKep
       everySeconds: 600,
       run: whenClockIsCorrect(clockCheck, (signal) => removeForwardedEvents({ ...core, settings }, signal)),
     },
+    { name: 'refusal-summaries', everySeconds: 60, run: () => core.audit.recordLeftOut() },
     { name: 'audit-subjects', everySeconds: 60, run: (signal) => indexOldSubjects(core, signal) },
     { name: 'audit-partitions', everySeconds: 60, run: (signal) => keepAuditPartitions(core, signal) },
     { name: 'table-rows', everySeconds: 3600, run: whenClockIsCorrect(clockCheck, () => sampleRows(core)) },

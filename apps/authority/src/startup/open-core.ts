@@ -12,7 +12,7 @@ import { ALL_ROUTES } from '@chancery/contract'
 import { OperatorKeysCheck } from '../auth/operator-keys-check.ts'
 import { Audit } from '../audit/record.ts'
 import { Signing } from '../signing/sign-record.ts'
-import { openNonceQueue } from '../auth/nonces.ts'
+import { openNonceQueues } from '../auth/nonces.ts'
 import { LiveKeyring } from '../auth/live-keyring.ts'
 import { OperatorsFileReader } from '../auth/operators-file.ts'
 import { RevokedOperatorKeys } from '../auth/operator-keys.ts'
@@ -53,6 +53,8 @@ export interface AppParts {
   readonly log: Log
   readonly clock?: Clock
   readonly ids?: Ids
+  /** Holds disk space for revocations: for a service, and not for each of many tests. */
+  readonly keepsReserve?: true
   /** Set in a worker process. */
   readonly worker?: Pick<WorkerStart<unknown>, 'worker' | 'channel' | 'restarts' | 'shareMetrics'>
 }
@@ -104,7 +106,7 @@ export async function openCore(settings: AuthoritySettings, parts: CoreOptions):
     keys,
     database,
     ...openReads(settings, { database, rollback, log, metrics }),
-    nonces: openNonceQueue(database),
+    ...openNonceQueues(database),
     ...openOperators(settings, { network, signer, instance, database, audit, log, rollback }),
     revokedOperatorKeys: new RevokedOperatorKeys(),
     limits: {
@@ -200,9 +202,18 @@ function openReads(
   return { versions, reads, agentReads }
 }
 
-async function closeCore({ audit, nonces, limits, reads, agentReads, database }: Core): Promise<void> {
+async function closeCore({
+  audit,
+  nonces,
+  revocationNonces,
+  limits,
+  reads,
+  agentReads,
+  database,
+}: Core): Promise<void> {
   await audit.close()
   await nonces.close()
+  await revocationNonces.close()
   await limits.shared.close()
   await agentReads.close()
   await reads.close()

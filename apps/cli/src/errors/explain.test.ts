@@ -8,7 +8,8 @@ import { CommandError, usageError } from './failure.ts'
 function refused(code: string, more: Partial<RefusedError> = {}): RefusedError {
   return new RefusedError({
     status: 400,
-    code,
+    code: isErrorCode(code) ? code : 'unknown_code',
+    receivedCode: code,
     message: 'No.',
     details: {},
     requestId: 'r-1',

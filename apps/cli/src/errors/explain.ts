@@ -91,7 +91,7 @@ function withoutPaths(text: string): string {
 }
 
 function explainRefusal(error: RefusedError): ErrorText {
-  const { code, message, details, requestId } = error
+  const { receivedCode: code, message, details, requestId } = error
   const hint = clockHint(error) ?? hintFor(error)
   return { code, message, hint, requestId, details, exitCode: 1 }
 }

@@ -42,7 +42,8 @@ beforeEach(async () => {
   createStateFile(join(folder, 'state'), () => undefined)
   const destination = { write: (line: string): number => lines.push(line) }
   const log = createLog({ level: 'info', format: 'json', destination })
-  state = (await DurableState.open(join(folder, 'state'), 64 * 1024 * 1024, log)).state
+  state = (await DurableState.open({ file: join(folder, 'state'), maxBytes: 64 * 1024 * 1024, log, ring: undefined }))
+    .state
 })
 afterEach(async () => {
   await delivery?.close()

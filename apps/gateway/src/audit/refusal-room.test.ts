@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest'
+import { NO_USAGE } from '../state/state-calls.ts'
 import { RefusalRoom } from './refusal-room.ts'
 
 const CAPACITY = 16_777_216
-const used = (part: number) => ({ bytes: 0, usedBytes: CAPACITY * part, pending: 0, oldestPendingAt: undefined })
+const used = (part: number) => ({ ...NO_USAGE, usedBytes: CAPACITY * part })
 
 it('counts events that were written since the last measurement', () => {
   const state = { usage: used(0.69) }

@@ -16,6 +16,8 @@ export interface AuditedRequest {
   readonly route: string
   readonly startedMs: number
   readonly caller: 'anonymous' | 'client' | 'node'
+  /** False for a scrape of the metrics: it decides nothing, and comes every few seconds. */
+  readonly isStored?: boolean
   /** Why the request was refused or failed. Used in the log line only. */
   code?: string
   readonly context: AuditContext
@@ -38,14 +40,14 @@ export class RequestAudit {
 
   /** Stores the intent. The work starts only after this succeeds. */
   begin(request: AuditedRequest): MaybePromise<void> {
-    if (this.#state === undefined) return undefined
+    if (this.#state === undefined || request.isStored === false) return undefined
     return this.#keep([this.#started(request)], false)
   }
 
   /** Stores the completion before the response is sent. If this fails, the outcome is reported as uncertain. */
   complete(request: AuditedRequest, status: number): MaybePromise<void> {
     const elapsed_us = this.#writeLine(request, status)
-    if (this.#state === undefined) return undefined
+    if (this.#state === undefined || request.isStored === false) return undefined
     return this.#keepCompletion(this.#completed(request, status, elapsed_us))
   }
 

@@ -1,15 +1,24 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { AuditFormat } from '@chancery/contract'
-import { isJsonObject, readJson } from '@chancery/protocol'
+import { DAY, isJsonObject, readJson } from '@chancery/protocol'
 import { writeAuditLine } from '@chancery/contract'
 import type { GatewaySettings } from '../settings/gateway-settings.ts'
-import { Chain, auditRows, eventText, findBrokenLink } from '../state/audit-log.ts'
+import {
+  Chain,
+  appendEvents,
+  auditRows,
+  eventText,
+  findBrokenLink,
+  pruneEvents,
+  releaseOutbox,
+} from '../state/audit-log.ts'
 import type { AuditRow } from '../state/audit-log.ts'
 import { readStateValues } from '../state/state-values.ts'
-import { openStateFile } from '../state/state-file.ts'
+import { inTransaction, openStateFile } from '../state/state-file.ts'
 import { StateError } from '../state/state-error.ts'
 import { packageVersion } from './start.ts'
-import { done, readState, stateFileOf } from './state-command.ts'
+import { operatorEvent } from '../audit/operator-event.ts'
+import { TOOLS, changeState, done, readState, stateFileOf } from './state-command.ts'
 import type { ToolResult } from './state-command.ts'
 
 /** `audit verify`: verifies the chain from the oldest stored event to the head. */
@@ -67,4 +76,24 @@ function behindRetention(db: DatabaseSync, { expected }: Chain, row: AuditRow): 
   const chain = new Chain(values)
   if (values.first_sequence > expected && chain.follow(row)) return chain
   throw new StateError(`the audit chain breaks at event ${expected}`)
+}
+
+/**
+ * `audit prune`: removes events of a stopped gateway that are older than some days. With a collector it stops before the
+ * first event that was not acknowledged.
+ */
+export async function pruneAudit(settings: GatewaySettings, olderThanDays: number): Promise<ToolResult> {
+  const before = TOOLS.clock.now() - BigInt(olderThanDays) * DAY
+  const hasCollector = settings.auditUrl !== undefined
+  return changeState(settings, (db) =>
+    inTransaction(db, () => {
+      if (!hasCollector) releaseOutbox(db)
+      const pruned = pruneEvents(db, { before }, Number.MAX_SAFE_INTEGER)
+      if (pruned !== undefined) appendEvents(db, [operatorEvent('audit_pruned', { ...pruned }, TOOLS)], hasCollector)
+      const { first_sequence, pending_count } = readStateValues(db)
+      const data = { removed_count: pruned?.removed_count ?? 0, first_sequence, waiting_count: pending_count }
+      const waiting = pending_count === 0 ? '' : ` ${pending_count} events wait for the collector and stay.`
+      return done(data, `${data.removed_count} events were removed.${waiting}`)
+    }),
+  )
 }

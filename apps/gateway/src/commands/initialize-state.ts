@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { writeInstant } from '@chancery/protocol'
 import type { Clock, Ids } from '@chancery/service-kit'
 import { ConfigurationError } from '../policy/configuration-error.ts'
@@ -6,6 +7,7 @@ import type { GatewaySettings } from '../settings/gateway-settings.ts'
 import { appendEvents } from '../state/audit-log.ts'
 import { writeCheckpoint } from '../state/checkpoints.ts'
 import { createStateFile, inTransaction } from '../state/state-file.ts'
+import { proofMarkFile, writeProofMark } from '../quota/proof-mark.ts'
 import { StateError } from '../state/state-error.ts'
 import { ListWorker } from '../trust/list-worker.ts'
 import { loadListsOrThrow } from '../trust/open-trust.ts'
@@ -35,10 +37,14 @@ export async function initializeState(
           const body = Buffer.from(issuerState.body).toString('utf8')
           const checkpoint = { network, issuer, sequence, issued_at: writeInstant(issuedAt), body }
           writeCheckpoint(db, { ...checkpoint, gained: [], lost: [] })
-          appendEvents(db, [operatorEvent('crl_installed', { network, issuer, list_sequence: sequence }, tools)])
+          const event = operatorEvent('crl_installed', { network, issuer, list_sequence: sequence }, tools)
+          appendEvents(db, [event], settings.auditUrl !== undefined)
         }
       })
     })
+    // A new state has no spent proofs, so the first start need not wait as after a loss. A mark of an earlier state stays.
+    const mark = proofMarkFile(stateFile)
+    if (!existsSync(mark)) await writeProofMark(mark, tools.clock.now())
   } finally {
     await listWorker.close()
   }

@@ -177,6 +177,7 @@ export class GatewayPipeline {
       route: call.route.path,
       startedMs,
       caller: 'client',
+      isStored: call.route.credential !== 'metrics',
       context: call.context,
     }
     this.#admitted = { call, slots, audited }

@@ -1,4 +1,4 @@
-import type { Freshness, Instant, JoinCertificate, RevocationList, Signer } from '@chancery/protocol'
+import type { FormerKey, Freshness, Instant, JoinCertificate, RevocationList, Signer } from '@chancery/protocol'
 
 /** One authority whose lists are used: the primary issuer of a network or an additional one. */
 export interface IssuerPolicy {
@@ -37,6 +37,8 @@ export interface NetworkPolicy {
   readonly anchorTexts: Readonly<Record<string, string>>
   readonly primary: IssuerPolicy
   readonly additional: readonly IssuerPolicy[]
+  /** Keys that its authority had before, and when. They count for records of that time, not for certificates or lists. */
+  readonly formerKeys: readonly FormerKey[]
   readonly authorityUrl: URL | undefined
   readonly requiredRoles: readonly string[]
   readonly publicMesh: boolean
@@ -45,6 +47,15 @@ export interface NetworkPolicy {
   readonly adminSignatureVersion: number
   /** Undefined: no decisions are asked for. */
   readonly decisions: DecisionPolicy | undefined
+}
+
+/** Returns the pinned keys of all issuers by key id. While a key is replaced, two of them sign records. */
+export function keysOf({
+  primary,
+  additional,
+}: Pick<NetworkPolicy, 'primary' | 'additional'>): ReadonlyMap<string, string> {
+  const anchors = [...additional, primary].flatMap((issuer) => [...issuer.anchors])
+  return new Map(anchors.map(([id, key]) => [id, Buffer.from(key).toString('base64')]))
 }
 
 /** Maximum number of questions in one request. */
@@ -110,6 +121,8 @@ export interface CheckPolicy {
   readonly wimse: ReadonlyMap<string, string>
   /** Refuse a request with Authorization that its proof does not cover. */
   readonly requireSignedAuthorization: boolean
+  /** The proxy sends every body to the check, so a request without one has none. */
+  readonly proxyReportsBody: boolean
   /** SHA-256 of the client certificates of the proxies. */
   readonly proxyCertificates: readonly string[]
   /** Limits for each node. */

@@ -10,6 +10,7 @@ const MEMBERS = [
   'networks',
   'wimse',
   'require_signed_authorization',
+  'proxy_reports_body',
   'proxy_cert_sha256',
   'requests_per_minute',
   'decisions_per_minute',
@@ -45,6 +46,7 @@ export function readCheck(
   const rest = {
     wimse: form.withDefault('wimse', trustDomains(known), new Map<string, string>()),
     requireSignedAuthorization: form.withDefault('require_signed_authorization', truth, false),
+    proxyReportsBody: form.withDefault('proxy_reports_body', truth, false),
     proxyCertificates: form.withDefault('proxy_cert_sha256', textsOf(digest, 64), []),
     requestsPerMinute: form.withDefault('requests_per_minute', perMinute, DEFAULT_PER_MINUTE),
     decisionsPerMinute: form.withDefault('decisions_per_minute', perMinute, DEFAULT_PER_MINUTE),

@@ -1,5 +1,5 @@
-import { isJsonObject, hours, seconds } from '@chancery/protocol'
-import type { JsonValue } from '@chancery/protocol'
+import { FormError, isJsonObject, hours, readFormerKey, seconds } from '@chancery/protocol'
+import type { FormerKey, JsonValue } from '@chancery/protocol'
 import type { ReadNamedFile } from './files.ts'
 import { Form, integerIn, pathOf, textUpTo, textsOf, truth } from './form.ts'
 import type { Problems } from './form.ts'
@@ -14,6 +14,7 @@ const NETWORK_MEMBERS = [
   'required_roles',
   'public_mesh',
   'additional_issuers',
+  'former_keys',
   'max_certificate_lifetime_hours',
   'certificate_skew_seconds',
   'admin_signature_version',
@@ -22,6 +23,7 @@ const NETWORK_MEMBERS = [
 ] as const
 
 const MAX_ADDITIONAL = 8
+const MAX_FORMER = 64
 const DEFAULT_SKEW_SECONDS = 300
 const MAX_LIFETIME_HOURS = 876_000
 
@@ -54,6 +56,7 @@ export function readNetwork(
     form.optional('additional_issuers', (each, at) =>
       readAdditional(each, at, { name, problems, primary, extraRoot }),
     ) ?? []
+  const formerKeys = form.optional('former_keys', readFormerKeys) ?? []
   const decisions = form.optional('decisions', (each, at) => readDecisions(each, at, { name, problems, readFile }))
   if (decisions !== undefined && rest.authorityUrl === undefined) form.problem('decisions', 'needs an authority_url')
   if (primary === undefined) return undefined
@@ -63,6 +66,7 @@ export function readNetwork(
     name,
     primary,
     additional,
+    formerKeys,
     anchorTexts: anchorTextsOf(value),
     maxLifetime: lifetime === undefined ? undefined : hours(lifetime),
   }
@@ -91,6 +95,23 @@ function readAdditional(value: JsonValue, path: string, context: NetworkContext)
     if (issuer.issuer !== id) problems.add(at, 'differs from the issuer of its list')
     if (id === primary?.issuer) problems.add(at, 'is the primary issuer already')
     return [issuer]
+  })
+}
+
+/** Reads former keys in the form of a key history (protocol/core 4). */
+function readFormerKeys(value: JsonValue, path: string, problems: Problems): readonly FormerKey[] {
+  if (!Array.isArray(value) || value.length > MAX_FORMER) {
+    problems.add(path, `must be an array of at most ${MAX_FORMER} keys`)
+    return []
+  }
+  return (value as readonly JsonValue[]).flatMap((each, index) => {
+    try {
+      return [readFormerKey(each)]
+    } catch (error) {
+      if (!(error instanceof FormError)) throw error
+      problems.add(pathOf(`${path}[${index}]`, error.field), error.problem)
+      return []
+    }
   })
 }
 

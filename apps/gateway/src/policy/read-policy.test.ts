@@ -4,6 +4,7 @@ import { testClient, testIssuer, testList, testNetwork, testPolicy } from '@chan
 import { describe, expect, it } from 'vitest'
 import { at } from '../test-gateway.suite.ts'
 import { Problems } from './form.ts'
+import { keysOf } from './policy.ts'
 import type { Policy } from './policy.ts'
 import { readPolicy } from './read-policy.ts'
 
@@ -37,6 +38,24 @@ const manyAnchors = Object.fromEntries(
   ),
 )
 
+const FORMER = {
+  key_id: 'na-0',
+  public_key: branch.signer.publicKey,
+  valid_from: '2026-01-01T00:00:00Z',
+  valid_to: '2026-02-01T00:00:00Z',
+}
+
+it('knows the keys of all issuers of a network, and the former keys of its authority', () => {
+  const { policy, paths } = read((n) =>
+    Object.assign(n, { additional_issuers: { 'na-branch': additional }, former_keys: [FORMER] }),
+  )
+  const network = policy?.networks.get('agency')
+  if (network === undefined) throw new Error(paths.join())
+  const [own, more] = [by.signer, branch.signer]
+  expect([...keysOf(network).values()].sort()).toEqual([own.publicKey, more.publicKey].sort())
+  expect(network.formerKeys).toEqual([FORMER])
+})
+
 describe('readPolicy refuses and names the path', () => {
   const table: readonly (readonly [string, Edit])[] = [
     ['surprise', (_n, _c, p) => (p['surprise'] = 1)],
@@ -44,6 +63,9 @@ describe('readPolicy refuses and names the path', () => {
     ['clients[0].surprise', (_n, c) => (c['surprise'] = 1)],
     ['networks.agency.crl.surprise', (n) => (n['crl'] = { ...list, surprise: 1 })],
     ['networks.agency.freshness.surprise', (n) => (n['freshness'] = { surprise: 1 })],
+    ['networks.agency.former_keys', (n) => (n['former_keys'] = {})],
+    ['networks.agency.former_keys[0].key_id', (n) => (n['former_keys'] = [{}])],
+    ['networks.agency.former_keys[0].valid_to', (n) => (n['former_keys'] = [{ ...FORMER, valid_to: 'soon' }])],
     ['revision', (_n, _c, p) => (p['revision'] = '')],
     ['revision', (_n, _c, p) => (p['revision'] = 'r'.repeat(129))],
     ['clients', (_n, _c, p) => (p['clients'] = [])],

@@ -1,6 +1,7 @@
-import type { Clock } from '@chancery/service-kit'
+import type { Clock, MaybePromise } from '@chancery/service-kit'
+import type { ProofMark } from './proof-mark.ts'
 import { WINDOW_MS } from './quota.ts'
-import type { Quota, QuotaResult, QuotaClaim, SpentProof } from './quota.ts'
+import type { Quota, QuotaResult, QuotaClaim, SpendResult, SpentProof } from './quota.ts'
 import { SpentProofs } from './spent-proofs.ts'
 
 interface Window {
@@ -20,9 +21,13 @@ export class LocalQuota implements Quota {
   readonly #windows = new Map<string, Window>()
   readonly #proofs: SpentProofs
 
-  constructor(clock: Pick<Clock, 'monotonicMs' | 'now'>) {
+  readonly #mark: ProofMark | undefined
+
+  /** Without a mark a restart loses the proofs, and the check takes none that is dated ahead. */
+  constructor(clock: Pick<Clock, 'monotonicMs' | 'now'>, mark?: ProofMark) {
     this.#clock = clock
-    this.#proofs = new SpentProofs(clock)
+    this.#mark = mark
+    this.#proofs = new SpentProofs(clock, mark?.through ?? clock.now())
   }
 
   claim({ clientId, kind, limit, cost }: QuotaClaim): QuotaResult {
@@ -39,8 +44,13 @@ export class LocalQuota implements Quota {
     return undefined
   }
 
-  spend(proof: SpentProof): boolean {
-    return this.#proofs.spend(proof)
+  spend(proof: SpentProof, claim: QuotaClaim): MaybePromise<SpendResult> {
+    if (this.#proofs.isSpent(proof)) return 'replayed'
+    this.#proofs.checkRoom()
+    const refused = this.claim(claim)
+    if (refused !== undefined) return refused
+    this.#proofs.add(proof)
+    return this.#mark === undefined ? undefined : this.#mark.cover(proof.created).then(() => undefined)
   }
 
   async probe(): Promise<boolean> {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { silentLog } from '@chancery/service-kit'
+import { seconds } from '@chancery/protocol'
+import { silentLog, systemClock } from '@chancery/service-kit'
 import { ManualClock } from '@chancery/testkit'
 import { Redis } from 'ioredis'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -7,6 +8,7 @@ import { LocalQuota } from './local-quota.ts'
 import { PROOF_MS, QuotaUnavailableError } from './quota.ts'
 import type { Quota, QuotaClaim } from './quota.ts'
 import { RedisQuota, quotaKey } from './redis-quota.ts'
+import type { RedisQuotaOptions } from './redis-quota.ts'
 
 const URL = 'redis://127.0.0.1:6379'
 const namespace = `test-${randomUUID()}`
@@ -21,8 +23,9 @@ function claim(clientId: string, limit: number, cost = 1, kind: QuotaClaim['kind
   return { clientId, kind, limit, cost }
 }
 
-function shared(): RedisQuota {
-  const quota = new RedisQuota({ url: URL, namespace, extraRoots: [], log: silentLog })
+function shared(over: Partial<RedisQuotaOptions> = {}): RedisQuota {
+  const options = { url: URL, namespace, extraRoots: [], takesAhead: false, clock: systemClock, log: silentLog }
+  const quota = new RedisQuota({ ...options, ...over })
   opened.push(quota)
   return quota
 }
@@ -52,6 +55,20 @@ describe('local quota', () => {
     expect(quota.claim(claim('a', 5, 1, 'certificates'))).toBeUndefined()
     expect(quota.claim(claim('a', 1))).toBeUndefined()
     expect(quota.claim(claim('b', 1))).toBeUndefined()
+  })
+})
+
+describe('local proofs', () => {
+  it('replays use up no quota, and a refused claim spends no proof', async () => {
+    const clock = new ManualClock()
+    const quota = new LocalQuota(clock)
+    clock.advance(1)
+    const proof = (name: string) => ({ name, created: clock.now() })
+    expect(await quota.spend(proof('a'), claim('n', 2))).toBeUndefined()
+    for (let n = 0; n < 5; n += 1) expect(await quota.spend(proof('a'), claim('n', 2))).toBe('replayed')
+    expect(await quota.spend(proof('b'), claim('n', 2))).toBeUndefined()
+    expect(await quota.spend(proof('c'), claim('n', 2))).toEqual({ retryAfterMs: 60_000 })
+    expect(await quota.spend(proof('c'), claim('other', 2))).toBeUndefined()
   })
 })
 
@@ -88,41 +105,113 @@ describe('shared quota', () => {
   })
 
   it('rejects when the backend does not count, and never counts locally', async () => {
-    const quota = new RedisQuota({ url: 'redis://127.0.0.1:1', namespace, extraRoots: [], log: silentLog })
-    opened.push(quota)
+    const quota = shared({ url: 'redis://127.0.0.1:1' })
     await expect(quota.claim(claim('a', 5))).rejects.toBeInstanceOf(QuotaUnavailableError)
     expect(await quota.probe()).toBe(false)
   })
 
+  const proofOf = (created = systemClock.now() + seconds(1)) => ({ name: `key ${randomUUID()}`, created })
+  const many = (): QuotaClaim => claim(`node ${randomUUID()}`, 1000)
+
   it('two replicas take a proof once, also at the same moment, and the name expires after the proof', async () => {
     const [one, two] = [shared(), shared()]
     await Promise.all([untilReady(one), untilReady(two)])
-    const created = 0n
-    const name = `key ${randomUUID()}`
+    const proof = proofOf()
     const answers = await Promise.all(
-      Array.from({ length: 40 }, (_, at) => (at % 2 === 0 ? one : two).spend({ name, created })),
+      Array.from({ length: 40 }, (_, at) => (at % 2 === 0 ? one : two).spend(proof, many())),
     )
-    expect(answers.filter(Boolean)).toHaveLength(1)
-    expect(await two.spend({ name, created })).toBe(false)
-    expect(await two.spend({ name: `key ${randomUUID()}`, created })).toBe(true)
-    const left = await redis.pttl(quotaKey([namespace, name, 'proof']))
+    expect(answers.filter((answer) => answer === undefined)).toHaveLength(1)
+    expect(await two.spend(proof, many())).toBe('replayed')
+    expect(await two.spend(proofOf(), many())).toBeUndefined()
+    const left = await redis.pttl(quotaKey([namespace, proof.name, 'proof']))
     // A proof is accepted for 90 s at most.
     expect(left).toBeGreaterThan(90_000)
     expect(left).toBeLessThanOrEqual(PROOF_MS)
   })
 
+  it('replays use up no quota, and a refused claim spends no proof', async () => {
+    const quota = shared()
+    await untilReady(quota)
+    const two = claim(`node ${randomUUID()}`, 2)
+    const captured = proofOf()
+    expect(await quota.spend(captured, two)).toBeUndefined()
+    for (let n = 0; n < 5; n += 1) expect(await quota.spend(captured, two)).toBe('replayed')
+    expect(await quota.spend(proofOf(), two)).toBeUndefined()
+    const refused = proofOf()
+    expect(await quota.spend(refused, two)).toEqual({ retryAfterMs: expect.any(Number) })
+    expect(await quota.spend(refused, many())).toBeUndefined()
+  })
+
   it('keeps proofs apart from the quotas of a client with the same name', async () => {
     const quota = shared()
     await untilReady(quota)
-    const name = `key ${randomUUID()}`
-    expect(await quota.claim(claim(name, 1))).toBeUndefined()
-    expect(await quota.claim(claim(name, 1, 1, 'decisions'))).toBeUndefined()
-    expect(await quota.spend({ name, created: 0n })).toBe(true)
+    const proof = proofOf()
+    expect(await quota.claim(claim(proof.name, 1))).toBeUndefined()
+    expect(await quota.claim(claim(proof.name, 1, 1, 'decisions'))).toBeUndefined()
+    expect(await quota.spend(proof, many())).toBeUndefined()
   })
 
   it('rejects a proof when the backend does not answer', async () => {
-    const quota = new RedisQuota({ url: 'redis://127.0.0.1:1', namespace, extraRoots: [], log: silentLog })
-    opened.push(quota)
-    await expect(quota.spend({ name: 'key nonce', created: 0n })).rejects.toBeInstanceOf(QuotaUnavailableError)
+    const quota = shared({ url: 'redis://127.0.0.1:1' })
+    await expect(quota.spend(proofOf(), many())).rejects.toBeInstanceOf(QuotaUnavailableError)
+  })
+
+  describe('a server that lost the proofs', () => {
+    const own = { namespace: `test-${randomUUID()}`, clock: new ManualClock('2026-01-02T03:04:05Z') }
+    const now = (): bigint => own.clock.now()
+    const lose = async (...proofs: readonly { name: string }[]): Promise<void> => {
+      await redis.del(quotaKey([own.namespace, 'epoch', 'proofs']))
+      for (const { name } of proofs) await redis.del(quotaKey([own.namespace, name, 'proof']))
+    }
+
+    it('takes no proof that may be spent, and takes proofs again 30 s later', async () => {
+      const quota = shared(own)
+      await untilReady(quota)
+      // The first use of a namespace: proofs of before the start may be spent.
+      expect(await quota.spend(proofOf(now()), many())).toBe('replayed')
+      const captured = proofOf(now() + seconds(28))
+      expect(await quota.spend(captured, many())).toBeUndefined()
+      await lose(captured)
+      expect(await quota.spend(captured, many())).toBe('replayed')
+      own.clock.advance(31)
+      expect(await quota.spend(proofOf(now()), many())).toBeUndefined()
+    })
+
+    it('is detected by a process that has spent nothing yet', async () => {
+      const idle = shared(own)
+      await untilReady(idle)
+      own.clock.advance(60)
+      const between = proofOf(now())
+      await lose()
+      expect(await idle.spend(between, many())).toBe('replayed')
+      own.clock.advance(31)
+    })
+
+    it('is detected by a process that comes late: it raises the floor once', async () => {
+      const one = shared(own)
+      await untilReady(one)
+      own.clock.advance(60)
+      const captured = proofOf(now() + seconds(28))
+      expect(await one.spend(captured, many())).toBeUndefined()
+      await lose(captured)
+      // A process that starts after the loss sets its own start as the floor.
+      const two = shared(own)
+      await untilReady(two)
+      expect(await two.spend(proofOf(now()), many())).toBe('replayed')
+      expect(await one.spend(captured, many())).toBe('replayed')
+      expect(await two.spend(captured, many())).toBe('replayed')
+      own.clock.advance(31)
+      expect(await two.spend(proofOf(now()), many())).toBeUndefined()
+      expect(await one.spend(proofOf(now()), many())).toBeUndefined()
+    })
+
+    it('is closed for 30 s at a first start, when proofs dated ahead are taken', async () => {
+      await lose()
+      const quota = shared({ ...own, takesAhead: true })
+      await untilReady(quota)
+      expect(await quota.spend(proofOf(now() + seconds(30)), many())).toBe('replayed')
+      own.clock.advance(31)
+      expect(await quota.spend(proofOf(now()), many())).toBeUndefined()
+    })
   })
 })

@@ -1,3 +1,4 @@
+import { seconds } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import type { MaybePromise } from '@chancery/service-kit'
 
@@ -21,14 +22,19 @@ export interface SpentProof {
 /** Undefined when granted, otherwise the rest of the window. */
 export type QuotaResult = { readonly retryAfterMs: number } | undefined
 
+export type SpendResult = 'replayed' | QuotaResult
+
 /**
  * Counts and checks in one step. A refused claim does not count (protocol/gateway 15). Implementations MUST reject with
  * {@link QuotaUnavailableError} when they could not count: a guess would not be a quota.
  */
 export interface Quota {
   claim(claim: QuotaClaim): MaybePromise<QuotaResult>
-  /** Returns true for the first use of a request proof. Throws when it cannot know. */
-  spend(proof: SpentProof): MaybePromise<boolean>
+  /**
+   * Counts a request and spends its proof, in one step. A spent proof is found first, so replays use up nothing of the
+   * quota of the node; a refused claim spends nothing. Throws when it cannot know whether the proof was spent.
+   */
+  spend(proof: SpentProof, claim: QuotaClaim): MaybePromise<SpendResult>
   /** Returns whether it can count now, within a second. */
   probe(): Promise<boolean>
   close(): Promise<void>
@@ -42,3 +48,4 @@ export class QuotaUnavailableError extends Error {
 export const WINDOW_MS = 60_000
 /** A proof is accepted from 30 s before until 60 s after its time. */
 export const PROOF_MS = 120_000
+export const MAX_AHEAD: Instant = seconds(30)

@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
 import { getCACertificates } from 'node:tls'
 import { restoreFastStrings, toError } from '@chancery/service-kit'
-import type { Log } from '@chancery/service-kit'
-import { PROOF_MS, QuotaUnavailableError, WINDOW_MS } from './quota.ts'
-import type { Quota, QuotaResult, QuotaClaim, SpentProof } from './quota.ts'
+import type { Clock, Log } from '@chancery/service-kit'
+import { MAX_AHEAD, PROOF_MS, QuotaUnavailableError, WINDOW_MS } from './quota.ts'
+import type { Quota, QuotaResult, QuotaClaim, SpendResult, SpentProof } from './quota.ts'
 
 // The client has a class that extends String.
 restoreFastStrings()
@@ -22,6 +22,35 @@ if left < 0 then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
 return {1, left}
 `
 
+/** Returns the epoch of the server; begins one with a floor when there is none. */
+const OPEN_EPOCH = `
+if redis.call('HSETNX', KEYS[1], 'id', ARGV[1]) == 1 then redis.call('HSET', KEYS[1], 'floor', ARGV[2]) end
+return redis.call('HGET', KEYS[1], 'id')
+`
+
+/**
+ * Spends a proof and counts its request. Names of spent proofs are lost when the server restarts without persistence. The
+ * epoch key is lost with them: a process that finds no epoch, or another one than it knows, raises the floor, up to which
+ * every proof counts as spent.
+ */
+const SPEND = `
+local epoch = redis.call('HGET', KEYS[3], 'id')
+local floor = tonumber(redis.call('HGET', KEYS[3], 'floor') or '0')
+if epoch ~= ARGV[4] then
+  epoch = epoch or ARGV[5]
+  floor = math.max(floor, tonumber(ARGV[6]))
+  redis.call('HSET', KEYS[3], 'id', epoch, 'floor', string.format('%.0f', floor))
+end
+if tonumber(ARGV[7]) <= floor or redis.call('EXISTS', KEYS[1]) == 1 then return {2, 0, epoch} end
+local used = tonumber(redis.call('GET', KEYS[2]) or '0')
+local left = redis.call('PTTL', KEYS[2])
+if used + 1 > tonumber(ARGV[1]) then return {0, left, epoch} end
+redis.call('INCRBY', KEYS[2], 1)
+if left < 0 then redis.call('PEXPIRE', KEYS[2], ARGV[2]) end
+redis.call('SET', KEYS[1], '1', 'PX', ARGV[3])
+return {1, left, epoch}
+`
+
 const CALL_MS = 1000
 const MAX_RECONNECT_MS = 1000
 
@@ -29,20 +58,29 @@ export interface RedisQuotaOptions {
   readonly url: string
   readonly namespace: string
   readonly extraRoots: readonly string[]
+  /** The check takes proofs that are dated ahead of the clock. */
+  readonly takesAhead: boolean
+  readonly clock: Pick<Clock, 'now'>
   readonly log: Log
 }
 
 type QuotaRedis = Redis & {
   takeQuota(key: string, limit: number, cost: number, windowMs: number): Promise<[number, number]>
+  openEpoch(key: string, id: string, floor: string): Promise<string>
+  spendProof(...keysAndValues: (string | number)[]): Promise<[number, number, string]>
 }
 
 /** Quotas shared by replicas (protocol/gateway 15). */
 export class RedisQuota implements Quota {
   readonly #redis: QuotaRedis
   readonly #namespace: string
+  readonly #options: Pick<RedisQuotaOptions, 'takesAhead' | 'clock'>
+  /** The epoch that the server had at the last call; empty before the first. */
+  #epoch = ''
 
-  constructor({ url, namespace, extraRoots, log }: RedisQuotaOptions) {
+  constructor({ url, namespace, extraRoots, log, ...options }: RedisQuotaOptions) {
     this.#namespace = namespace
+    this.#options = options
     const isSecure = url.startsWith('rediss:')
     const redis = new Redis(url, {
       enableOfflineQueue: false,
@@ -53,7 +91,11 @@ export class RedisQuota implements Quota {
       ...(isSecure && extraRoots.length > 0 ? { tls: { ca: [...getCACertificates('default'), ...extraRoots] } } : {}),
     })
     redis.defineCommand('takeQuota', { numberOfKeys: 1, lua: TAKE })
+    redis.defineCommand('openEpoch', { numberOfKeys: 1, lua: OPEN_EPOCH })
+    redis.defineCommand('spendProof', { numberOfKeys: 3, lua: SPEND })
     redis.on('error', (error: unknown) => log.warn('quota backend failed', { error: toError(error) }))
+    // A failure is repeated by the first request.
+    redis.on('ready', () => void this.#openEpoch().catch(() => undefined))
     this.#redis = redis as QuotaRedis
   }
 
@@ -64,11 +106,38 @@ export class RedisQuota implements Quota {
     return granted === 1 ? undefined : { retryAfterMs: leftMs < 0 ? WINDOW_MS : leftMs }
   }
 
-  async spend({ name }: SpentProof): Promise<boolean> {
-    const [granted] = await this.#call((redis) =>
-      redis.takeQuota(quotaKey([this.#namespace, name, 'proof']), 1, 1, PROOF_MS),
+  async spend({ name, created }: SpentProof, { clientId, kind, limit }: QuotaClaim): Promise<SpendResult> {
+    const known = await this.#openEpoch()
+    const [result, leftMs, epoch] = await this.#call((redis) =>
+      redis.spendProof(
+        quotaKey([this.#namespace, name, 'proof']),
+        this.#keyOf(clientId, kind),
+        this.#epochKey,
+        limit,
+        WINDOW_MS,
+        PROOF_MS,
+        known,
+        randomUUID(),
+        String(this.#options.clock.now() + MAX_AHEAD),
+        String(created),
+      ),
     )
-    return granted === 1
+    this.#epoch = epoch
+    if (result === 2) return 'replayed'
+    return result === 1 ? undefined : { retryAfterMs: leftMs < 0 ? WINDOW_MS : leftMs }
+  }
+
+  /** Learns the epoch, at the first connection: what this process does not know it cannot miss later. */
+  async #openEpoch(): Promise<string> {
+    if (this.#epoch !== '') return this.#epoch
+    const { clock, takesAhead } = this.#options
+    const floor = String(takesAhead ? clock.now() + MAX_AHEAD : clock.now())
+    this.#epoch = await this.#call((redis) => redis.openEpoch(this.#epochKey, randomUUID(), floor))
+    return this.#epoch
+  }
+
+  get #epochKey(): string {
+    return quotaKey([this.#namespace, 'epoch', 'proofs'])
   }
 
   async probe(): Promise<boolean> {

@@ -3,6 +3,7 @@ import type { Instant } from '@chancery/protocol'
 import { ManualClock } from '@chancery/testkit'
 import { describe, expect, it } from 'vitest'
 import { PROOF_MS, QuotaUnavailableError } from './quota.ts'
+import type { SpentProof } from './quota.ts'
 import { SpentProofs } from './spent-proofs.ts'
 
 /** Proofs are accepted until 60 s after their time (docs/protocol/request-proof.md). */
@@ -11,9 +12,16 @@ const GROUP_SECONDS = PROOF_MS / 1000
 
 function open(maxProofs?: number) {
   const clock = new ManualClock('2026-01-02T03:04:05.678Z')
-  const proofs = new SpentProofs(clock, maxProofs)
+  const proofs = new SpentProofs(clock, clock.now(), maxProofs)
   clock.advance(1)
-  return { clock, proofs, spend: (name: string, created: Instant = clock.now()) => proofs.spend({ name, created }) }
+  return { clock, spend: (name: string, created: Instant = clock.now()) => spendOne(proofs, { name, created }) }
+}
+
+function spendOne(proofs: SpentProofs, proof: SpentProof): boolean {
+  if (proofs.isSpent(proof)) return false
+  proofs.checkRoom()
+  proofs.add(proof)
+  return true
 }
 
 describe('SpentProofs', () => {
@@ -24,10 +32,18 @@ describe('SpentProofs', () => {
 
   it('counts a proof from before its start as spent, also one of the same instant', () => {
     const clock = new ManualClock('2026-01-02T03:04:05.678Z')
-    const proofs = new SpentProofs(clock)
-    expect(proofs.spend({ name: 'before', created: clock.now() - 1n })).toBe(false)
-    expect(proofs.spend({ name: 'at', created: clock.now() })).toBe(false)
-    expect(proofs.spend({ name: 'after', created: clock.now() + 1n })).toBe(true)
+    const proofs = new SpentProofs(clock, 0n)
+    expect(spendOne(proofs, { name: 'before', created: clock.now() - 1n })).toBe(false)
+    expect(spendOne(proofs, { name: 'at', created: clock.now() })).toBe(false)
+    expect(spendOne(proofs, { name: 'after', created: clock.now() + 1n })).toBe(true)
+  })
+
+  it('counts a proof up to the mark of an earlier process as spent, also one that is dated ahead', () => {
+    const clock = new ManualClock('2026-01-02T03:04:05.678Z')
+    const mark = clock.now() + seconds(28)
+    const proofs = new SpentProofs(clock, mark)
+    expect(spendOne(proofs, { name: 'ahead', created: mark })).toBe(false)
+    expect(spendOne(proofs, { name: 'later', created: mark + 1n })).toBe(true)
   })
 
   it('never takes a proof twice while it is current, whenever it was spent', () => {

@@ -6,8 +6,8 @@ import type { SpentProof } from './quota.ts'
 const MAX_PROOFS = 1_000_000
 
 /**
- * The proofs that this process accepted. A proof from before its start may have been spent by an earlier process, so it
- * counts as spent. Proofs are removed in two groups, each after the time in which it could be accepted.
+ * The proofs that this process accepted. An earlier process may have spent proofs up to the given time, so those count
+ * as spent. Proofs are removed in two groups, each after the time in which it could be accepted.
  */
 export class SpentProofs {
   readonly #clock: Pick<Clock, 'monotonicMs'>
@@ -18,24 +18,31 @@ export class SpentProofs {
   #recent: Group
   #recentSinceMs: number
 
-  constructor(clock: Pick<Clock, 'monotonicMs' | 'now'>, maxProofs = MAX_PROOFS) {
+  constructor(clock: Pick<Clock, 'monotonicMs' | 'now'>, spentThrough: Instant, maxProofs = MAX_PROOFS) {
+    const now = clock.now()
     this.#clock = clock
     this.#maxProofs = maxProofs
-    this.#floor = clock.now()
+    this.#floor = spentThrough > now ? spentThrough : now
     this.#earlier = emptyGroup(this.#floor)
     this.#recent = emptyGroup(this.#floor)
     this.#recentSinceMs = clock.monotonicMs()
   }
 
-  spend({ name, created }: SpentProof): boolean {
+  isSpent({ name, created }: SpentProof): boolean {
     this.#removeOld()
-    const [earlier, recent] = [this.#earlier, this.#recent]
-    if (created <= this.#floor || recent.names.has(name) || earlier.names.has(name)) return false
-    if (recent.names.size + earlier.names.size >= this.#maxProofs)
+    return created <= this.#floor || this.#recent.names.has(name) || this.#earlier.names.has(name)
+  }
+
+  /** Throws when it cannot store one more proof. */
+  checkRoom(): void {
+    if (this.#recent.names.size + this.#earlier.names.size >= this.#maxProofs)
       throw new QuotaUnavailableError('too many request proofs are stored')
+  }
+
+  add({ name, created }: SpentProof): void {
+    const recent = this.#recent
     recent.names.add(name)
     if (created > recent.latest) recent.latest = created
-    return true
   }
 
   #removeOld(): void {

@@ -195,9 +195,9 @@ export const GATEWAY_SETTINGS = {
   }),
   auditRetentionDays: setting({
     name: 'GATEWAY_AUDIT_RETENTION_DAYS',
-    help: 'Days during which acknowledged audit events are stored; 0: permanently.',
+    help: 'Days during which audit events are stored; with a collector only acknowledged ones are removed. 0: by age never; without a collector the oldest are still removed for room.',
     read: integer({ min: 0, max: 3650 }),
-    default: 0,
+    default: 90,
   }),
   tlsMin: setting({
     name: 'GATEWAY_TLS_MIN',

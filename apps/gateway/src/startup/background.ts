@@ -48,6 +48,12 @@ export function startBackground({ core, access, trust }: OpenedCore, featureJobs
   }
 }
 
+/** Records that this process owns the state, and how many events no longer wait for a collector. */
+export async function recordOpening({ core, trust }: OpenedCore): Promise<void> {
+  const facts = { version: core.version, released_events: trust?.state?.released ?? 0 }
+  await trust?.state?.append(operatorEvent('state_opened', facts, core))
+}
+
 function startRefresher(core: Core, { trust, listWorker, state }: OpenedTrust): ListRefresher {
   const { refreshResults, clock, log, settings } = core
   const refresher = new ListRefresher({

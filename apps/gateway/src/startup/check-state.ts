@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs'
 import {
+  DAY,
   HOUR,
   listProblems,
   positionOfList,
@@ -20,6 +21,9 @@ import type { StoredCheckpoint } from '../state/checkpoints.ts'
 import { acquireFileLock } from '../state/file-lock.ts'
 import { openStateFile } from '../state/state-file.ts'
 import { StateError } from '../state/state-error.ts'
+import type { StateUsage } from '../state/state-calls.ts'
+import { forecast, measureUsage } from '../state/usage.ts'
+import type { Forecast } from '../state/usage.ts'
 import { verifyState } from '../state/verify-state.ts'
 
 export interface StoredState {
@@ -29,12 +33,15 @@ export interface StoredState {
 /** Lists expire after a day. From this time before the expiry, doctor warns that no newer list arrived. */
 const ENDING = 4n * HOUR
 const FULL = 0.8
+/** From this time before the forecast day, doctor warns. */
+const SOON = 30n * DAY
 export const LARGE_LIST_PART = 0.5
 
 /** Reads the state next to the running gateway. It is undefined when it cannot be used. */
 export function readStoredState(
   settings: GatewaySettings,
   isRunning: boolean | undefined,
+  now: Instant,
 ): { readonly state: StoredState | undefined; readonly findings: readonly Finding[] } {
   const { stateFile, stateMaxBytes } = settings
   if (stateFile === undefined) {
@@ -47,7 +54,7 @@ export function readStoredState(
       // The chain is long. `gateway audit verify` checks it.
       verifyState(db, 'without-chain')
       const checkpoints = readCheckpoints(db)
-      const findings = [good('state', `${checkpoints.length} lists`), checkFreeSpace(stateFile, stateMaxBytes)]
+      const findings = [good('state', `${checkpoints.length} lists`), checkRoom(measureUsage(db), settings, now)]
       return { state: { checkpoints }, findings: [...findings, ...checkLock(stateFile, isRunning)] }
     } finally {
       db.close()
@@ -59,16 +66,31 @@ export function readStoredState(
   }
 }
 
-function checkFreeSpace(file: string, maxBytes: number): Finding {
-  const share = statSync(file).size / maxBytes
-  const found = `${Math.round(share * 100)} % of GATEWAY_STATE_MAX_BYTES`
-  if (share < FULL) return good('state-room', found)
-  return warn(
-    'state-room',
-    found,
-    'Raise GATEWAY_STATE_MAX_BYTES or set GATEWAY_AUDIT_RETENTION_DAYS; at the limit every request is refused.',
-  )
+/** Says how full the state is, and what the events of the last day make of it. */
+function checkRoom(usage: StateUsage, settings: GatewaySettings, now: Instant): Finding {
+  const { auditUrl, auditRetentionDays, stateMaxBytes } = settings
+  const share = usage.usedBytes / stateMaxBytes
+  const { fullAt, storedDays } = forecast(usage, settings, now)
+  const part = `${Math.round(share * 100)} % of GATEWAY_STATE_MAX_BYTES`
+  const found = `${part}; ${forecastText({ fullAt, storedDays }, usage.bytesPerDay)}`
+  if (share >= FULL || (fullAt !== undefined && fullAt - now < SOON))
+    return warn('state-room', found, auditUrl === undefined ? LARGER : `${LARGER} ${DELIVER}`)
+  if (storedDays === undefined || storedDays >= auditRetentionDays) return good('state-room', found)
+  return warn('state-room', `${found}, not ${auditRetentionDays}`, `${LARGER} ${KEEP}`)
 }
+
+function forecastText({ fullAt, storedDays }: Forecast, bytesPerDay: number | undefined): string {
+  if (bytesPerDay === undefined) return 'too few events to say when it is full'
+  if (fullAt !== undefined) return `full on ${writeInstant(fullAt).slice(0, 10)} at the rate of the last day`
+  if (storedDays === undefined) return 'not full at the rate of the last day'
+  return `without a collector the newest events stay, of about ${Math.floor(storedDays)} days`
+}
+
+const LARGER = 'Raise GATEWAY_STATE_MAX_BYTES.'
+const DELIVER =
+  'Check that the collector acknowledges events, and that GATEWAY_AUDIT_RETENTION_DAYS is not 0: a full state refuses every request.'
+const KEEP =
+  'Or set GATEWAY_AUDIT_URL, run gateway audit export from a timer, or lower GATEWAY_AUDIT_RETENTION_DAYS to what fits.'
 
 /**
  * Compares the lock, which shows whether a process uses this state, with the listener, which shows whether a gateway

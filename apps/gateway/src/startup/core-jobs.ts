@@ -1,8 +1,9 @@
-import { DAY } from '@chancery/protocol'
+import { DAY, writeInstant } from '@chancery/protocol'
 import type { Job } from '@chancery/service-kit'
 import { LARGE_LIST_PART } from './check-state.ts'
 import type { Core } from '../core.ts'
 import type { DurableState } from '../state/durable-state.ts'
+import { forecast } from '../state/usage.ts'
 import { operatorEvent } from '../audit/operator-event.ts'
 
 const WARNING_PART = 0.7
@@ -59,10 +60,13 @@ class ListSizes {
 
 type State = DurableState
 
-async function checkCapacity({ log, settings }: CoreJobParts, state: State): Promise<void> {
-  const { usedBytes } = await state.measure()
+async function checkCapacity({ log, settings, clock }: CoreJobParts, state: State): Promise<void> {
+  const usage = await state.measure()
+  const { usedBytes } = usage
   const part = usedBytes / settings.stateMaxBytes
-  const fields = { used_bytes: usedBytes, capacity_bytes: settings.stateMaxBytes }
+  const { fullAt } = forecast(usage, settings, clock.now())
+  const full_at = fullAt === undefined ? undefined : writeInstant(fullAt)
+  const fields = { used_bytes: usedBytes, capacity_bytes: settings.stateMaxBytes, full_at }
   if (part >= ERROR_PART) log.error('state is nearly full', { alarm: true, ...fields })
   else if (part >= WARNING_PART) log.warn('state is filling', fields)
 }
@@ -70,7 +74,7 @@ async function checkCapacity({ log, settings }: CoreJobParts, state: State): Pro
 async function prune(core: CoreJobParts, state: State, signal: AbortSignal): Promise<void> {
   const before = core.clock.now() - BigInt(core.settings.auditRetentionDays) * DAY
   for (;;) {
-    const removed = await state.prune(before, operatorEvent('audit_pruned', {}, core))
+    const { removed } = await state.prune({ before }, operatorEvent('audit_pruned', {}, core))
     if (removed === 0 || signal.aborted) return
   }
 }

@@ -11,6 +11,7 @@ import { createMetrics } from '../metrics.ts'
 import { AuthorityPools } from '../outbound/authority-pools.ts'
 import type { Configuration } from '../policy/load-configuration.ts'
 import { LocalQuota } from '../quota/local-quota.ts'
+import { ProofMark, proofMarkFile } from '../quota/proof-mark.ts'
 import type { Quota } from '../quota/quota.ts'
 import { RedisQuota } from '../quota/redis-quota.ts'
 import type { GatewaySettings } from '../settings/gateway-settings.ts'
@@ -139,13 +140,23 @@ export function assembleCore(
 }
 
 export function chooseQuota(
-  { quotaNamespace }: GatewaySettings,
+  { quotaNamespace, stateFile }: GatewaySettings,
   configuration: Pick<Configuration, 'redisUrl' | 'extraRoots'> | undefined,
   { clock, log }: TrustTools,
 ): Quota {
   const url = configuration?.redisUrl
-  if (url === undefined || quotaNamespace === undefined) return new LocalQuota(clock)
-  return new RedisQuota({ url, namespace: quotaNamespace, extraRoots: configuration?.extraRoots ?? [], log })
+  if (url === undefined || quotaNamespace === undefined) {
+    const mark = stateFile === undefined ? undefined : ProofMark.open(proofMarkFile(stateFile), clock.now(), log)
+    return new LocalQuota(clock, mark)
+  }
+  return new RedisQuota({
+    url,
+    namespace: quotaNamespace,
+    extraRoots: configuration?.extraRoots ?? [],
+    takesAhead: stateFile !== undefined,
+    clock,
+    log,
+  })
 }
 
 function sha256(text: string): string {

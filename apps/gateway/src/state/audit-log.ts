@@ -11,11 +11,14 @@ export interface AuditRow {
   readonly hash: string
 }
 
-/** Appends events inside the caller's transaction: each gets its sequence and its link, and waits for delivery. */
-export function appendEvents(db: DatabaseSync, events: readonly JsonObject[]): void {
+/**
+ * Appends events inside the caller's transaction: each gets its sequence and its link, and waits for delivery unless
+ * there is no collector.
+ */
+export function appendEvents(db: DatabaseSync, events: readonly JsonObject[], hasCollector = true): void {
   const values = readStateValues(db)
   let [sequence, prev_hash] = [values.head_sequence, values.head_hash]
-  let pendingSum = 0
+  let [pending_count, pending_sum] = [values.pending_count, values.pending_sum]
   const put = db.prepare('insert into audit (sequence, body, hash) values (?, ?, ?)')
   const wait = db.prepare('insert into outbox (sequence, attempts) values (?, 0)')
   for (const event of events) {
@@ -23,16 +26,23 @@ export function appendEvents(db: DatabaseSync, events: readonly JsonObject[]): v
     const body = canonicalJson({ ...event, sequence, prev_hash })
     prev_hash = sha256Hex(body)
     put.run(sequence, body, prev_hash)
+    if (!hasCollector) continue
     wait.run(sequence)
-    pendingSum += sequence
+    pending_count += 1
+    pending_sum += sequence
   }
-  writeStateValues(db, {
-    ...values,
-    head_sequence: sequence,
-    head_hash: prev_hash,
-    pending_count: values.pending_count + events.length,
-    pending_sum: values.pending_sum + pendingSum,
-  })
+  writeStateValues(db, { ...values, head_sequence: sequence, head_hash: prev_hash, pending_count, pending_sum })
+}
+
+/**
+ * Empties the outbox inside the caller's transaction: without a collector nothing would ever leave it, and its events
+ * could not be removed. Returns how many events waited.
+ */
+export function releaseOutbox(db: DatabaseSync): number {
+  const values = readStateValues(db)
+  db.exec('delete from outbox')
+  writeStateValues(db, { ...values, pending_count: 0, pending_sum: 0 })
+  return values.pending_count
 }
 
 /** Returns the event with its hash, as it is delivered and exported. */
@@ -175,20 +185,24 @@ export interface PruneResult {
   readonly removed_count: number
 }
 
+/** Removes events that are older than `before`, or all but the newest `keep`. */
+export type PruneLimit = { readonly before: Instant } | { readonly keep: number }
+
 /**
- * Removes events older than `before` inside the caller's transaction, oldest first and only up to the first one that is
- * not acknowledged. The table `ledger` stores the link to the removed events.
+ * Removes events inside the caller's transaction, oldest first and only up to the first one that waits for the
+ * collector. The table `ledger` stores the link to the removed events.
  */
-export function pruneEvents(db: DatabaseSync, before: Instant, maxRows: number): PruneResult | undefined {
+export function pruneEvents(db: DatabaseSync, limit: PruneLimit, maxRows: number): PruneResult | undefined {
   const values = readStateValues(db)
   const unsent = db.prepare('select min(sequence) as first from outbox').get() as { first: number | null } | undefined
-  const end = unsent?.first ?? values.head_sequence + 1
+  const sent = unsent?.first ?? values.head_sequence + 1
+  const end = 'keep' in limit ? Math.min(sent, values.head_sequence + 1 - limit.keep) : sent
   let last: AuditRow | undefined
   for (const row of db
     .prepare('select * from audit where sequence < ? order by sequence limit ?')
     .iterate(end, maxRows)) {
     const event = row as unknown as AuditRow
-    if (!isOlder(event, before)) break
+    if ('before' in limit && !isOlder(event, limit.before)) break
     last = event
   }
   if (last === undefined) return undefined
@@ -199,7 +213,11 @@ export function pruneEvents(db: DatabaseSync, before: Instant, maxRows: number):
 }
 
 function isOlder(row: AuditRow, before: Instant): boolean {
-  const event = readJson(row.body)
-  const at = isJsonObject(event) && typeof event['at'] === 'string' ? readInstant(event['at']) : undefined
+  const at = timeOfEvent(row)
   return at !== undefined && at < before
+}
+
+export function timeOfEvent({ body }: Pick<AuditRow, 'body'>): Instant | undefined {
+  const event = readJson(body)
+  return isJsonObject(event) && typeof event['at'] === 'string' ? readInstant(event['at']) : undefined
 }

@@ -1,10 +1,19 @@
-import type { Instant, JsonObject } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
 import { BatchClosedError, Batcher, Thread, ThreadError, toError } from '@chancery/service-kit'
 import type { Log } from '@chancery/service-kit'
-import type { PendingKind } from './audit-log.ts'
+import type { PendingKind, PruneLimit } from './audit-log.ts'
 import type { StoredCheckpoint } from './checkpoints.ts'
-import type { CheckpointRequest, EquivocationRequest, OpenedState, PendingEvent, StateUsage } from './state-calls.ts'
+import { NO_USAGE } from './state-calls.ts'
+import type {
+  CheckpointRequest,
+  EquivocationRequest,
+  OpenedState,
+  PendingEvent,
+  Pruned,
+  StateUsage,
+} from './state-calls.ts'
 import { StateError } from './state-error.ts'
+import { RING_PART } from './usage.ts'
 
 /** The state could not be written, now or earlier in this process. */
 export class StateUnavailableError extends Error {
@@ -19,6 +28,17 @@ export type StateAccess = Pick<
 
 const EVENTS_PER_COMMIT = 256
 const MAX_WAITING = 8192
+/** The newest events stay when lists fill the state, up to the second part of the capacity. */
+const KEPT_EVENTS = 1000
+const FULL_PART = 0.8
+
+export interface StateOptions {
+  readonly file: string
+  readonly maxBytes: number
+  readonly log: Log
+  /** Makes the event `audit_pruned`. Set without a collector: the oldest events leave when there is no room for new ones. */
+  readonly ring: (() => JsonObject) | undefined
+}
 
 /**
  * Writes the durable state. Everything is committed and synced before its promise resolves. After one failed write the
@@ -29,10 +49,14 @@ export class DurableState {
   readonly #log: Log
   readonly #events: Batcher<readonly JsonObject[], undefined>
   #healthy = true
-  #usage: StateUsage = { bytes: 0, usedBytes: 0, pending: 0, oldestPendingAt: undefined }
+  readonly #options: StateOptions
+  #usage = NO_USAGE
+  /** Events that waited for a collector when a process without one opened the state. */
+  released = 0
 
-  private constructor(log: Log) {
-    this.#log = log
+  private constructor(options: StateOptions) {
+    this.#options = options
+    this.#log = options.log
     this.#events = new Batcher((events) => this.#append(events), {
       maxItems: EVENTS_PER_COMMIT,
       maxWaiting: MAX_WAITING,
@@ -40,15 +64,14 @@ export class DurableState {
   }
 
   /** Locks the state, checks all of it and returns the checkpoints. Throws {@link StateError}. */
-  static async open(
-    file: string,
-    maxBytes: number,
-    log: Log,
-  ): Promise<{ state: DurableState; checkpoints: readonly StoredCheckpoint[] }> {
-    const state = new DurableState(log)
+  static async open(options: StateOptions): Promise<{ state: DurableState; checkpoints: readonly StoredCheckpoint[] }> {
+    const state = new DurableState(options)
+    const { file, maxBytes, ring } = options
     try {
-      const { checkpoints, usage } = await state.#thread.call<OpenedState>('open', { file, maxBytes })
+      const request = { file, maxBytes, hasCollector: ring === undefined }
+      const { checkpoints, usage, released } = await state.#thread.call<OpenedState>('open', request)
       state.#usage = usage
+      state.released = released
       return { state, checkpoints }
     } catch (error) {
       await state.#thread.close()
@@ -93,8 +116,8 @@ export class DurableState {
     return this.#write('complete', { acknowledged, refused })
   }
 
-  prune(before: Instant, event: JsonObject): Promise<number> {
-    return this.#write('prune', { before, event })
+  prune(limit: PruneLimit, event: JsonObject): Promise<Pruned> {
+    return this.#write('prune', { limit, event })
   }
 
   findStored(network: string, issuer: string): Promise<StoredCheckpoint | undefined> {
@@ -120,8 +143,19 @@ export class DurableState {
   }
 
   async #append(groups: (readonly JsonObject[])[]): Promise<undefined[]> {
-    await this.#write('append', groups.flat())
+    await this.#makeRoom(await this.#write<number>('append', groups.flat()))
     return groups.map(() => undefined)
+  }
+
+  /** Removes the oldest events of a ring. The next commit waits for it, so that no burst is faster. */
+  async #makeRoom(usedBytes: number): Promise<void> {
+    const { ring, maxBytes } = this.#options
+    if (ring === undefined) return
+    for (let used = usedBytes; used > maxBytes * RING_PART;) {
+      const pruned = await this.prune({ keep: used > maxBytes * FULL_PART ? 0 : KEPT_EVENTS }, ring())
+      if (pruned.removed <= 1) return
+      used = pruned.usedBytes
+    }
   }
 
   async #write<Value>(operation: string, argument: unknown): Promise<Value> {

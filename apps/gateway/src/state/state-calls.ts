@@ -1,4 +1,5 @@
 import type { Instant, JsonObject } from '@chancery/protocol'
+import type { PruneLimit } from './audit-log.ts'
 import type { Equivocation, StoredCheckpoint } from './checkpoints.ts'
 
 export interface StateUsage {
@@ -9,11 +10,23 @@ export interface StateUsage {
   /** Events that the collector has not acknowledged. */
   readonly pending: number
   readonly oldestPendingAt: Instant | undefined
+  /** What events add in a day, at the rate of the last one; undefined while that is unknown. */
+  readonly bytesPerDay: number | undefined
+}
+
+export const NO_USAGE: StateUsage = {
+  bytes: 0,
+  usedBytes: 0,
+  pending: 0,
+  oldestPendingAt: undefined,
+  bytesPerDay: undefined,
 }
 
 export interface OpenedState {
   readonly checkpoints: readonly StoredCheckpoint[]
   readonly usage: StateUsage
+  /** Events that waited for a collector which is no longer configured. */
+  readonly released: number
 }
 
 export interface CheckpointRequest {
@@ -42,4 +55,15 @@ export interface PendingEvent {
   readonly id: string
   /** The event with its hash, as JSON. */
   readonly text: string
+}
+
+export interface PruneRequest {
+  readonly limit: PruneLimit
+  /** The event `audit_pruned`, without what was removed. */
+  readonly event: JsonObject
+}
+
+export interface Pruned {
+  readonly removed: number
+  readonly usedBytes: number
 }

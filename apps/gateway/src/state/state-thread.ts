@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { faultPoint } from '#faults'
-import { isJsonObject, readInstant, readJson, readJsonBytes, sha256Hex } from '@chancery/protocol'
-import type { Instant, JsonObject } from '@chancery/protocol'
+import { isJsonObject, readJson, readJsonBytes, sha256Hex } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
 import { serveCalls } from '@chancery/service-kit/threads'
 import {
   appendEvents,
@@ -9,6 +9,7 @@ import {
   eventText,
   pendingRows,
   pruneEvents,
+  releaseOutbox,
   completeDelivery,
   requestRows,
 } from './audit-log.ts'
@@ -16,11 +17,21 @@ import type { PendingKind } from './audit-log.ts'
 import { readCheckpoints, writeCheckpoint, writeEquivocation } from './checkpoints.ts'
 import type { StoredCheckpoint, WithdrawnEntry } from './checkpoints.ts'
 import { readStateValues } from './state-values.ts'
+import type { StateValues } from './state-values.ts'
 import { acquireFileLock } from './file-lock.ts'
 import type { FileLock } from './file-lock.ts'
-import type { CheckpointRequest, EquivocationRequest, OpenedState, PendingEvent, StateUsage } from './state-calls.ts'
+import type {
+  CheckpointRequest,
+  EquivocationRequest,
+  OpenedState,
+  PendingEvent,
+  PruneRequest,
+  Pruned,
+  StateUsage,
+} from './state-calls.ts'
 import { StateError } from './state-error.ts'
-import { inTransaction, openStateFile, pragma } from './state-file.ts'
+import { inTransaction, openStateFile } from './state-file.ts'
+import { measureUsage, usedBytes } from './usage.ts'
 import { verifyState } from './verify-state.ts'
 
 // The only writer of the state. It is a thread, because a synced commit takes milliseconds, which must not delay other
@@ -31,40 +42,44 @@ const PRUNED_PER_RUN = 10_000
 
 let db: DatabaseSync | undefined
 let lock: FileLock | undefined
+let hasCollector = true
 
 function opened(): DatabaseSync {
   if (db === undefined) throw new StateError('the state is not open')
   return db
 }
 
-function open({ file, maxBytes }: { file: string; maxBytes: number }): OpenedState {
+interface OpenRequest {
+  readonly file: string
+  readonly maxBytes: number
+  readonly hasCollector: boolean
+}
+
+function open({ file, maxBytes, ...request }: OpenRequest): OpenedState {
   lock = acquireFileLock(file)
   db = openStateFile({ file, isReadOnly: false, maxBytes })
-  verifyState(db)
-  return { checkpoints: readCheckpoints(db), usage: usage() }
+  const state = db
+  const { pending_count } = verifyState(state)
+  hasCollector = request.hasCollector
+  const released = hasCollector || pending_count === 0 ? 0 : inTransaction(state, () => releaseOutbox(state))
+  return { checkpoints: readCheckpoints(state), usage: usage(), released }
 }
 
 function usage(): StateUsage {
-  const state = opened()
-  const { pending_count } = readStateValues(state)
-  const [oldest] = state.prepare('select body from audit join outbox using (sequence) order by sequence limit 1').all()
-  const bytes = pragma(state, 'page_count') * pragma(state, 'page_size')
-  const free = pragma(state, 'freelist_count') * pragma(state, 'page_size')
-  const event = typeof oldest?.['body'] === 'string' ? readJson(oldest['body']) : undefined
-  const at = isJsonObject(event) ? event['at'] : undefined
-  const oldestPendingAt = typeof at === 'string' ? readInstant(at) : undefined
-  return { bytes, usedBytes: bytes - free, pending: pending_count, oldestPendingAt }
+  return measureUsage(opened())
 }
 
-function append(events: readonly JsonObject[]): void {
+/** Returns the bytes in use afterwards. */
+function append(events: readonly JsonObject[]): number {
   const state = opened()
   faultPoint('event-begun')
   inTransaction(
     state,
-    () => appendEvents(state, events),
+    () => appendEvents(state, events, hasCollector),
     () => faultPoint('event-written'),
   )
   faultPoint('event-committed')
+  return usedBytes(state)
 }
 
 function storeCheckpoint({ checkpoint, withdrawnChange, events }: CheckpointRequest): void {
@@ -76,7 +91,7 @@ function storeCheckpoint({ checkpoint, withdrawnChange, events }: CheckpointRequ
     state,
     () => {
       writeCheckpoint(state, { ...checkpoint, body, gained, lost })
-      if (events.length > 0) appendEvents(state, events)
+      if (events.length > 0) appendEvents(state, events, hasCollector)
     },
     () => faultPoint('checkpoint-written'),
   )
@@ -93,7 +108,8 @@ function storeEquivocation({ proof, event, ...lists }: EquivocationRequest): voi
   const [held, offered] = [Buffer.from(lists.held), Buffer.from(lists.offered)]
   inTransaction(state, () => {
     writeEquivocation(state, { ...proof, held: held.toString('utf8'), offered: offered.toString('utf8') })
-    appendEvents(state, [{ ...event, held_sha256: sha256Hex(held), offered_sha256: sha256Hex(offered) }])
+    const digests = { held_sha256: sha256Hex(held), offered_sha256: sha256Hex(offered) }
+    appendEvents(state, [{ ...event, ...digests }], hasCollector)
   })
 }
 
@@ -113,15 +129,22 @@ function complete({ acknowledged, refused }: { acknowledged: readonly number[]; 
   return rejected
 }
 
-/** Removes a limited number of acknowledged events, and appends an event that names them. */
-function prune({ before, event }: { before: Instant; event: JsonObject }): number {
+/** Removes a limited number of events that wait for no collector, and appends an event that names them. */
+function prune({ limit, event }: PruneRequest): Pruned {
   const state = opened()
   return inTransaction(state, () => {
-    const pruned = pruneEvents(state, before, PRUNED_PER_RUN)
-    if (pruned === undefined) return 0
-    appendEvents(state, [{ ...event, ...pruned }])
-    return pruned.removed_count
+    const pruned = pruneEvents(state, limit, rowsOfOneRun(limit, readStateValues(state)))
+    if (pruned === undefined) return { removed: 0, usedBytes: usedBytes(state) }
+    appendEvents(state, [{ ...event, ...pruned }], hasCollector)
+    return { removed: pruned.removed_count, usedBytes: usedBytes(state) }
   })
+}
+
+/** A ring gives up a tenth at once: a small state does not lose most of its events, nor each commit some of them. */
+function rowsOfOneRun(limit: PruneRequest['limit'], { first_sequence, head_sequence }: StateValues): number {
+  if ('before' in limit) return PRUNED_PER_RUN
+  const stored = head_sequence - first_sequence + 1
+  return stored < limit.keep * 1.1 ? 0 : Math.min(PRUNED_PER_RUN, Math.ceil(stored / 10))
 }
 
 function findStored({ network, issuer }: { network: string; issuer: string }): StoredCheckpoint | undefined {

@@ -203,15 +203,15 @@ describe('audit', () => {
     createStateFile(file, (db) => fill(db, 5))
     const db = opened()
     const later = readInstant('2026-02-01T00:00:00Z') ?? 0n
-    expect(inTransaction(db, () => pruneEvents(db, later, 100))).toBeUndefined()
+    expect(inTransaction(db, () => pruneEvents(db, { before: later }, 100))).toBeUndefined()
     inTransaction(db, () => completeDelivery(db, [1, 2, 4], []))
-    const pruned = inTransaction(db, () => pruneEvents(db, later, 100))
+    const pruned = inTransaction(db, () => pruneEvents(db, { before: later }, 100))
     expect(pruned).toMatchObject({ removed_through: 2, removed_count: 2 })
     expect(readStateValues(db).first_prev_hash).toBe(pruned?.removed_hash)
     verifyState(db)
     const young = readInstant('2025-01-01T00:00:00Z') ?? 0n
     inTransaction(db, () => completeDelivery(db, [3, 5], []))
-    expect(inTransaction(db, () => pruneEvents(db, young, 100))).toBeUndefined()
+    expect(inTransaction(db, () => pruneEvents(db, { before: young }, 100))).toBeUndefined()
   })
 
   it('a write beyond the capacity fails and changes nothing', () => {

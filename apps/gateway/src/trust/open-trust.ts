@@ -1,4 +1,5 @@
 import type { Clock, Ids, Log } from '@chancery/service-kit'
+import { operatorEvent } from '../audit/operator-event.ts'
 import { ConfigurationError } from '../policy/configuration-error.ts'
 import { Problems } from '../policy/form.ts'
 import type { Policy } from '../policy/policy.ts'
@@ -31,8 +32,7 @@ export interface TrustTools {
  */
 export async function openTrust(settings: GatewaySettings, policy: Policy, tools: TrustTools): Promise<OpenedTrust> {
   const listWorker = new ListWorker()
-  const { stateFile, stateMaxBytes } = settings
-  const opened = stateFile === undefined ? undefined : await DurableState.open(stateFile, stateMaxBytes, tools.log)
+  const opened = await openState(settings, tools)
   const state = opened?.state
   try {
     const loaded = await loadListsOrThrow(policy, fromCheckpoints(opened?.checkpoints ?? []), listWorker, tools.clock)
@@ -42,6 +42,19 @@ export async function openTrust(settings: GatewaySettings, policy: Policy, tools
     await state?.close()
     throw error
   }
+}
+
+/** Without a collector nothing acknowledges events, so they are a ring instead of an outbox (protocol/gateway 16.5). */
+async function openState(
+  { stateFile, stateMaxBytes, auditUrl }: GatewaySettings,
+  tools: TrustTools,
+): Promise<Awaited<ReturnType<typeof DurableState.open>> | undefined> {
+  if (stateFile === undefined) return undefined
+  const ring = auditUrl === undefined ? () => operatorEvent('audit_pruned', {}, tools) : undefined
+  const opened = await DurableState.open({ file: stateFile, maxBytes: stateMaxBytes, log: tools.log, ring })
+  const { released } = opened.state
+  if (released > 0) tools.log.warn('GATEWAY_AUDIT_URL is not set: stored events will not be delivered', { released })
+  return opened
 }
 
 export async function loadListsOrThrow(

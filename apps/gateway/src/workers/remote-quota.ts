@@ -1,6 +1,6 @@
 import type { Channel } from '@chancery/service-kit'
 import { QuotaUnavailableError } from '../quota/quota.ts'
-import type { Quota, QuotaClaim, QuotaResult, SpentProof } from '../quota/quota.ts'
+import type { Quota, QuotaClaim, QuotaResult, SpendResult, SpentProof } from '../quota/quota.ts'
 
 const PROBE_MS = 1000
 
@@ -16,8 +16,8 @@ export class RemoteQuota implements Quota {
     return this.#call('claimQuota', claim)
   }
 
-  spend(proof: SpentProof): Promise<boolean> {
-    return this.#call('spendProof', proof)
+  spend(proof: SpentProof, claim: QuotaClaim): Promise<SpendResult> {
+    return this.#call('spendProof', { proof, claim })
   }
 
   async probe(): Promise<boolean> {

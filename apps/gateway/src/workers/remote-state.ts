@@ -4,10 +4,9 @@ import type { Channel } from '@chancery/service-kit'
 import type { StoredCheckpoint } from '../state/checkpoints.ts'
 import { StateUnavailableError } from '../state/durable-state.ts'
 import type { StateAccess } from '../state/durable-state.ts'
+import { NO_USAGE } from '../state/state-calls.ts'
 import type { StateUsage } from '../state/state-calls.ts'
 import type { LeaseHolder } from './lease-holder.ts'
-
-const EMPTY: StateUsage = { bytes: 0, usedBytes: 0, pending: 0, oldestPendingAt: undefined }
 
 /** The state of the supervisor, which alone writes the file. A call resolves after the commit there. */
 export class RemoteState implements StateAccess {
@@ -26,7 +25,7 @@ export class RemoteState implements StateAccess {
 
   get usage(): StateUsage {
     const { current } = this.#lease
-    return this.#measured?.lease === current ? this.#measured.usage : (current.state?.usage ?? EMPTY)
+    return this.#measured?.lease === current ? this.#measured.usage : (current.state?.usage ?? NO_USAGE)
   }
 
   async append(...events: readonly JsonObject[]): Promise<void> {

@@ -81,6 +81,7 @@ export const AUTHORITY_EVENT_MAPPINGS: Readonly<Record<AuditEventType, EventMapp
   },
   admin_auth_throttled: { class: 'authentication', id: ['key_id'], severity: 'medium' },
   node_auth_failed: { class: 'authentication', id: [] },
+  refusals_not_recorded: entity('audit log', 'update', ['day'], { severity: 'medium' }),
   authority_key_succeeded: entity('authority key', 'activate', ['new_key_id'], { severity: 'medium' }),
   authority_key_announced: entity('authority key', 'create', ['new_key_id'], { severity: 'medium' }),
   authority_key_retired: entity('authority key', 'deactivate', ['former_key_id'], { severity: 'medium' }),

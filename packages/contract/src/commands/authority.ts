@@ -25,7 +25,7 @@ export const authorityCommands: readonly Command[] = [
       { flags: '--db-path <file>', summary: 'SQLite file (DB_PATH)', default: 'chancery.db' },
       {
         flags: '--boundary-policy-enforcement <mode>',
-        summary: 'Whether decisions without policies are refused (BOUNDARY_POLICY_ENFORCEMENT)',
+        summary: 'required allows nothing to which no policy applied (BOUNDARY_POLICY_ENFORCEMENT)',
         default: 'optional',
         choices: ['optional', 'required'],
       },

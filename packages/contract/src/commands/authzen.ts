@@ -14,7 +14,7 @@ export const authzenCommands: readonly Command[] = [
     path: ['authzen', 'ask'],
     summary: 'Ask an AuthZEN decision point one question',
     description:
-      'Reads the metadata of a decision point of any product, asks, and prints the answer. A signed decision of a gateway is verified with --authority-key or the configured genesis block. Exit code 1 if the request is denied, 2 if there is no decision.',
+      'Reads the metadata of a decision point of any product, asks, and prints the answer. The signed decision of a gateway is verified with --authority-key or the configured genesis block. An answer that was not verified is no decision, unless --unsigned is given. Exit code 1 if the request is denied, 2 if there is no decision.',
     arguments: [],
     options: [
       ...POINT_OPTIONS,
@@ -32,6 +32,7 @@ export const authzenCommands: readonly Command[] = [
         summary: 'Key that must have signed the decision: a .pub file or base64',
         repeatable: true,
       },
+      { flags: '--unsigned', summary: 'Take the answer of a product that signs nothing; nothing is verified' },
     ],
     examples: [
       {
@@ -39,7 +40,7 @@ export const authzenCommands: readonly Command[] = [
         summary: 'Ask a gateway',
       },
       {
-        line: 'chancery authzen ask --pdp http://127.0.0.1:3592 --subject user:alice --action read --resource record:record-1 --property resource.status=active',
+        line: 'chancery authzen ask --pdp http://127.0.0.1:3592 --subject user:alice --action read --resource record:record-1 --property resource.status=active --unsigned',
         summary: 'Ask another product on this machine',
       },
     ],

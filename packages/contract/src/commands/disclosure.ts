@@ -5,7 +5,7 @@ export const disclosureCommands: readonly Command[] = [
     path: ['disclose', 'commit'],
     summary: 'Commit to capabilities of an agreement',
     description:
-      'Signs a Merkle root over agreed capabilities. The root reveals none of them. You can later prove one capability without revealing the others.',
+      'Signs a Merkle root over salted names of agreed capabilities: you can later prove one capability, while the others, their order and their exact number stay hidden. The seed of the salts is secret and needed for every proof; --out writes it to a second file with .seed appended, and the authority does not store it. Give verifiers the commitment only: with the seed the hidden names can be guessed.',
     arguments: [{ name: 'agreement', summary: 'JSON file with the agreement record', required: true }],
     options: [
       {
@@ -13,12 +13,16 @@ export const disclosureCommands: readonly Command[] = [
         summary: 'Capability to commit to; default: all agreed capabilities',
         repeatable: true,
       },
-      { flags: '--out <file>', summary: 'Write the signed commitment to a new file' },
+      {
+        flags: '--unsalted',
+        summary: 'The form that older networks read; hidden names can be guessed from it',
+      },
+      { flags: '--out <file>', summary: 'Write the signed commitment to a new file, and its seed next to it' },
     ],
     examples: [
       {
         line: 'chancery disclose commit agreement.json --out commitment.json',
-        summary: 'Commit to all agreed capabilities',
+        summary: 'Commit to all agreed capabilities; the seed is in commitment.json.seed',
       },
     ],
     needs: 'operator',
@@ -27,7 +31,7 @@ export const disclosureCommands: readonly Command[] = [
     path: ['disclose', 'prove'],
     summary: 'Prove one capability of a commitment',
     description:
-      'Builds the proof on this machine. The hidden capabilities are not sent anywhere. The command needs the complete list of the commitment.',
+      'Builds the proof on this machine and sends nothing. The command needs the complete list of the commitment and, for a salted one, its seed. The proof has the salt of the revealed capability only.',
     arguments: [{ name: 'commitment', summary: 'JSON file with the commitment', required: true }],
     options: [
       { flags: '--reveal <name>', summary: 'Capability to reveal', required: true },
@@ -38,6 +42,10 @@ export const disclosureCommands: readonly Command[] = [
         required: true,
       },
       { flags: '--prover <id>', summary: 'Network that presents the proof', required: true },
+      {
+        flags: '--seed <file>',
+        summary: 'File with the seed; default: the file of the commitment with .seed appended',
+      },
       { flags: '--out <file>', summary: 'Write the proof to a new file' },
     ],
     examples: [
@@ -52,7 +60,7 @@ export const disclosureCommands: readonly Command[] = [
     path: ['disclose', 'verify'],
     summary: 'Verify the proof of a capability',
     description:
-      'Reports whether a proof shows a capability of a commitment. Exit code 1 if not. To verify offline, use chancery verify.',
+      'Reports whether a proof shows a capability of a commitment, and warns when hidden names can be guessed (unsalted). Exit code 1 if the proof is not valid. To verify offline, use chancery verify.',
     arguments: [{ name: 'proof', summary: 'JSON file with the proof', required: true }],
     options: [
       { flags: '--commitment <file>', summary: 'JSON file with the commitment', required: true },

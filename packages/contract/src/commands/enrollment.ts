@@ -142,7 +142,8 @@ export const enrollmentCommands: readonly Command[] = [
   {
     path: ['heartbeat'],
     summary: 'Send one heartbeat',
-    description: 'Sends one heartbeat to the authority. To send heartbeats continuously, use node run.',
+    description:
+      'Sends one heartbeat to the authority. When the authority announces its next key, the node takes up the block that the root signed, and its next heartbeat reports it. To send heartbeats continuously, use node run.',
     arguments: [],
     options: [
       NODE_HOME_OPTION,
@@ -234,7 +235,7 @@ export const enrollmentCommands: readonly Command[] = [
     path: ['revoke'],
     summary: 'Revoke certificates',
     description:
-      'Revokes certificates permanently and publishes the new revocation list, up to 1000 certificates per call. If an id is unknown, the call changes nothing.',
+      'Revokes certificates permanently, with all other certificates of the same node keys, and publishes the new revocation list. Up to 1000 certificates are named per call. If an id is unknown, the call changes nothing.',
     arguments: [
       {
         name: 'certificate',
@@ -252,8 +253,12 @@ export const enrollmentCommands: readonly Command[] = [
         choices: REVOCATION_REASONS,
       },
       {
+        flags: '--only-this',
+        summary: 'Keep other certificates of the same node keys; the node can go on with them, and they are listed',
+      },
+      {
         flags: '--all-of-key',
-        summary: 'Also revoke all other certificates of the same node keys; without it they are listed',
+        summary: 'Revoke all certificates of the same node keys: the default, for commands of earlier releases',
       },
       { flags: '--file <file>', summary: 'File with one id per line; lines starting with # are comments' },
       {

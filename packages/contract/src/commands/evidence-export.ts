@@ -5,7 +5,7 @@ export const evidenceExportCommands: readonly Command[] = [
     path: ['evidence', 'export'],
     summary: 'Export the evidence store',
     description:
-      'Writes every entry as one JSON line to a new file, exactly as stored. With --resume, continues an export that was interrupted.',
+      'Writes every entry as one JSON line to a new file, exactly as stored, and the executor keys next to it. With --resume, continues an export that was interrupted.',
     arguments: [],
     options: [
       { flags: '--out <file>', summary: 'The new file', required: true },

@@ -203,7 +203,8 @@ export const evidenceCommands: readonly Command[] = [
   {
     path: ['evidence', 'anchor'],
     summary: 'Anchor the evidence store',
-    description: 'Signs the head of the store, unless it is already anchored. Can save all anchors in a folder.',
+    description:
+      'Signs the head of the store, unless it is already anchored. Can save all anchors in a folder, after their signatures and their chain were verified. A saved anchor is never replaced: one with another content proves that the store was rewritten, is saved next to it, and the exit code is 1.',
     arguments: [],
     options: [{ flags: '--save <folder>', summary: 'Folder for all anchors, one JSON file each' }],
     examples: [{ line: 'chancery evidence anchor --save anchors', summary: 'Anchor the store and save all anchors' }],

@@ -1,11 +1,7 @@
-import { AUDIT_FORMAT_OPTION } from './audit.ts'
 import type { Command, CommandArgument, CommandOption } from './command.ts'
+import { ENV_FILE, gatewayAudit } from './gateway-audit.ts'
 import { gatewaySetup } from './gateway-setup.ts'
 
-const ENV_FILE: CommandOption = {
-  flags: '--env-file <file>',
-  summary: 'File with settings; environment variables override it',
-}
 const NETWORK: CommandArgument = { name: 'network', summary: 'Name of the network in the policy', required: true }
 const ISSUER: CommandArgument = { name: 'issuer', summary: 'Key id of the issuer of its lists', required: true }
 const REASON: CommandOption = { flags: '--reason <text>', summary: 'Reason, written to the audit log', required: true }
@@ -161,28 +157,6 @@ const state: readonly Command[] = [
     ],
     needs: 'nothing',
   },
-  {
-    path: ['gateway', 'audit', 'verify'],
-    summary: 'Check the audit chain',
-    description: 'Recomputes every hash and link of the stored audit events. Exit code 1 if one is wrong.',
-    arguments: [],
-    options: [ENV_FILE],
-    examples: [{ line: 'chancery gateway audit verify', summary: 'Works while the gateway runs' }],
-    needs: 'nothing',
-  },
-  {
-    path: ['gateway', 'audit', 'export'],
-    summary: 'Print the audit events of a gateway',
-    description:
-      'Prints the stored audit events as JSON Lines, oldest first. It verifies the chain and stops before the first event that does not follow.',
-    arguments: [],
-    options: [AUDIT_FORMAT_OPTION, ENV_FILE],
-    examples: [
-      { line: 'chancery gateway audit export > audit.ndjson', summary: 'Works while the gateway runs' },
-      { line: 'chancery gateway audit export --format cloudevents > audit.ndjson', summary: 'Print CloudEvents' },
-    ],
-    needs: 'nothing',
-  },
 ]
 
 const preflight: readonly Command[] = [
@@ -248,11 +222,12 @@ const local: readonly Command[] = [
     path: ['cert', 'verify'],
     summary: 'Verify a join certificate',
     description:
-      'Checks signatures, times and a revocation list on this machine. Exit code 0 only if the certificate is trusted.',
+      'Checks signatures, times and a revocation list on this machine. Exit code 0 only if the certificate is trusted, 2 if only its revocation is unknown: without --crl a revoked certificate looks valid.',
     arguments: [{ name: 'file', summary: 'JSON file with the certificate', required: true }],
     options: [
       { flags: '--anchor <id=key>', summary: 'Pinned public key of an issuer', required: true, repeatable: true },
       { flags: '--crl <file>', summary: 'Signed revocation list' },
+      { flags: '--no-revocation', summary: 'Accept that revocation is not checked' },
     ],
     examples: [
       {
@@ -294,4 +269,11 @@ const local: readonly Command[] = [
   },
 ]
 
-export const gatewayCommands: readonly Command[] = [...gatewaySetup, ...running, ...state, ...preflight, ...local]
+export const gatewayCommands: readonly Command[] = [
+  ...gatewaySetup,
+  ...running,
+  ...state,
+  ...gatewayAudit,
+  ...preflight,
+  ...local,
+]

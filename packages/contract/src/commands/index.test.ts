@@ -151,6 +151,7 @@ const PATHS = [
   'gateway state release-revocation',
   'gateway audit verify',
   'gateway audit export',
+  'gateway audit prune',
   'gateway follow',
   'gateway preflight',
   'cert verify',

@@ -21,7 +21,7 @@ export const mcpCommands: readonly Command[] = [
     path: ['mcp', 'guard'],
     summary: 'Put a gate in front of an MCP server',
     description:
-      'Passes messages of the Model Context Protocol between a client and a server. Each tool call needs a decision of the authority, and leaves signed evidence. A denied call returns a result that a model understands.',
+      'Passes messages of the Model Context Protocol between a client and a server. Each tool call and each read of a resource or prompt needs a decision of the authority, and leaves signed evidence; a denied call returns a result that a model understands. Over HTTP, clients send the secret of the file that the guard names at its start.',
     arguments: [SERVER_COMMAND],
     options: [
       ...SERVER_OPTIONS,

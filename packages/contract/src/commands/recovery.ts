@@ -76,7 +76,7 @@ export const recoveryCommands: readonly Command[] = [
     path: ['authority', 'recover'],
     summary: 'Recover a database that was rolled back',
     description:
-      'For a database that is older than its high-water mark, after a restore from an old backup: restores revocations from the given list and feed, raises their sequences by 100, ends open invites and refuses requests signed before now. Running instances then accept requests again; agents must register again. With --audit or --certificates it lists, revokes or adopts records that the database lacks.',
+      'For a database that is older than its high-water mark, after a restore from an old backup, or whose mark is missing: restores revocations from the given list and feed, raises their sequences by 100, ends open invites and refuses requests signed before now. Running instances then accept requests again; agents must register again. With --audit or --certificates it lists, revokes or adopts records that the database lacks.',
     arguments: [],
     options: [
       {
@@ -84,6 +84,10 @@ export const recoveryCommands: readonly Command[] = [
         summary: 'A newer revocation list, for example from a gateway (gateway state backup)',
       },
       { flags: '--feed <file>', summary: 'A newer revocation feed, for example from a partner network' },
+      {
+        flags: '--without-mark',
+        summary: 'Although the mark is missing and there is no list of others: later revocations are lost',
+      },
       {
         flags: '--audit <file>',
         summary: 'Audit events from before the loss (audit export or stream), to find unknown records',

@@ -10,7 +10,10 @@ const EVENTS = {
     when: 'The response was decided, before it was sent.',
     details: ['status', 'elapsed_us', 'context'],
   },
-  state_opened: { when: 'A process took ownership of the state.', details: ['version'] },
+  state_opened: {
+    when: 'A process took ownership of the state. Without a collector it releases the events that waited for one.',
+    details: ['version', 'released_events'],
+  },
   policy_reloaded: { when: 'A new policy took effect.', details: ['policy_revision'] },
   crl_installed: { when: 'A revocation list came into force.', details: ['network', 'issuer', 'list_sequence'] },
   crl_rejected: { when: 'An offered list was refused.', details: ['network', 'issuer', 'outcome'] },
@@ -23,7 +26,7 @@ const EVENTS = {
     details: ['route', 'status', 'reason', 'client_id', 'count', 'first_at', 'last_at'],
   },
   audit_pruned: {
-    when: 'Acknowledged events beyond the retention time were removed.',
+    when: 'The oldest events were removed: by the retention time, by an operator, or without a collector to make room.',
     details: ['removed_through', 'removed_hash', 'removed_count'],
   },
   issuer_rotated: {

@@ -8,7 +8,7 @@ export interface GatewayErrorEntry {
 }
 
 /** The coarse class of each status; clients decide by the status class first. */
-const CLASSES: Readonly<Record<number, string>> = {
+const CLASSES = {
   400: 'invalid_request',
   401: 'unauthorized',
   403: 'forbidden',
@@ -23,6 +23,14 @@ const CLASSES: Readonly<Record<number, string>> = {
   500: 'internal_error',
   502: 'bad_gateway',
   503: 'unavailable',
+} as const
+
+/** The class of a refusal. */
+export type GatewayErrorCode = (typeof CLASSES)[keyof typeof CLASSES]
+
+/** Whether a text, for example from a foreign answer, is a class of this table. */
+export function isGatewayErrorCode(text: string): text is GatewayErrorCode {
+  return Object.values<string>(CLASSES).includes(text)
 }
 
 const NEUTRAL = 'The gateway cannot answer this now. Try again later.'
@@ -139,7 +147,7 @@ const LINES = {
 export type GatewayErrorName = keyof typeof LINES
 
 interface Line {
-  readonly status: number
+  readonly status: keyof typeof CLASSES
   readonly reason?: string
   readonly message?: string
 }
@@ -147,7 +155,7 @@ interface Line {
 /** Every refusal of the gateway. */
 export const GATEWAY_ERRORS: Readonly<Record<GatewayErrorName, GatewayErrorEntry>> = Object.fromEntries(
   Object.entries<Line>(LINES).map(([name, { status, reason = name, message = NEUTRAL }]) => {
-    return [name, { status, code: CLASSES[status] ?? '', reason, message }]
+    return [name, { status, code: CLASSES[status], reason, message }]
   }),
   // The type of Object.fromEntries has no names; they are those of LINES.
 ) as Record<GatewayErrorName, GatewayErrorEntry>

@@ -17,7 +17,7 @@ export interface GatewayRoute {
 export const AUTHORITY_SERVICE_ROUTE = '/v1/networks/{network}/services/{operation}'
 export const SERVICE_CATALOG_ROUTE = '/v1/services'
 
-/** Every route with a credential is audited; the others are not (protocol/gateway 5.2). */
+/** Every route of a client is audited; the others are not (protocol/gateway 5.2). A scrape has a log line only. */
 const ROUTES = {
   home: {
     method: 'GET',

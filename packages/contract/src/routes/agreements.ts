@@ -104,7 +104,7 @@ const facts = {
     response: 'json',
     summary: 'Verify an agreement',
     purpose: 'Verifies an agreement record without storing anything.',
-    errors: ['invalid_agreement', 'invalid_public_keys', 'missing_agreement'],
+    errors: ['invalid_agreement', 'invalid_input', 'invalid_public_keys', 'missing_agreement'],
     body: {
       example: {
         agreement: { paste: '<agreement record>' },
@@ -112,6 +112,7 @@ const facts = {
         responder_public_keys: ['<public key>'],
       },
       optional: ['offerer_public_keys', 'responder_public_keys'],
+      more: { separate_graph: true },
     },
     answer: { accepted: true, reason: 'accepted', agreement_id: '<agreement id>' },
     records: { agreement: 'invalid_agreement' },

@@ -11,7 +11,7 @@ const facts = {
     response: 'json',
     summary: 'Issued attestations',
     purpose: 'Lists the membership attestations this authority issued.',
-    errors: ['invalid_page'],
+    errors: ['invalid_page', 'unexpected_field'],
     query: ['cursor', 'issuer_sovereign_id', 'limit', 'offset', 'published', 'status', 'subject_id'],
     answer: { count: 1, attestations: [{ status: 'active', attestation: { paste: '<membership attestation>' } }] },
     gateway: {

@@ -64,7 +64,7 @@ const facts = {
     response: 'json',
     summary: 'Revoke certificates',
     purpose:
-      'Revokes one certificate or a list of them, with all_of_key every certificate of the same node keys, and publishes the next revocation list.',
+      'Revokes one certificate or a list of them with every other certificate of the same node keys, unless only_this is true, and publishes the next revocation list.',
     errors: [
       'certificate_key_mismatch',
       'certificate_not_found',
@@ -82,7 +82,8 @@ const facts = {
         cert_ids: ['<certificate id>'],
         certificates: [{ paste: '<join certificate>' }],
         node_public_key: '<public key>',
-        all_of_key: false,
+        only_this: false,
+        all_of_key: true,
         dry_run: false,
       },
       choices: { reason: REVOCATION_REASONS },

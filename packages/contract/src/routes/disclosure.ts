@@ -9,11 +9,14 @@ const facts = {
     success: 201,
     response: 'json',
     summary: 'Commit to capabilities',
-    purpose: 'Signs a Merkle root over the capabilities of an agreement.',
+    purpose:
+      'Signs a Merkle root over the capabilities of an agreement; with salted, the answer also has the secret seed of the salts, which is not stored, and without it hidden names can be guessed.',
     errors: ['agreement_untrusted', 'commit_failed', 'conflict', 'invalid_agreement', 'missing_commit_fields'],
     repeatable: true,
-    body: { example: { agreement: { paste: '<agreement record>' }, capabilities: ['payments.read'] } },
-    answer: 'capability-commitment',
+    body: {
+      example: { agreement: { paste: '<agreement record>' }, capabilities: ['payments.read'], salted: true },
+    },
+    answer: { commitment: { paste: '<capability commitment>' }, seed: '<seed>' },
     records: { agreement: 'invalid_agreement' },
     gateway: { operation: 'disclosure-commit', group: 'disclosure' },
   },
@@ -42,7 +45,8 @@ const facts = {
     success: 200,
     response: 'json',
     summary: 'Prove a capability',
-    purpose: 'Builds a membership proof from what the caller sends; no state of the authority is used.',
+    purpose:
+      'Builds a membership proof from what the caller sends, with the seed for a salted commitment; no state of the authority is used.',
     errors: ['invalid_commitment', 'missing_prove_fields', 'prove_failed'],
     body: {
       example: {
@@ -51,6 +55,7 @@ const facts = {
         commitment: { paste: '<capability commitment>' },
         prover_sovereign_id: '<sovereign id>',
       },
+      more: { seed: '<seed>' },
     },
     answer: 'capability-membership-proof',
     records: { commitment: 'invalid_commitment' },
@@ -64,7 +69,8 @@ const facts = {
     success: 200,
     response: 'json',
     summary: 'Verify a capability proof',
-    purpose: 'Verifies a membership proof against its commitment without storing anything.',
+    purpose:
+      'Verifies a membership proof against its commitment without storing anything, and warns when the commitment is unsalted.',
     errors: ['invalid_input', 'invalid_public_keys', 'missing_verify_fields'],
     body: {
       example: {

@@ -57,7 +57,7 @@ const facts = {
     response: 'json',
     summary: 'List invites',
     purpose: 'Lists invites by their fingerprints, with creator and state.',
-    errors: ['invalid_input', 'invalid_page'],
+    errors: ['invalid_input', 'invalid_page', 'unexpected_field'],
     query: ['batch_id', 'created_by', 'cursor', 'limit', 'offset', 'state'],
   },
   inviteWithdraw: {

@@ -13,6 +13,8 @@ const facts = {
     summary: 'Submit execution evidence',
     purpose: 'Records what an executor did on the strength of an allowed decision.',
     errors: [
+      'daily_bytes_exceeded',
+      'disk_space_low',
       'evidence_capability_mismatch',
       'evidence_chain_gap',
       'evidence_chain_mismatch',

@@ -30,7 +30,7 @@ const facts = {
     response: 'json',
     summary: 'What an operator key did',
     purpose: 'Counts the audit events of an operator key by type over a time, and its invites that can still be used.',
-    errors: ['invalid_input', 'unknown_operator_key'],
+    errors: ['invalid_input', 'unexpected_field', 'unknown_operator_key'],
     query: ['days'],
   },
   list: {

@@ -22,7 +22,7 @@ const facts = {
     response: 'json',
     summary: 'Policy versions',
     purpose: 'Lists the stored policy versions, newest first.',
-    errors: ['invalid_page'],
+    errors: ['invalid_page', 'unexpected_field'],
     query: ['cursor', 'limit', 'offset'],
     answer: { versions: [{}] },
     gateway: { operation: 'admin-policy-history', group: 'administration', query: ['limit', 'offset'] },

@@ -10,7 +10,7 @@ const facts = {
     response: 'json',
     summary: 'Recognition treaties',
     purpose: 'Lists the stored treaties with their lifecycle.',
-    errors: ['invalid_input', 'invalid_page'],
+    errors: ['invalid_input', 'invalid_page', 'unexpected_field'],
     // The gateway forwards the names of the first release; the others are beta.
     query: [
       'cursor',

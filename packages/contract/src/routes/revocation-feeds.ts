@@ -10,7 +10,7 @@ const facts = {
     response: 'json',
     summary: 'Own revocation feed',
     purpose: 'Gives the signed list of attestations this authority revoked.',
-    errors: ['feed_issuer_mismatch'],
+    errors: ['feed_issuer_mismatch', 'unexpected_field'],
     answer: 'sovereign-revocation-feed',
     gateway: {
       operation: 'attestations-sovereign-revocation-feed',

@@ -1,8 +1,8 @@
 import { writeInstant } from '../canonical/time.ts'
 import type { Instant } from '../canonical/time.ts'
-import { integer } from '../reading/shape.ts'
+import { isTrue, integer } from '../reading/shape.ts'
 import { digest, identifier, timestamp } from '../reading/text.ts'
-import { signedOnceForm, yes } from '../reading/trust-form.ts'
+import { omit, signedOnceForm, yes } from '../reading/trust-form.ts'
 import type { RecordForm } from '../reading/trust-form.ts'
 import type { Signature } from '../signing/sign.ts'
 
@@ -10,11 +10,14 @@ import type { Signature } from '../signing/sign.ts'
 export type CapabilityCommitment = {
   readonly commitment_id: string
   readonly merkle_root: string
+  /** In the salted form the number of leaves, a power of two. */
   readonly capability_count: number
   readonly agreement_id: string
   readonly committed_at: string
   /** Peers write a key id here: nothing may be concluded from it. */
   readonly issuer_sovereign_id: string
+  /** Present in the salted form (protocol/trust-operations 7.6). An older reader refuses the signature then. */
+  readonly salted?: true
   readonly signature: Signature | null
 }
 
@@ -25,6 +28,7 @@ export const commitmentForm: RecordForm<CapabilityCommitment> = signedOnceForm({
   agreement_id: yes(identifier),
   committed_at: yes(timestamp),
   issuer_sovereign_id: yes(identifier),
+  salted: omit(isTrue),
 })
 
 export function draftCapabilityCommitment(

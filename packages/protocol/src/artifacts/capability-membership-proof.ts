@@ -1,10 +1,11 @@
 import { writeInstant } from '../canonical/time.ts'
 import type { Instant } from '../canonical/time.ts'
 import { merkleLeaf } from '../disclosure/merkle.ts'
+import { saltedLeaf } from '../disclosure/salted.ts'
 import type { MerkleStep } from '../disclosure/merkle.ts'
 import { boolean } from '../reading/shape.ts'
-import { digest, identifier, plainText, timestamp } from '../reading/text.ts'
-import { closedPart, listOf, unsignedForm, yes } from '../reading/trust-form.ts'
+import { digest, identifier, plainText, salt, timestamp } from '../reading/text.ts'
+import { closedPart, listOf, omit, unsignedForm, yes } from '../reading/trust-form.ts'
 import type { RecordForm } from '../reading/trust-form.ts'
 
 /** Proves that one capability is in a commitment. It has no signature: the path is the proof (protocol/trust-operations 7.3). */
@@ -16,6 +17,8 @@ export type CapabilityMembershipProof = {
   readonly merkle_path: readonly MerkleStep[]
   readonly prover_sovereign_id: string
   readonly proved_at: string
+  /** Of the revealed capability, in the salted form only. */
+  readonly salt?: string
 }
 
 export const membershipProofForm: RecordForm<CapabilityMembershipProof> = unsignedForm({
@@ -27,6 +30,7 @@ export const membershipProofForm: RecordForm<CapabilityMembershipProof> = unsign
   merkle_path: yes(listOf(closedPart({ sibling_hash: yes(digest), is_left: yes(boolean) })), []),
   prover_sovereign_id: yes(identifier),
   proved_at: yes(timestamp),
+  salt: omit(salt),
 })
 
 export function draftMembershipProof(facts: {
@@ -35,8 +39,15 @@ export function draftMembershipProof(facts: {
   readonly revealed_capability: string
   readonly merkle_path: readonly MerkleStep[]
   readonly prover_sovereign_id: string
+  readonly salt?: string
   readonly now: Instant
 }): CapabilityMembershipProof {
   const { now, ...named } = facts
-  return { ...named, leaf_hash: merkleLeaf(facts.revealed_capability), proved_at: writeInstant(now) }
+  return { ...named, leaf_hash: disclosedLeaf(facts), proved_at: writeInstant(now) }
+}
+
+/** The leaf of what a proof shows, in the form that the proof has. */
+export function disclosedLeaf(proof: Pick<CapabilityMembershipProof, 'revealed_capability' | 'salt'>): string {
+  const { revealed_capability: shown, salt } = proof
+  return salt === undefined ? merkleLeaf(shown) : saltedLeaf(salt, shown)
 }

@@ -14,8 +14,8 @@ import {
   timestamp,
   uncheckedSignatures,
 } from '../reading/text.ts'
-import { verifyList } from '../signing/forms.ts'
 import type { Signature } from '../signing/sign.ts'
+import { verifyAny } from '../signing/verify-any.ts'
 import { VALID, invalid } from './verdict.ts'
 import type { Verdict } from './verdict.ts'
 
@@ -116,9 +116,23 @@ export type CertificateReason =
   | 'expired'
 
 /**
+ * The one rule about the signatures of a certificate (protocol/core 6): each of them verifies under a trusted key, and
+ * one of them bears the key id of the issuer. A certificate with a further signature of an unknown key is refused.
+ */
+export async function hasOnlyTrustedSignatures(
+  certificate: JoinCertificate,
+  keys: readonly string[],
+): Promise<boolean> {
+  const { signatures: made, issued_by } = certificate
+  const message = certificateBytes(certificate)
+  for (const each of made) if (!(await verifyAny(message, [each], keys))) return false
+  return made.some(({ key_id }) => key_id === issued_by)
+}
+
+/**
  * Checks everything except revocation (protocol/core 6).
  * 1. The network is the expected one.
- * 2. The authority's key signed the certificate.
+ * 2. Every signature is one of the authority's keys.
  * 3. The time is within the validity period, with the clock tolerance on both sides.
  */
 export async function verifyJoinCertificate(
@@ -127,7 +141,8 @@ export async function verifyJoinCertificate(
 ): Promise<Verdict<CertificateReason>> {
   if (certificate.network_name !== against.network_name) return invalid('wrong_network')
   if (certificate.signatures.length === 0) return invalid('missing_signature')
-  if (!(await verifyList(certificate, [against.authorityKey].flat()))) return invalid('invalid_signature')
+  const keys = [against.authorityKey].flat()
+  if (!(await hasOnlyTrustedSignatures(certificate, keys))) return invalid('invalid_signature')
   const window = windowOf(certificate)
   if (window === undefined || against.now < window.issuedAt - CLOCK_TOLERANCE) return invalid('not_yet_valid')
   if (against.now > window.expiresAt + CLOCK_TOLERANCE) return invalid('expired')

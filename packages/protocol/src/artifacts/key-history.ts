@@ -41,6 +41,12 @@ export const keyHistoryShape: Read<KeyHistory> = /* @__PURE__ */ closed({
   signatures: withDefault(signatures, []),
 })
 
+export function readFormerKey(value: JsonValue): FormerKey {
+  const key = readRecord(former, value)
+  requireOrder(key, 'valid_from', '<', 'valid_to')
+  return key
+}
+
 export function readKeyHistory(value: JsonValue): KeyHistory {
   const history = readRecord(keyHistoryShape, value)
   for (const key of history.former_keys) requireOrder(key, 'valid_from', '<', 'valid_to')

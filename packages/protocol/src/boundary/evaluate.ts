@@ -29,6 +29,8 @@ export interface BoundaryQuestion {
   readonly context: ContextFacts
   /** The active set, healthy or not. */
   readonly policies: readonly CheckedPolicy[]
+  /** Denies a request to which no policy applies. */
+  readonly policyRequired?: boolean
   readonly now: Instant
   /** Answers to {@link boundaryQuestions}. */
   readonly answers?: EngineAnswers
@@ -52,9 +54,9 @@ export function evaluatePolicies(
   policies: readonly CheckedPolicy[],
   facts: Facts,
   now: Instant,
-  isDenied = false,
+  { isDenied = false, policyRequired = false }: { isDenied?: boolean; policyRequired?: boolean } = {},
 ): PolicyEvaluation {
-  const resolution = resolvePolicies(policies, facts, now)
+  const resolution = resolvePolicies(policies, facts, now, policyRequired)
   if (resolution.status === 'failed')
     return { resolution, applied: [], steps: [resolutionStep(resolution.failure, policies.length)], evaluations: [] }
   const { applied } = resolution
@@ -65,15 +67,18 @@ export function evaluatePolicies(
 /**
  * Decides a request (protocol/trust-operations 4.6 step 6 and 5.7).
  * 1. Built-in gates of the basis, up to the first that denies: no policy can grant what the basis does not.
- * 2. Resolution over the whole active set: while one policy is broken or expired, nothing is allowed.
+ * 2. Resolution over the whole active set: while one policy is broken or expired, nothing is allowed. Where policies
+ *    are required, nothing is allowed to which none applies.
  * 3. Policy gates, all of them, but only when nothing denied yet: a refused caller learns nothing about the rules.
  * 4. The first step that denies names the reason; the binding shows under which rules, over which context.
  */
-export function evaluateBoundary({ basis, context, policies, now, answers }: BoundaryQuestion): Evaluation {
+export function evaluateBoundary(asked: BoundaryQuestion): Evaluation {
+  const { basis, context, policies, now, answers, policyRequired = false } = asked
   const builtIn = runBuiltInGates(context, basis)
   const isDenied = builtIn.some((step) => step.denial !== undefined)
-  const facts = factsOf(context, basis)
-  const policy = evaluatePolicies(policies, answers === undefined ? facts : { ...facts, answers }, now, isDenied)
+  const known = factsOf(context, basis)
+  const facts = answers === undefined ? known : { ...known, answers }
+  const policy = evaluatePolicies(policies, facts, now, { isDenied, policyRequired })
   return {
     ...concludeSteps([...builtIn, ...policy.steps]),
     policy_binding: bind(policy, digestOf(asJson(context))),

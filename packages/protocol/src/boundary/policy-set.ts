@@ -22,6 +22,7 @@ export const RESOLUTION_FAILURES = [
   'gate_type_unavailable',
   'policy_invalid',
   'policy_expired',
+  'no_policy_applied',
 ] as const
 export type ResolutionFailure = (typeof RESOLUTION_FAILURES)[number]
 
@@ -176,14 +177,20 @@ export type Resolution =
 /**
  * Resolution of protocol/trust-operations 5.6. The first finding denies every request, whatever its selector says: a
  * set with one broken rule would otherwise allow what that rule was to stop. A policy whose window has not begun does
- * not apply and is no finding.
+ * not apply and is no finding. Where policies are required, a request to which none applies is denied as well.
  */
-export function resolvePolicies(set: readonly CheckedPolicy[], facts: Facts, now: Instant): Resolution {
+export function resolvePolicies(
+  set: readonly CheckedPolicy[],
+  facts: Facts,
+  now: Instant,
+  isRequired = false,
+): Resolution {
   const [first] = findSetProblems(set, now)
   if (first !== undefined) return { status: 'failed', failure: first.reason }
   const applied = inResolutionOrder(set).flatMap(({ ready }) =>
     ready !== undefined && ready.validFrom <= now && ready.applies(facts) ? [ready] : [],
   )
+  if (isRequired && applied.length === 0) return { status: 'failed', failure: 'no_policy_applied' }
   // A decision with more gates than a record may list would be signed, and then refused by every reader.
   const gates = applied.reduce((sum, each) => sum + each.gates.length, 0)
   return gates > MAX_APPLIED_GATES ? { status: 'failed', failure: 'policy_invalid' } : { status: 'resolved', applied }

@@ -193,6 +193,19 @@ describe('the gates of a presented attestation', () => {
     expect(await judge({ feed: { sequence: 2, issued_at: null } })).toBe('insufficient freshness')
   })
 
+  it('needs a recent contact where a limit is set, whatever the age of the feed', async () => {
+    const judge = async (contact: PresentedFacts['contact']): Promise<string | null> =>
+      evaluate(await assess({ contact })).denial_reason
+    const ago = (age: number): string => new Date(Number((NOW - seconds(age)) / 1000n)).toISOString()
+    expect(await judge(undefined)).toBeNull()
+    expect(await judge({ at: ago(900), maxAgeSeconds: 900 })).toBeNull()
+    expect(await judge({ at: ago(901), maxAgeSeconds: 900 })).toBe('insufficient freshness')
+    expect(await judge({ at: null, maxAgeSeconds: 900 })).toBe('insufficient freshness')
+    const gates = inputsOf(evaluate(await assess({ contact: { at: ago(1), maxAgeSeconds: 900 } })))
+    expect(gates).toMatchObject({ last_contact_at: ago(1), max_contact_age_seconds: 900 })
+    expect(inputsOf(evaluate(await assess()))).not.toHaveProperty('last_contact_at')
+  })
+
   it('ends with the treaty, also when it ends after the assessment', async () => {
     const ending = await assess({ treaties: [await treaty({ expires_at: '2030-01-03T12:01:00Z' })] })
     expect(basisEnd(ending)).toBe(at('2030-01-03T12:01:00Z'))

@@ -33,6 +33,13 @@ export interface ImportedFeed {
   readonly issued_at: string | null
 }
 
+/** The last successful contact with an issuer, and how long ago it may be. */
+export interface IssuerContact {
+  /** Null: there was none. */
+  readonly at: string | null
+  readonly maxAgeSeconds: number
+}
+
 /** Everything the assessment of a partner's member depends on. */
 export interface PresentedFacts {
   readonly attestation: Attestation
@@ -49,6 +56,8 @@ export interface PresentedFacts {
   readonly feed: ImportedFeed | undefined
   /** Maximum age of the feed; 0: no feed is needed. */
   readonly maxFeedAgeSeconds: number
+  /** Undefined: any time since the last contact is accepted. */
+  readonly contact?: IssuerContact | undefined
   readonly now: Instant
 }
 
@@ -72,6 +81,7 @@ export interface PresentedBasis {
   readonly revocation_seq_checked: number
   readonly feed: ImportedFeed | undefined
   readonly maxFeedAgeSeconds: number
+  readonly contact: IssuerContact | undefined
 }
 
 const MAX_RECORD_BYTES = 65_536
@@ -103,6 +113,7 @@ export async function assessPresented(facts: PresentedFacts): Promise<PresentedB
     revocation_seq_checked: facts.revocationSequence,
     feed: facts.feed,
     maxFeedAgeSeconds: facts.maxFeedAgeSeconds,
+    contact: facts.contact,
   }
 }
 

@@ -4,7 +4,7 @@ import { instantOf } from '../reading/text.ts'
 import type { ContextFacts } from './facts.ts'
 import { builtInStep, runInOrder } from './gate-step.ts'
 import type { GateStep } from './gate-step.ts'
-import type { PresentedBasis, PresentedFailure } from './presented-basis.ts'
+import type { IssuerContact, PresentedBasis, PresentedFailure } from './presented-basis.ts'
 import { namesCapability } from './selector.ts'
 
 /**
@@ -12,7 +12,7 @@ import { namesCapability } from './selector.ts'
  * 1. The assessment found nothing against the member.
  * 2. The attestation is in force. A start up to 300 s ahead is accepted, because its issuer has another clock.
  * 3. The attestation claims the capability, and the own treaty names it.
- * 4. The revocation feed of the issuer is recent.
+ * 4. The revocation feed of the issuer is recent, and so is the last contact with the issuer.
  */
 export function runPresentedGates(context: ContextFacts, basis: PresentedBasis): readonly GateStep[] {
   return runInOrder([
@@ -104,7 +104,7 @@ function capabilityGate({ requested_capability }: ContextFacts, { attestation, t
 
 function feedGate(
   { requested_at, context_freshness_seq }: ContextFacts,
-  { feed, maxFeedAgeSeconds }: PresentedBasis,
+  { feed, maxFeedAgeSeconds, contact }: PresentedBasis,
 ): GateStep {
   const issued = feed?.issued_at ?? null
   const age = issued === null ? undefined : instantOf(requested_at) - instantOf(issued)
@@ -120,8 +120,25 @@ function feedGate(
         feed_sequence: feed?.sequence ?? 0,
         feed_issued_at: issued,
         max_age_seconds: maxFeedAgeSeconds,
+        ...(contact === undefined
+          ? {}
+          : { last_contact_at: contact.at, max_contact_age_seconds: contact.maxAgeSeconds }),
       },
     },
-    isFresh ? undefined : { denial: 'insufficient freshness', reason: 'no recent feed of the issuer is imported' },
+    whyNotFresh(isFresh, contact, requested_at),
   )
+}
+
+/** A feed says what was revoked when it was signed, a contact that nothing newer was there. */
+function whyNotFresh(
+  isFresh: boolean,
+  contact: IssuerContact | undefined,
+  requested_at: string,
+): { denial: string; reason: string } | undefined {
+  const denial = 'insufficient freshness'
+  if (!isFresh) return { denial, reason: 'no recent feed of the issuer is imported' }
+  if (contact === undefined) return undefined
+  const silence = contact.at === null ? undefined : instantOf(requested_at) - instantOf(contact.at)
+  const isRecent = silence !== undefined && silence <= seconds(contact.maxAgeSeconds)
+  return isRecent ? undefined : { denial, reason: 'the last contact with the issuer is too long ago' }
 }

@@ -37,16 +37,23 @@ export function candidateSet(active: readonly CheckedPolicy[], policy: BoundaryP
  * request that its basis does not allow is denied under both sets.
  */
 export function simulateCase(
-  sets: { readonly active: readonly CheckedPolicy[]; readonly candidate: readonly CheckedPolicy[] },
+  sets: {
+    readonly active: readonly CheckedPolicy[]
+    readonly candidate: readonly CheckedPolicy[]
+    /** As in a decision: a request to which no policy applies is denied. */
+    readonly policyRequired?: boolean
+  },
   facts: Facts,
   now: Instant,
 ): SimulatedCase {
-  const [active, candidate] = [simulateOne(sets.active, facts, now), simulateOne(sets.candidate, facts, now)]
+  const { policyRequired = false } = sets
+  const simulateOne = (policies: readonly CheckedPolicy[]): SimulatedVerdict => {
+    const { authorized, denial_reason } = concludeSteps(
+      evaluatePolicies(policies, facts, now, { policyRequired }).steps,
+    )
+    return { authorized, denial_reason }
+  }
+  const [active, candidate] = [simulateOne(sets.active), simulateOne(sets.candidate)]
   const isSame = active.authorized === candidate.authorized
   return { active, candidate, change: isSame ? 'unchanged' : candidate.authorized ? 'newly_allowed' : 'newly_denied' }
-}
-
-function simulateOne(policies: readonly CheckedPolicy[], facts: Facts, now: Instant): SimulatedVerdict {
-  const { authorized, denial_reason } = concludeSteps(evaluatePolicies(policies, facts, now).steps)
-  return { authorized, denial_reason }
 }

@@ -18,12 +18,27 @@ export interface MerkleTree {
 /** Fills a level up to a power of two. It is the leaf of the empty text, which therefore must never be proved. */
 const PADDING: Uint8Array = /* @__PURE__ */ sha256(new Uint8Array())
 
+/** How two halves become the node above them. */
+export type NodeHash = (left: Uint8Array, right: Uint8Array) => Uint8Array
+
 /** The same list in any order gives the same tree. At least one capability is needed. */
 export function buildMerkleTree(capabilities: readonly string[]): MerkleTree {
   if (capabilities.length === 0) throw new RangeError('a tree has at least one leaf')
   const sorted = sortCodePoints(capabilities)
-  const levels = levelsOver(sorted.map((capability) => sha256(toUtf8(capability))))
   const positions = new Map(sorted.map((capability, index) => [capability, index]))
+  const width = 2 ** merklePathLength(sorted.length)
+  const leaves = sorted.map((capability) => sha256(toUtf8(capability)))
+  const padding = Array<Uint8Array>(width - leaves.length).fill(PADDING)
+  return treeOver([...leaves, ...padding], positions, nodeOver)
+}
+
+/** A tree over leaves whose number is a power of two. `positions` has the place of each capability. */
+export function treeOver(
+  leaves: readonly Uint8Array[],
+  positions: ReadonlyMap<string, number>,
+  hash: NodeHash,
+): MerkleTree {
+  const levels = levelsOver(leaves, hash)
   return {
     root: toHex(levels.at(-1)?.[0] ?? PADDING),
     pathOf: (capability) => {
@@ -43,23 +58,21 @@ export function merklePathLength(count: number): number {
 }
 
 /** The root a path leads to from a leaf; both in hexadecimal digits that have passed their reader. */
-export function merkleRootOf(leaf: string, path: readonly MerkleStep[]): string {
+export function merkleRootOf(leaf: string, path: readonly MerkleStep[], hash: NodeHash = nodeOver): string {
   let at = fromHex(leaf)
   for (const { sibling_hash, is_left } of path) {
     const sibling = fromHex(sibling_hash)
-    at = is_left ? nodeOver(sibling, at) : nodeOver(at, sibling)
+    at = is_left ? hash(sibling, at) : hash(at, sibling)
   }
   return toHex(at)
 }
 
-function levelsOver(leaves: readonly Uint8Array[]): readonly (readonly Uint8Array[])[] {
-  const width = 2 ** merklePathLength(leaves.length)
-  let level = [...leaves, ...Array<Uint8Array>(width - leaves.length).fill(PADDING)]
+function levelsOver(leaves: readonly Uint8Array[], hash: NodeHash): readonly (readonly Uint8Array[])[] {
+  let level = leaves
   const levels = [level]
   while (level.length > 1) {
     const above: Uint8Array[] = []
-    for (let at = 0; at < level.length; at += 2)
-      above.push(nodeOver(level[at] as Uint8Array, level[at + 1] as Uint8Array))
+    for (let at = 0; at < level.length; at += 2) above.push(hash(level[at] as Uint8Array, level[at + 1] as Uint8Array))
     levels.push(above)
     level = above
   }

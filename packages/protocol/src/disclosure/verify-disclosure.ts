@@ -1,6 +1,6 @@
 import { commitmentForm } from '../artifacts/capability-commitment.ts'
 import type { CapabilityCommitment } from '../artifacts/capability-commitment.ts'
-import { draftMembershipProof } from '../artifacts/capability-membership-proof.ts'
+import { disclosedLeaf, draftMembershipProof } from '../artifacts/capability-membership-proof.ts'
 import type { CapabilityMembershipProof } from '../artifacts/capability-membership-proof.ts'
 import { nullifierForm } from '../artifacts/capability-nullifier.ts'
 import type { CapabilityNullifier } from '../artifacts/capability-nullifier.ts'
@@ -11,7 +11,8 @@ import type { Instant } from '../canonical/time.ts'
 import { instantOf } from '../reading/text.ts'
 import { readReceived, verifyReceived, verifyReceivedPlainly } from '../signing/received.ts'
 import type { FormReason, Received } from '../signing/received.ts'
-import { buildMerkleTree, merkleLeaf, merklePathLength, merkleRootOf } from './merkle.ts'
+import { buildMerkleTree, merklePathLength, merkleRootOf } from './merkle.ts'
+import { UNSALTED, buildSaltedTree, saltOf, saltedLeafCount, saltedNode } from './salted.ts'
 
 export function readCapabilityCommitment(value: JsonValue): Received<CapabilityCommitment> {
   return readReceived(commitmentForm, value)
@@ -28,16 +29,29 @@ export type DisclosureReason =
   | 'leaf_hash_mismatch'
   | 'root_mismatch'
 
+/** Labelled when the commitment has the founding form, whatever the result. */
+export type DisclosureVerdict = Verdict<DisclosureReason> & { readonly warning?: typeof UNSALTED }
+
 /**
  * Whether a proof shows a capability of a commitment (protocol/trust-operations 7.4).
  * 1. The commitment is signed: an unsigned root promises nothing.
  * 2. One of the issuer's keys signed exactly this commitment, unknown members included.
- * 3. The path is as long as the tree is high. Nodes and leaves are hashed alike, so a shorter path could end at an
- *    inner node and show 64 bytes of it as a capability.
- * 4. The leaf is that of the capability, and the capability is not empty: the empty text is what fills up every tree.
+ * 3. The path is as long as the tree is high. In the founding form nodes and leaves are hashed alike, so a shorter path
+ *    could end at an inner node and show 64 bytes of it as a capability.
+ * 4. Proof and commitment have the same form. The leaf is that of the capability, and the capability is not empty: the
+ *    empty text is what fills up every tree of the founding form.
  * 5. The path leads to the promised root, and the proof was made for this commitment: two agreements may share a root.
  */
 export async function verifyDisclosure(
+  proof: CapabilityMembershipProof,
+  commitment: Received<CapabilityCommitment>,
+  keys: readonly string[],
+): Promise<DisclosureVerdict> {
+  const verdict = await verifyEitherForm(proof, commitment, keys)
+  return commitment.record.salted === true ? verdict : { ...verdict, warning: UNSALTED }
+}
+
+async function verifyEitherForm(
   proof: CapabilityMembershipProof,
   commitment: Received<CapabilityCommitment>,
   keys: readonly string[],
@@ -45,11 +59,17 @@ export async function verifyDisclosure(
   const signed = await verifyReceivedPlainly(commitment, keys)
   if (!signed.ok)
     return invalid(signed.reason === 'missing_signature' ? 'commitment_not_signed' : 'commitment_invalid_signature')
-  const { commitment_id, merkle_root, capability_count } = commitment.record
+  const { commitment_id, merkle_root, capability_count, salted = false } = commitment.record
   if (proof.merkle_path.length !== merklePathLength(capability_count)) return invalid('path_length_inconsistent')
-  const isLeaf = proof.revealed_capability !== '' && proof.leaf_hash === merkleLeaf(proof.revealed_capability)
+  const isLeaf =
+    salted === (proof.salt !== undefined) &&
+    proof.revealed_capability !== '' &&
+    proof.leaf_hash === disclosedLeaf(proof)
   if (!isLeaf) return invalid('leaf_hash_mismatch')
-  const isRooted = merkleRootOf(proof.leaf_hash, proof.merkle_path) === merkle_root
+  const root = salted
+    ? merkleRootOf(proof.leaf_hash, proof.merkle_path, saltedNode)
+    : merkleRootOf(proof.leaf_hash, proof.merkle_path)
+  const isRooted = root === merkle_root
   return isRooted && proof.commitment_id === commitment_id ? VALID : invalid('root_mismatch')
 }
 
@@ -61,17 +81,22 @@ export function proveMembership(facts: {
   readonly capability: string
   readonly capabilities: readonly string[]
   readonly commitment: CapabilityCommitment
+  /** Of a salted commitment. */
+  readonly seed?: string
   readonly proof_id: string
   readonly prover_sovereign_id: string
   readonly now: Instant
 }): CapabilityMembershipProof | undefined {
-  const { capability, capabilities, commitment, ...named } = facts
-  if (capabilities.length !== commitment.capability_count) return undefined
-  const tree = buildMerkleTree(capabilities)
+  const { capability, capabilities, commitment, seed, ...named } = facts
+  const { commitment_id, capability_count, salted = false } = commitment
+  if (salted !== (seed !== undefined) || capabilities.length === 0) return undefined
+  const leaves = salted ? saltedLeafCount(capabilities.length) : capabilities.length
+  if (leaves !== capability_count) return undefined
+  const tree = seed === undefined ? buildMerkleTree(capabilities) : buildSaltedTree(capabilities, seed)
   const merkle_path = tree.pathOf(capability)
   if (merkle_path === undefined || tree.root !== commitment.merkle_root) return undefined
-  const { commitment_id } = commitment
-  return draftMembershipProof({ ...named, commitment_id, revealed_capability: capability, merkle_path })
+  const salt = seed === undefined ? {} : { salt: saltOf(seed, capability) }
+  return draftMembershipProof({ ...named, ...salt, commitment_id, revealed_capability: capability, merkle_path })
 }
 
 export type NullifierReason = FormReason | 'proof_id_mismatch' | 'nullifier_expired' | 'nullifier_already_used'

@@ -52,6 +52,11 @@ export class AnchorChecker {
     return new AnchorChecker(anchors, found)
   }
 
+  /** What is wrong with the anchors themselves: signatures, network and chain. */
+  get chainFindings(): readonly AnchorFinding[] {
+    return this.#chain
+  }
+
   /** An entry of the run and its recomputed digest. */
   see(store_sequence: number, digest: string): void {
     const anchor = this.#byPosition.get(store_sequence)
@@ -112,6 +117,25 @@ export class AnchorChecker {
       },
     }
   }
+}
+
+/**
+ * Anchors in their order, each sequence once. `fork` is the first sequence with two contents: nothing proves which
+ * one the store continues, so a caller must not choose.
+ */
+export function orderAnchors(given: readonly StoreAnchor[]): {
+  readonly anchors: readonly StoreAnchor[]
+  readonly fork: number | undefined
+} {
+  const found = new Map<number, StoreAnchor>()
+  const forks: number[] = []
+  for (const anchor of given) {
+    const before = found.get(anchor.anchor_sequence)
+    if (before === undefined) found.set(anchor.anchor_sequence, anchor)
+    else if (anchorDigest(before) !== anchorDigest(anchor)) forks.push(anchor.anchor_sequence)
+  }
+  const anchors = [...found.values()].sort((a, b) => a.anchor_sequence - b.anchor_sequence)
+  return { anchors, fork: forks.sort((a, b) => a - b)[0] }
 }
 
 function checkLink(

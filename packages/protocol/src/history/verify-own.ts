@@ -1,3 +1,5 @@
+import { hasOnlyTrustedSignatures } from '../artifacts/join-certificate.ts'
+import type { JoinCertificate } from '../artifacts/join-certificate.ts'
 import { keysInPeriod } from '../artifacts/followed-keys.ts'
 import type { AuthorityKeys } from '../artifacts/followed-keys.ts'
 import type { Instant } from '../canonical/time.ts'
@@ -116,9 +118,14 @@ async function signatureFinding(
     const candidates = keysInPeriod(keys, subject.issued_at)
     hasKey ||= candidates.length > 0
     const key = await signerOf(subject.record, candidates)
-    if (key !== undefined) return { key }
+    if (key !== undefined && (await isSignedByNoOther(subject, candidates))) return { key }
   }
   return hasKey ? finding('not_trusted', 'invalid_signature') : finding('unknown', 'key_unknown')
+}
+
+/** Only a certificate has a rule about further signatures. */
+async function isSignedByNoOther({ kind, record }: SubjectRecord, keys: readonly string[]): Promise<boolean> {
+  return kind !== 'certificate' || hasOnlyTrustedSignatures(record as JoinCertificate, keys)
 }
 
 /** 2: the validity of the record itself. */

@@ -9,6 +9,7 @@ import type { Verdict } from '../artifacts/verdict.ts'
 import { VALID, invalid } from '../artifacts/verdict.ts'
 import { instantOf } from '../reading/text.ts'
 import type { Received } from '../signing/received.ts'
+import type { CheckedPart, Unproven } from './offline-verdict.ts'
 
 /** Inputs to verify a record without network calls. */
 export interface OfflineTrust {
@@ -26,8 +27,44 @@ export interface OfflineTrust {
   readonly now: Instant
 }
 
+/** What a verifier found, without what no record of the kind proves. */
+export type Held<Value> =
+  | {
+      readonly ok: true
+      readonly record: Value
+      readonly checked: readonly CheckedPart[]
+      readonly unproven?: readonly Unproven[]
+    }
+  | { readonly ok: false; readonly reason: string }
+
 /** Verifies one kind of record. Throws a FormError when the record does not have its form. */
-export type RecordVerifier = (value: JsonObject, trust: OfflineTrust) => Promise<Verdict<string>>
+export type RecordVerifier<Value> = (value: JsonObject, trust: OfflineTrust) => Promise<Held<Value>>
+
+interface SignedFacts {
+  /** Who speaks; left out where no name is signed. */
+  readonly issuer?: string
+  readonly from?: string | undefined
+  readonly until?: string | undefined
+}
+
+/** A record whose signature verified: whose name it bears, then its time. */
+export function holdSigned<Value>(record: Value, trust: OfflineTrust, facts: SignedFacts): Held<Value> {
+  const { issuer, from, until } = facts
+  if (issuer !== undefined && !isOfNetwork(issuer, trust)) return invalid('wrong_issuer')
+  const timely = checkTime(from, until, trust.now)
+  if (!timely.ok) return timely
+  const isNamed = issuer !== undefined
+  return {
+    ok: true,
+    record,
+    checked: [
+      'signature',
+      ...(isNamed && trust.genesis !== undefined ? (['network'] as const) : []),
+      ...(from === undefined && until === undefined ? [] : (['time'] as const)),
+    ],
+    unproven: isNamed && trust.genesis === undefined ? ['network'] : [],
+  }
+}
 
 /**
  * The given keys, or the authority's key of the genesis block and, with a key history, the former ones whose window

@@ -2,79 +2,88 @@ import { readAgentDescriptor, verifyAgentDescriptor } from '../artifacts/agent-d
 import { readAttestation } from '../artifacts/attestation.ts'
 import { readCrl } from '../artifacts/crl.ts'
 import { readGenesisBlock, verifyGenesisBlock } from '../artifacts/genesis-block.ts'
-import { readJoinCertificate } from '../artifacts/join-certificate.ts'
+import { hasOnlyTrustedSignatures, readJoinCertificate } from '../artifacts/join-certificate.ts'
 import { readPolicyManifest } from '../artifacts/policy-manifest.ts'
 import { readRecognitionPolicy } from '../artifacts/recognition-policy.ts'
 import { readRecognitionTreaty } from '../artifacts/recognition-treaty.ts'
 import { hasSortedIds, readRevocationFeed, withSortedIds } from '../artifacts/revocation-feed.ts'
-import { VALID, invalid } from '../artifacts/verdict.ts'
-import type { Verdict } from '../artifacts/verdict.ts'
+import { invalid } from '../artifacts/verdict.ts'
 import type { JsonObject } from '../canonical/json-value.ts'
 import { verifyList } from '../signing/forms.ts'
 import type { SignedList } from '../signing/forms.ts'
-import { checkTime, isOfNetwork, signerKeys } from './trust-inputs.ts'
-import type { RecordVerifier, OfflineTrust } from './trust-inputs.ts'
+import type { RecordsByKind } from './offline-verdict.ts'
+import { holdSigned, signerKeys } from './trust-inputs.ts'
+import type { Held, OfflineTrust, RecordVerifier } from './trust-inputs.ts'
 import type { CoreKindName } from './record-kind.ts'
+
+type Verifies<Kind extends CoreKindName> = RecordVerifier<RecordsByKind[Kind]>
 
 /**
  * A record of protocol/core that its issuer signed: 1. signed, 2. by a key we trust, 3. in the name of its network,
  * 4. in its time.
  */
-async function verifySigned(
-  record: JsonObject & SignedList,
+async function verifySigned<Value extends JsonObject & SignedList>(
+  record: Value,
   trust: OfflineTrust,
-  facts: { readonly issuer?: unknown; readonly from?: string; readonly until?: string },
-): Promise<Verdict<string>> {
+  facts: Parameters<typeof holdSigned>[2],
+): Promise<Held<Value>> {
   if (record.signatures.length === 0) return invalid('missing_signature')
   if (!(await verifyList(record, signerKeys(trust, record)))) return invalid('invalid_signature')
-  if ('issuer' in facts && !isOfNetwork(facts.issuer, trust)) return invalid('wrong_issuer')
-  return checkTime(facts.from, facts.until, trust.now)
+  return holdSigned(record, trust, facts)
 }
 
-const genesisBlock: RecordVerifier = async (value, { keys, genesis }) => {
+const genesisBlock: Verifies<'genesis-block'> = async (value, { keys, genesis }) => {
   const block = readGenesisBlock(value)
   const verdict = await verifyGenesisBlock(block)
   if (!verdict.ok) return verdict
   // It signs for its own root key; the caller must get trust in that key from elsewhere.
   const roots = genesis === undefined ? keys : [genesis.root_public_key]
-  return roots.length === 0 || roots.includes(block.root_public_key) ? VALID : invalid('unknown_root_key')
+  if (roots.length === 0) return { ok: true, record: block, checked: ['signature'], unproven: ['root_key'] }
+  if (!roots.includes(block.root_public_key)) return invalid('unknown_root_key')
+  return { ok: true, record: block, checked: ['signature', 'root_key'] }
 }
 
-const joinCertificate: RecordVerifier = async (value, trust) => {
+const joinCertificate: Verifies<'join-certificate'> = async (value, trust) => {
   const certificate = readJoinCertificate(value)
   const { network_name: issuer, issued_at: from, expires_at: until } = certificate
-  return verifySigned(certificate, trust, { issuer, from, until })
+  if (certificate.signatures.length === 0) return invalid('missing_signature')
+  const isSigned = await hasOnlyTrustedSignatures(certificate, signerKeys(trust, certificate))
+  return isSigned ? holdSigned(certificate, trust, { issuer, from, until }) : invalid('invalid_signature')
 }
 
-const crl: RecordVerifier = async (value, trust) => {
+const crl: Verifies<'crl'> = async (value, trust) => {
   const list = readCrl(value)
   return verifySigned(list, trust, { from: list.issued_at, until: list.next_update })
 }
 
-const policyManifest: RecordVerifier = async (value, trust) => {
+const policyManifest: Verifies<'policy-manifest'> = async (value, trust) => {
   const manifest = readPolicyManifest(value)
   return verifySigned(manifest, trust, { from: manifest.issued_at })
 }
 
 /** Signed by the node itself; that the node is a member is what its certificate says. */
-const agentDescriptor: RecordVerifier = async (value, trust) => {
+const agentDescriptor: Verifies<'agent-descriptor'> = async (value, trust) => {
   const descriptor = readAgentDescriptor(value)
   if (descriptor.signatures.length === 0) return invalid('missing_signature')
   if (!(await verifyAgentDescriptor(descriptor))) return invalid('invalid_signature')
-  const { node_public_key: key } = descriptor
-  if (trust.keys.length > 0 && !trust.keys.includes(key)) return invalid('unknown_node_key')
-  if (!isOfNetwork(descriptor.network_name, trust)) return invalid('wrong_issuer')
-  return checkTime(descriptor.registered_at, descriptor.expires_at, trust.now)
+  const { node_public_key: key, network_name: issuer, registered_at: from, expires_at: until } = descriptor
+  const isKeyGiven = trust.keys.length > 0
+  if (isKeyGiven && !trust.keys.includes(key)) return invalid('unknown_node_key')
+  const held = holdSigned(descriptor, trust, { issuer, from, until })
+  if (!held.ok) return held
+  return isKeyGiven
+    ? { ...held, checked: [...held.checked, 'node_key'] }
+    : { ...held, unproven: ['node_key', ...(held.unproven ?? [])] }
 }
 
-const attestation: RecordVerifier = async (value, trust) => {
+const attestation: Verifies<'membership-attestation'> = async (value, trust) => {
   const record = readAttestation(value)
   const { issuer_sovereign_id: issuer, valid_from: from, expires_at: until } = record
   if (record.status !== 'active') return invalid('bad_status')
   return verifySigned(record, trust, { issuer, from, until })
 }
 
-const treaty: RecordVerifier = async (value, trust) => {
+const treaty: Verifies<'recognition-treaty'> = async (value, trust) => {
   const record = readRecognitionTreaty(value)
   const { issuer_sovereign_id: issuer, valid_from: from, expires_at: until } = record
   if (record.status !== 'active') return invalid('bad_status')
@@ -82,12 +91,13 @@ const treaty: RecordVerifier = async (value, trust) => {
 }
 
 /** A local document without a signature: only its form is checked. */
-const recognitionPolicy: RecordVerifier = async (value) => {
-  readRecognitionPolicy(value)
-  return VALID
-}
+const recognitionPolicy: Verifies<'recognition-policy'> = async (value) => ({
+  ok: true,
+  record: readRecognitionPolicy(value),
+  checked: [],
+})
 
-const revocationFeed: RecordVerifier = async (value, trust) => {
+const revocationFeed: Verifies<'sovereign-revocation-feed'> = async (value, trust) => {
   const feed = readRevocationFeed(value)
   // An issuer may serve its ids in another order than the one it signed.
   const isAsReceived = hasSortedIds(feed) || (await verifyList(feed, signerKeys(trust)))
@@ -97,7 +107,7 @@ const revocationFeed: RecordVerifier = async (value, trust) => {
   })
 }
 
-export const CORE_JUDGES: Readonly<Record<CoreKindName, RecordVerifier>> = {
+export const CORE_JUDGES: { readonly [Kind in CoreKindName]: Verifies<Kind> } = {
   'genesis-block': genesisBlock,
   'join-certificate': joinCertificate,
   crl,

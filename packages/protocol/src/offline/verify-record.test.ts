@@ -36,6 +36,16 @@ describe('a record of every kind', () => {
     expect(await reasonOf(example)).toBe('valid')
   })
 
+  it.each(EXAMPLES)('$kind: the verdict has the record and what was checked', async ({ kind, record, trust }) => {
+    const verdict = await verifyRecordOfKind(kind, record, trust)
+    if (!verdict.ok) throw new Error(verdict.reason)
+    expect(verdict.kind).toBe(kind)
+    expect(record).toMatchObject(verdict.record)
+    expect(verdict.checked).toEqual(kind === 'recognition-policy' ? [] : expect.arrayContaining(['signature']))
+    // No part is both.
+    expect(verdict.checked.filter((part) => (verdict.unproven as readonly string[]).includes(part))).toEqual([])
+  })
+
   it.each(EXAMPLES.filter(({ kind }) => kind !== 'recognition-policy'))(
     '$kind is not valid under another key, nor unsigned',
     async (example) => {
@@ -104,23 +114,32 @@ describe('what a record that holds leaves open', () => {
   const openIn = async (kind: RecordKindName, changes: Partial<Example['trust']> = {}): Promise<unknown> => {
     const { record, trust } = exampleOf(kind)
     const verdict = await verifyRecordOfKind(kind, record, { ...trust, ...changes })
-    return verdict.ok ? (verdict.unproven ?? 'nothing') : verdict.reason
+    return verdict.ok ? verdict.unproven : verdict.reason
   }
   const genesis = readGenesisBlock(exampleOf('genesis-block').record)
 
   it('is the root key of a genesis block, unless it was given', async () => {
-    expect(await openIn('genesis-block', { keys: [] })).toEqual(['root_key'])
-    expect(await openIn('genesis-block', { keys: [genesis.root_public_key] })).toBe('nothing')
-    expect(await openIn('genesis-block', { keys: [], genesis })).toBe('nothing')
+    expect(await openIn('genesis-block', { keys: [] })).toEqual(['root_key', 'newest'])
+    expect(await openIn('genesis-block', { keys: [genesis.root_public_key] })).toEqual(['newest'])
+    expect(await openIn('genesis-block', { keys: [], genesis })).toEqual(['newest'])
   })
 
   it('is the membership of the node behind an agent, and its key unless it was given', async () => {
-    expect(await openIn('agent-descriptor', { keys: [] })).toEqual(['node_key', 'node_membership'])
-    expect(await openIn('agent-descriptor')).toEqual(['node_membership'])
+    expect(await openIn('agent-descriptor', { keys: [] })).toEqual(['node_key', 'network', 'node_membership'])
+    expect(await openIn('agent-descriptor')).toEqual(['network', 'node_membership'])
   })
 
   it('is who wrote a recognition policy', async () => {
     expect(await openIn('recognition-policy')).toEqual(['authorship'])
+  })
+
+  it('is a revocation of everything that can be revoked, and the network where no genesis block was given', async () => {
+    expect(await openIn('join-certificate')).toEqual(['network', 'revocation'])
+    expect(await openIn('join-certificate', { keys: [], genesis })).toEqual(['revocation'])
+    for (const kind of ['membership-attestation', 'recognition-treaty'] as const)
+      expect(await openIn(kind), kind).toContain('revocation')
+    for (const kind of ['boundary-decision', 'justification-proof', 'execution-evidence'] as const)
+      expect(await openIn(kind), kind).toContain('basis')
   })
 })
 

@@ -4,42 +4,57 @@ import { requireInstant } from '../canonical/time.ts'
 import { FormError } from '../reading/form-error.ts'
 import { CORE_JUDGES } from './verify-core-records.ts'
 import { signerKeys } from './trust-inputs.ts'
+import type { OfflineVerdict, RecordsByKind, Unproven } from './offline-verdict.ts'
 import type { RecordVerifier, OfflineTrust } from './trust-inputs.ts'
 import type { RecordKindName } from './record-kind.ts'
 import { TRUST_JUDGES } from './verify-trust-records.ts'
 
-const JUDGES: Readonly<Record<RecordKindName, RecordVerifier>> = { ...CORE_JUDGES, ...TRUST_JUDGES }
+const JUDGES: { readonly [Kind in RecordKindName]: RecordVerifier<RecordsByKind[Kind]> } = {
+  ...CORE_JUDGES,
+  ...TRUST_JUDGES,
+}
 
 /** Kinds whose signature names the key it was made with: they can be looked at without a key from elsewhere. */
 const SELF_SIGNED: ReadonlySet<RecordKindName> = new Set(['genesis-block', 'agent-descriptor', 'recognition-policy'])
 
-/**
- * What a valid record does not prove. root_key: the block signs for its own root key, and no other was given.
- * node_key: the same for the key of a node. node_membership: only a certificate, and the list that may revoke it, say
- * that a node is a member. authorship: such a record has no signature.
- */
-export type Unproven = 'root_key' | 'node_key' | 'node_membership' | 'authorship'
+/** What no valid record of a kind proves, whatever the caller gives. */
+const OPEN: Readonly<Partial<Record<Unproven, readonly RecordKindName[]>>> = {
+  node_membership: ['agent-descriptor'],
+  authorship: ['recognition-policy'],
+  revocation: ['join-certificate', 'membership-attestation', 'recognition-treaty'],
+  newest: [
+    'genesis-block',
+    'crl',
+    'policy-manifest',
+    'sovereign-revocation-feed',
+    'trust-evidence',
+    'boundary-policy',
+    'data-license-policy',
+  ],
+  basis: ['boundary-decision', 'justification-proof', 'execution-evidence', 'consensus-proof', 'data-access-intent'],
+  first_use: ['capability-nullifier'],
+}
 
-export type OfflineVerdict =
-  | { readonly ok: true; readonly unproven?: readonly Unproven[] }
-  | { readonly ok: false; readonly reason: string; readonly problem?: string }
+const openIn = (kind: RecordKindName): readonly Unproven[] =>
+  (Object.keys(OPEN) as Unproven[]).filter((part) => OPEN[part]?.includes(kind))
 
 /**
- * Checks whether a record of this kind is valid, from the given inputs only. Later revocations are not
- * included. A record with a wrong form is `malformed`; `problem` then names the field and the rule. Throws InstantError when
+ * Checks whether a record of this kind is valid, from the given inputs only: `unproven` names what stays open. A
+ * record with a wrong form is `malformed`; `problem` then names the field and the rule. Throws InstantError when
  * the time given cannot be meant.
  */
-export async function verifyRecordOfKind(
-  kind: RecordKindName,
+export async function verifyRecordOfKind<Kind extends RecordKindName>(
+  kind: Kind,
   value: JsonObject,
   trust: OfflineTrust,
-): Promise<OfflineVerdict> {
+): Promise<OfflineVerdict<Kind>> {
   requireInstant(trust.now)
   if (needsSignerKeys(kind) && signerKeys(trust).length === 0) return invalid('keys_needed')
   try {
-    const verdict = await JUDGES[kind](value, trust)
-    const unproven = verdict.ok ? unprovenIn(kind, trust) : []
-    return unproven.length === 0 ? verdict : { ok: true, unproven }
+    const held = await JUDGES[kind](value, trust)
+    if (!held.ok) return held
+    const { record, checked, unproven = [] } = held
+    return { ok: true, kind, record, checked, unproven: [...unproven, ...openIn(kind)] }
   } catch (error) {
     if (!(error instanceof FormError)) throw error
     return { ok: false, reason: 'malformed', problem: error.message }
@@ -49,10 +64,4 @@ export async function verifyRecordOfKind(
 /** An agreement has separate keys for each party. */
 function needsSignerKeys(kind: RecordKindName): boolean {
   return kind !== 'agreement-record' && !SELF_SIGNED.has(kind)
-}
-
-function unprovenIn(kind: RecordKindName, { keys, genesis }: OfflineTrust): readonly Unproven[] {
-  if (kind === 'genesis-block') return keys.length === 0 && genesis === undefined ? ['root_key'] : []
-  if (kind === 'agent-descriptor') return keys.length === 0 ? ['node_key', 'node_membership'] : ['node_membership']
-  return kind === 'recognition-policy' ? ['authorship'] : []
 }

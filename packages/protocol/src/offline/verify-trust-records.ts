@@ -3,6 +3,7 @@ import { agreementRecordForm } from '../artifacts/agreement-record.ts'
 import { boundaryDecisionForm } from '../artifacts/boundary-decision.ts'
 import { BOUNDARY_POLICY_FORM } from '../artifacts/boundary-policy.ts'
 import { commitmentForm } from '../artifacts/capability-commitment.ts'
+import type { CapabilityCommitment } from '../artifacts/capability-commitment.ts'
 import { capabilityCounterForm } from '../artifacts/capability-counter.ts'
 import { membershipProofForm } from '../artifacts/capability-membership-proof.ts'
 import { nullifierForm } from '../artifacts/capability-nullifier.ts'
@@ -16,37 +17,33 @@ import { retentionCheckpointForm } from '../artifacts/retention-checkpoint.ts'
 import { storeAnchorForm } from '../artifacts/store-anchor.ts'
 import { trustEvidenceForm } from '../artifacts/trust-evidence.ts'
 import { voteForm } from '../artifacts/validator-vote.ts'
-import { VALID, invalid } from '../artifacts/verdict.ts'
+import { invalid } from '../artifacts/verdict.ts'
 import { verifyBoundaryDecision } from '../boundary/verify-decision.ts'
 import { readConsensusProof, verifyConsensusProof } from '../consensus/verify-consensus.ts'
 import { verifyDisclosure } from '../disclosure/verify-disclosure.ts'
 import type { RecordForm } from '../reading/trust-form.ts'
 import { readReceived, verifyReceived } from '../signing/received.ts'
-import { checkTime, isOfNetwork, partyKeys, signerKeys } from './trust-inputs.ts'
+import type { RecordsByKind, Unproven } from './offline-verdict.ts'
+import { holdSigned, isOfNetwork, partyKeys, signerKeys } from './trust-inputs.ts'
 import type { RecordVerifier } from './trust-inputs.ts'
 import type { TrustKindName } from './record-kind.ts'
 
-interface Facts {
-  /** Who speaks; undefined where peers write something else there. */
-  readonly issuer?: string
-  readonly from?: string
-  readonly until?: string
-}
+type Verifies<Kind extends TrustKindName> = RecordVerifier<RecordsByKind[Kind]>
 
 /** A record that one party signed: the form check, then whose name it bears, then its time. */
-function signedBy<Value>(form: RecordForm<Value>, factsOf: (record: Value) => Facts): RecordVerifier {
+function signedBy<Value>(
+  form: RecordForm<Value>,
+  factsOf: (record: Value) => Parameters<typeof holdSigned>[2],
+): RecordVerifier<Value> {
   return async (value, trust) => {
     const received = readReceived(form, value)
     const signed = await verifyReceived(received, signerKeys(trust, value))
-    if (!signed.ok) return signed
-    const { issuer, from, until } = factsOf(received.record)
-    if (issuer !== undefined && !isOfNetwork(issuer, trust)) return invalid('wrong_issuer')
-    return checkTime(from, until, trust.now)
+    return signed.ok ? holdSigned(received.record, trust, factsOf(received.record)) : signed
   }
 }
 
 /** Both parties sign the same bytes, so each needs separate keys; the signed time counts. */
-const agreementRecord: RecordVerifier = async (value, trust) => {
+const agreementRecord: Verifies<'agreement-record'> = async (value, trust) => {
   const received = readReceived(agreementRecordForm, value)
   const { offerer_sovereign_id: offerer, responder_sovereign_id: responder, agreed_terms } = received.record
   if (!isOfNetwork(offerer, trust) && !isOfNetwork(responder, trust)) return invalid('wrong_issuer')
@@ -55,34 +52,51 @@ const agreementRecord: RecordVerifier = async (value, trust) => {
   if (offererKeys.length === 0 || responderKeys.length === 0) return invalid('party_keys_needed')
   const verdict = await verifyTwoParties(received, { offererKeys, responderKeys })
   if (!verdict.ok) return verdict
-  const { valid_from, valid_until } = agreed_terms
-  return checkTime(valid_from, valid_until, trust.now)
+  const { valid_from: from, valid_until: until } = agreed_terms
+  const issuer = trust.genesis?.network_name ?? offerer
+  return holdSigned(received.record, trust, { issuer, from, until })
 }
 
 /** A genuine denial holds: what it says is another question than whether it was said. */
-const boundaryDecision: RecordVerifier = async (value, trust) => {
+const boundaryDecision: Verifies<'boundary-decision'> = async (value, trust) => {
   const received = readReceived(boundaryDecisionForm, value)
   const verdict = await verifyBoundaryDecision(received, { keys: signerKeys(trust, value), now: trust.now })
   if (!verdict.accepted) return invalid(verdict.reason)
-  return isOfNetwork(received.record.operator_sovereign_id, trust) ? VALID : invalid('wrong_issuer')
+  const { operator_sovereign_id: issuer, decision_valid_until: until } = received.record
+  return holdSigned(received.record, trust, { issuer, until })
 }
 
-const membershipProof: RecordVerifier = async (value, trust) => {
+const membershipProof: Verifies<'capability-membership-proof'> = async (value, trust) => {
   const proof = readReceived(membershipProofForm, value).record
   if (trust.commitment === undefined) return invalid('commitment_needed')
-  return verifyDisclosure(proof, trust.commitment, signerKeys(trust, trust.commitment.record))
+  const verdict = await verifyDisclosure(proof, trust.commitment, signerKeys(trust, trust.commitment.record))
+  if (!verdict.ok) return verdict
+  const unproven = hiddenNames(trust.commitment.record)
+  return { ok: true, record: proof, checked: ['signature', 'commitment'], unproven }
 }
 
-const consensusProof: RecordVerifier = async (value, trust) => {
+const signedCommitment = signedBy(commitmentForm, (record) => ({ from: record.committed_at }))
+
+const commitment: Verifies<'capability-commitment'> = async (value, trust) => {
+  const held = await signedCommitment(value, trust)
+  return held.ok ? { ...held, unproven: [...(held.unproven ?? []), ...hiddenNames(held.record)] } : held
+}
+
+function hiddenNames({ salted }: CapabilityCommitment): readonly Unproven[] {
+  return salted === true ? [] : ['hidden_names']
+}
+
+const consensusProof: Verifies<'consensus-proof'> = async (value, trust) => {
   const proof = readConsensusProof(value)
   if (trust.validatorKeys.size === 0) return invalid('validator_keys_needed')
   // One holder under two names would vote twice.
   if (new Set(trust.validatorKeys.values()).size < trust.validatorKeys.size) return invalid('duplicate_validator_key')
   const { validatorKeys, now } = trust
-  return verifyConsensusProof(proof, { assemblerKeys: signerKeys(trust, value), validatorKeys, now })
+  const verdict = await verifyConsensusProof(proof, { assemblerKeys: signerKeys(trust, value), validatorKeys, now })
+  return verdict.ok ? { ok: true, record: proof.record, checked: ['signature', 'time', 'validators'] } : verdict
 }
 
-export const TRUST_JUDGES: Readonly<Record<TrustKindName, RecordVerifier>> = {
+export const TRUST_JUDGES: { readonly [Kind in TrustKindName]: Verifies<Kind> } = {
   'trust-evidence': signedBy(trustEvidenceForm, (record) => ({
     issuer: record.issuer_sovereign_id,
     from: record.issued_at,
@@ -113,7 +127,7 @@ export const TRUST_JUDGES: Readonly<Record<TrustKindName, RecordVerifier>> = {
   'execution-evidence': signedBy(executionEvidenceForm, (record) => ({ from: record.executed_at })),
   'retention-checkpoint': signedBy(retentionCheckpointForm, (record) => ({ from: record.created_at })),
   'store-anchor': signedBy(storeAnchorForm, (record) => ({ issuer: record.sovereign_id, from: record.anchored_at })),
-  'capability-commitment': signedBy(commitmentForm, (record) => ({ from: record.committed_at })),
+  'capability-commitment': commitment,
   'capability-membership-proof': membershipProof,
   'capability-nullifier': signedBy(nullifierForm, (record) => ({ from: record.issued_at, until: record.expires_at })),
   'validator-vote': signedBy(voteForm, (record) => ({ issuer: record.validator_sovereign_id, from: record.voted_at })),

@@ -112,6 +112,11 @@ export function boolean(value: JsonValue, field: string): boolean {
   return value
 }
 
+export function isTrue(value: JsonValue, field: string): true {
+  if (value !== true) throw new FormError(field, 'must be true')
+  return value
+}
+
 export function string(value: JsonValue, field: string): string {
   if (typeof value !== 'string') throw new FormError(field, 'a string is needed')
   return value
@@ -123,6 +128,7 @@ export function object(value: JsonValue, field: string): JsonObject {
 }
 
 described(boolean, () => ({ type: 'boolean' }))
+described(isTrue, () => ({ type: 'boolean', enum: [true] }))
 described(string, () => ({ type: 'string' }))
 described(object, () => ({ type: 'object' }))
 

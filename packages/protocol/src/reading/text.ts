@@ -87,6 +87,9 @@ export const label: Read<string> = plainText(256)
 /** A SHA-256 in lowercase hex. */
 export const digest: Read<string> = matching(/^[0-9a-f]{64}$/, '64 lowercase hexadecimal digits')
 
+/** The salt of a disclosed capability, 16 bytes in lowercase hex. */
+export const salt: Read<string> = matching(/^[0-9a-f]{32}$/, '32 lowercase hexadecimal digits')
+
 /** A timestamp inside a signed record (T-rec). The text stays as received, because the signature covers it. */
 export const timestamp: Read<string> = described(
   (value, field) => {

@@ -14,3 +14,4 @@ export type {
   RefusedCard,
   SignedCard,
 } from './verify.ts'
+export type * from '../record-types.ts'

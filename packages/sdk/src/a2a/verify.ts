@@ -1,4 +1,5 @@
 import {
+  hasOnlyTrustedSignatures,
   MAX_CARRIED_CHARACTERS,
   isJsonObject,
   member,
@@ -10,7 +11,6 @@ import {
   toBase64Url,
   toUtf8,
   verifyJws,
-  verifyList,
   verifyTreaty,
 } from '@chancery/protocol'
 import type {
@@ -171,8 +171,11 @@ async function findPartner(
       now,
     })
     if (!verdict.ok) refusal = refused('treaty_invalid', `treaty ${treaty.treaty_id}: ${verdict.reason}`)
-    else if (!(await verifyList(certificate, treaty.subject_public_keys)))
-      refusal = refused('treaty_key_mismatch', `no key of treaty ${treaty.treaty_id} signed the certificate`)
+    else if (!(await hasOnlyTrustedSignatures(certificate, treaty.subject_public_keys)))
+      refusal = refused(
+        'treaty_key_mismatch',
+        `not every signature of the certificate is of a key of treaty ${treaty.treaty_id}`,
+      )
     else if (roles.length === 0 || !roles.every((role) => treaty.scope.allowed_roles.includes(role)))
       refusal = refused('role_not_allowed', `treaty ${treaty.treaty_id} does not allow every role of the certificate`)
     else return partner

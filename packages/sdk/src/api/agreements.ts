@@ -45,13 +45,24 @@ export interface CosignRequest {
 
 export interface AgreementVerifyRequest {
   readonly agreement: RecordOrText<AgreementRecord>
-  /** Without it the agreement is verified as one of the called authority, with its current graph. */
+  /** Without keys the authority uses those that its treaties name. */
   readonly offerer_public_keys?: readonly string[]
   readonly responder_public_keys?: readonly string[]
 }
 
 /** protocol/trust-operations 3.9: a negative result is a verdict, not an error. */
-export type AgreementVerdict = { readonly accepted: boolean; readonly reason: string; readonly agreement_id: string }
+export type AgreementVerdict = {
+  /** The signatures are valid. Whether it is in force, and whether the graph has changed, are statements of their own. */
+  readonly accepted: boolean
+  readonly reason: string
+  readonly agreement_id: string
+  /** Each party signed with its own key; false: the key of the offering authority stands for both. Null: not stated. */
+  readonly signed_by_both: boolean | null
+  /** Now is within the agreed window. Null: not stated. */
+  readonly in_force: boolean | null
+  /** The recognition graph of the offerer is another one since. Null: not known to the authority that was asked. */
+  readonly graph_changed: boolean | null
+}
 
 /** After an unknown outcome, creating calls are repeated only with an idempotency key. */
 export interface AgreementsApi {
@@ -67,7 +78,16 @@ export interface AgreementsApi {
 }
 
 const word = shape.required(shape.string)
-const readVerdict = known({ accepted: shape.required(shape.boolean), reason: word, agreement_id: word })
+/** Absent at an authority of an earlier release. */
+const stated = shape.withDefault<boolean | null>(shape.nullable(shape.boolean), null)
+const readVerdict = known({
+  accepted: shape.required(shape.boolean),
+  reason: word,
+  agreement_id: word,
+  signed_by_both: stated,
+  in_force: stated,
+  graph_changed: stated,
+})
 
 export function agreementsApi({ call }: Connection): AgreementsApi {
   const creating = (options: WriteOptions | undefined) => ({
@@ -107,7 +127,7 @@ export function agreementsApi({ call }: Connection): AgreementsApi {
     verify: (request, options) =>
       call({
         route: agreements.verify,
-        body: omitUndefined({ ...request }),
+        body: omitUndefined({ ...request, separate_graph: true }),
         repeatable: true,
         read: json((value) => readVerdict(value, '')),
         options,

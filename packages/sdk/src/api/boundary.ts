@@ -9,6 +9,7 @@ import type {
   JsonObject,
   JsonValue,
   JustificationProof,
+  ResourceHead,
 } from '@chancery/protocol'
 import { json, known } from '../http/read-response.ts'
 import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
@@ -88,9 +89,6 @@ export interface NodeDecisionRequest {
   /** An authorized response then has the head of this resource. */
   readonly resource_id?: string
 }
-
-/** The record that the next evidence of a resource links to. */
-export type ResourceHead = { readonly resource_sequence: number; readonly record_digest: string }
 
 export type NodeDecision = {
   readonly decision: BoundaryDecision

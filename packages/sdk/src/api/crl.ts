@@ -24,14 +24,16 @@ export type RevokedCertificates =
 
 export type RevocationRequest = RevokedCertificates & {
   readonly reason?: RevocationReason
-  /** Revokes every other valid certificate of the same node keys too, in one version of the list. */
-  readonly allOfKey?: boolean
+  /** Keeps the other valid certificates of the same node keys, with which the node can go on. Not with key_compromise. */
+  readonly onlyThis?: boolean
 }
 
 export interface RevocationResult {
   readonly crl_sequence: number
   /** Entries of the current list, not of this request. */
   readonly revoked_count: number
+  /** Other certificates of the same node keys that this request revoked. */
+  readonly also_revoked: CountedSample
   /** Certificates of the same node keys that are still valid. */
   readonly other_certificates: CountedSample
   /** Admission rules in force that admitted these node keys: a workload with evidence can join with a new key. */
@@ -41,7 +43,7 @@ export interface RevocationResult {
 export type RevocationPreview = {
   readonly dry_run: true
   readonly would_change: boolean
-  /** With key_compromise or `allOfKey` also the other certificates of the node keys. */
+  /** Without `onlyThis` also the other certificates of the node keys. */
   readonly certificates_revoked: CountedSample
   /** Certificates of the same node keys that would stay valid. */
   readonly other_certificates: CountedSample
@@ -85,9 +87,10 @@ const namedOthers = shape.withDefault<CountedSample>(readCounted, { count: 0, sa
 
 const numbers = { crl_sequence: count, revoked_count: count }
 const rules = shape.withDefault<readonly string[] | undefined>(shape.arrayOf(shape.string, { max: 1000 }), undefined)
-const readResult = known({ ...numbers, other_certificates: namedOthers, admission_rules: rules })
+const more = { also_revoked: namedOthers, admission_rules: rules }
+const readResult = known({ ...numbers, other_certificates: namedOthers, ...more })
 /** Required: an authority that does not name them does not support `all_of_key`, and left them in use. */
-const readResultOfKey = known({ ...numbers, other_certificates: shape.required(readCounted), admission_rules: rules })
+const readResultOfKey = known({ ...numbers, other_certificates: shape.required(readCounted), ...more })
 
 const readPreview = known({
   dry_run: shape.required(isDryRun),
@@ -112,13 +115,14 @@ export function crlApi(connection: Connection): CrlApi {
   async function revoke(request: RevocationRequest & DryRun, options?: CallOptions): Promise<RevocationPreview>
   async function revoke(request: RevocationRequest & RealRun, options?: WriteOptions): Promise<RevocationResult>
   async function revoke(
-    { reason, allOfKey, dryRun, ...named }: RevocationRequest & { readonly dryRun?: boolean },
+    { reason, onlyThis = false, dryRun, ...named }: RevocationRequest & { readonly dryRun?: boolean },
     options?: WriteOptions,
   ): Promise<RevocationPreview | RevocationResult> {
     const body = {
       ...nameCertificates(named),
       ...(reason === undefined ? {} : { reason }),
-      ...(allOfKey === true ? { all_of_key: true } : {}),
+      // Stated, because an authority of an earlier release left the other certificates in use by default.
+      ...(onlyThis ? { only_this: true } : { all_of_key: true }),
     }
     const facts = { route: crl.revoke, repeatable: true, options }
     if (dryRun === true)
@@ -131,7 +135,7 @@ export function crlApi(connection: Connection): CrlApi {
       ...facts,
       body,
       idempotencyKey: options?.idempotencyKey,
-      read: json((value) => (allOfKey === true ? readResultOfKey : readResult)(value, '')),
+      read: json((value) => (onlyThis ? readResult : readResultOfKey)(value, '')),
     })
   }
   return {

@@ -1,5 +1,5 @@
 import { disclosure } from '@chancery/contract'
-import { commitmentForm, membershipProofForm, nullifierForm, shape } from '@chancery/protocol'
+import { commitmentForm, field, membershipProofForm, nullifierForm, shape } from '@chancery/protocol'
 import type {
   CapabilityCommitment,
   CapabilityMembershipProof,
@@ -18,6 +18,20 @@ export interface ProveRequest {
   readonly capabilities: readonly string[]
   readonly commitment: RecordOrText<CapabilityCommitment | JsonObject>
   readonly prover_sovereign_id: string
+  /** Of a salted commitment. */
+  readonly seed?: string
+}
+
+/** What a commitment is made over. */
+export interface CommitRequest {
+  readonly capabilities: readonly string[]
+  readonly agreement: RecordOrText<JsonObject>
+}
+
+/** The commitment is for verifiers. The seed is needed for every proof: who has it can guess the hidden names. */
+export interface SaltedCommitment {
+  readonly commitment: CapabilityCommitment
+  readonly seed: string
 }
 
 /** protocol/trust-operations 7.4: a negative result is a verdict, not an error. */
@@ -25,14 +39,15 @@ export type DisclosureVerdict = {
   readonly valid: boolean
   readonly reason: string
   readonly commitment_id: string
+  /** A text when the commitment is unsalted: hidden names can be guessed. */
+  readonly warning: string | null
 }
 
 export interface DisclosureApi {
-  /** As operator. Every capability must be one of the agreement. */
-  commit(
-    request: { readonly capabilities: readonly string[]; readonly agreement: RecordOrText<JsonObject> },
-    options?: WriteOptions,
-  ): Promise<CapabilityCommitment>
+  /** As operator. Every capability must be one of the agreement. Store the seed: the authority does not. */
+  commit(request: CommitRequest, options?: WriteOptions): Promise<SaltedCommitment>
+  /** As operator: the form that older networks read. Hidden names can be guessed from it. */
+  commitUnsalted(request: CommitRequest, options?: WriteOptions): Promise<CapabilityCommitment>
   /** As operator: creates the nullifier by which a verifier accepts a proof once. */
   nullify(
     request: { readonly proof: RecordOrText<CapabilityMembershipProof | JsonObject> },
@@ -51,14 +66,32 @@ export interface DisclosureApi {
 }
 
 const word = shape.required(shape.string)
-const readVerdict = known({ valid: shape.required(shape.boolean), reason: word, commitment_id: word })
+const readVerdict = known({
+  valid: shape.required(shape.boolean),
+  reason: word,
+  commitment_id: word,
+  warning: shape.withDefault(shape.nullable(shape.string), null),
+})
+const readSalted = known({
+  commitment: shape.required(signedRecord(commitmentForm)),
+  seed: shape.required(field.digest),
+})
 
 export function disclosureApi({ call }: Connection): DisclosureApi {
   return {
     commit: (request, options) =>
       call({
         route: disclosure.commit,
-        body: omitUndefined({ ...request }),
+        body: { ...request, salted: true },
+        idempotencyKey: options?.idempotencyKey,
+        repeatable: options?.idempotencyKey !== undefined,
+        read: json((value) => readSalted(value, '')),
+        options,
+      }),
+    commitUnsalted: (request, options) =>
+      call({
+        route: disclosure.commit,
+        body: { ...request },
         idempotencyKey: options?.idempotencyKey,
         repeatable: options?.idempotencyKey !== undefined,
         read: json(signedRecord(commitmentForm)),

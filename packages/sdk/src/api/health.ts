@@ -136,7 +136,7 @@ export function healthApi({ call, clock, endpoints }: Connection): HealthApi {
       await call({ route: health.readyz, read: json((value) => readReadiness(value, '')), retry: 'never', at, options })
       return { url: at, ready: true, problem: undefined }
     } catch (error) {
-      if (error instanceof RefusedError) return { url: at, ready: false, problem: error.code }
+      if (error instanceof RefusedError) return { url: at, ready: false, problem: error.receivedCode }
       if (error instanceof UnreachableError)
         return { url: at, ready: false, problem: error.systemCode ?? 'unreachable' }
       if (error instanceof ResponseError) return { url: at, ready: false, problem: `status ${error.status}` }

@@ -232,22 +232,31 @@ describe('enrollment for operators', () => {
   })
 
   it('revoke names one certificate or several, and its try when asked to', async () => {
-    const done = { crl_sequence: 2, revoked_count: 5, other_certificates: { count: 1, sample: ['c'] } }
+    const done = {
+      crl_sequence: 2,
+      revoked_count: 5,
+      also_revoked: { count: 1, sample: ['b'] },
+      other_certificates: { count: 1, sample: ['c'] },
+    }
     const client = await asOperator(done)
     expect(await client.crl.revoke({ cert_ids: ['a'] })).toEqual(done)
     await client.crl.revoke({ cert_ids: ['a', 'b'], reason: 'key_compromise' }, { idempotencyKey: 'try-1' })
-    expect([bodyOf(0), bodyOf(1)]).toEqual([{ cert_id: 'a' }, { cert_ids: ['a', 'b'], reason: 'key_compromise' }])
+    expect([bodyOf(0), bodyOf(1)]).toEqual([
+      { cert_id: 'a', all_of_key: true },
+      { cert_ids: ['a', 'b'], reason: 'key_compromise', all_of_key: true },
+    ])
     await client.crl.revoke({ cert_ids: ['a'], nodeKey: 'k' })
-    expect(bodyOf(2)).toEqual({ cert_id: 'a', node_public_key: 'k' })
+    expect(bodyOf(2)).toEqual({ cert_id: 'a', node_public_key: 'k', all_of_key: true })
     expect([0, 1].map((at) => received(at).headers['idempotency-key'])).toEqual([undefined, 'try-1'])
-    await client.crl.revoke({ cert_ids: ['a'], allOfKey: true })
-    expect(bodyOf(3)).toEqual({ cert_id: 'a', all_of_key: true })
+    await client.crl.revoke({ cert_ids: ['a'], onlyThis: true })
+    expect(bodyOf(3)).toEqual({ cert_id: 'a', only_this: true })
   })
 
   it('revoke of all certificates of a key is not taken for done by an authority that does not know it', async () => {
     const client = await asOperator({ crl_sequence: 2, revoked_count: 5 })
-    expect(await client.crl.revoke({ cert_ids: ['a'] })).toMatchObject({ other_certificates: { count: 0 } })
-    await expect(client.crl.revoke({ cert_ids: ['a'], allOfKey: true })).rejects.toMatchObject({
+    const left = await client.crl.revoke({ cert_ids: ['a'], onlyThis: true })
+    expect(left).toMatchObject({ other_certificates: { count: 0 } })
+    await expect(client.crl.revoke({ cert_ids: ['a'] })).rejects.toMatchObject({
       name: 'ResponseError',
     })
   })

@@ -42,6 +42,9 @@ describe('agreements', () => {
       accepted: true,
       reason: 'accepted',
       agreement_id: agreement.agreement_id,
+      signed_by_both: false,
+      in_force: true,
+      graph_changed: false,
     })
     const context = { context_id: 'c-1', request_parameters: { rows: 5 } }
     const request = { agreement, requested_capability: 'ledger.read', context }

@@ -55,12 +55,22 @@ async function agree(capabilities: readonly string[]): Promise<JsonObject> {
 describe('disclosure', () => {
   it('is committed, proved, verified and marked', async () => {
     const capabilities = ['a', 'b', 'c']
-    const commitment = await client.disclosure.commit({ capabilities, agreement: await agree(capabilities) })
-    const proof = await client.disclosure.prove({ capability: 'b', capabilities, commitment, prover_sovereign_id: 'P' })
+    const agreement = await agree(capabilities)
+    const { commitment, seed } = await client.disclosure.commit({ capabilities, agreement })
+    const shown = { capability: 'b', capabilities, prover_sovereign_id: 'P' }
+    const proof = await client.disclosure.prove({ ...shown, commitment, seed })
+    const { commitment_id } = commitment
     expect(await client.disclosure.verify({ proof, commitment })).toEqual({
       valid: true,
       reason: 'valid',
-      commitment_id: commitment.commitment_id,
+      commitment_id,
+      warning: null,
+    })
+    const plain = await client.disclosure.commitUnsalted({ capabilities, agreement })
+    const former = { proof: await client.disclosure.prove({ ...shown, commitment: plain }), commitment: plain }
+    expect(await client.disclosure.verify(former)).toMatchObject({
+      valid: true,
+      warning: 'unsalted: hidden names can be guessed',
     })
     const verdict = await client.disclosure.verify({ proof, commitment, issuer_public_keys: [partner.publicKey] })
     expect(verdict.reason).toBe('commitment_invalid_signature')

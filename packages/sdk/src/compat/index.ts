@@ -35,3 +35,4 @@ export {
 } from '../governed/errors.ts'
 export { MemoryOutbox } from '../governed/outbox.ts'
 export { JsonError as StrictJsonError, canonicalJson, policySetDigest, seedSigner, sha256Hex } from '@chancery/protocol'
+export type * from '../record-types.ts'

@@ -28,7 +28,7 @@ export interface ExistingNames {
     readonly revocationFeed: Client['revocationFeeds']['current']
   }
   readonly disclosure: {
-    readonly commit: Client['disclosure']['commit']
+    readonly commit: Client['disclosure']['commitUnsalted']
     readonly prove: Client['disclosure']['prove']
     readonly nullifier: Client['disclosure']['nullify']
     readonly verify: Client['disclosure']['verify']
@@ -108,7 +108,7 @@ export function withExistingNames(client: Client, sender?: EvidenceSender): Exis
       revocationFeed: client.revocationFeeds.current,
     },
     disclosure: {
-      commit: disclosure.commit,
+      commit: disclosure.commitUnsalted,
       prove: disclosure.prove,
       nullifier: disclosure.nullify,
       verify: disclosure.verify,

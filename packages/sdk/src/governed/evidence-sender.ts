@@ -239,7 +239,7 @@ export class EvidenceSender {
       state: isFinal ? 'dead_letter' : 'pending',
       attempts,
       next_attempt_at: isFinal ? null : writeInstant(after(clock(), Math.max(wait, asked))),
-      code: error instanceof RefusedError ? error.code : 'local_error',
+      code: error instanceof RefusedError ? error.receivedCode : 'local_error',
     }
     // If the disk refuses this update, the record itself is still stored.
     await outbox.update(changed).catch(() => undefined)

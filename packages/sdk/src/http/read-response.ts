@@ -1,7 +1,8 @@
+import { isErrorCode, isGatewayErrorCode } from '@chancery/contract'
 import { FormError, JsonError, fromUtf8, isJsonObject, member, readJsonBytes, shape, visible } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
 import { ResponseError, toRefusedError } from '../errors.ts'
-import type { RefusedError } from '../errors.ts'
+import type { RefusedCode, RefusedError } from '../errors.ts'
 import type { Incoming } from './transport.ts'
 
 /** Turns a successful answer into a value, or throws {@link ResponseError}. */
@@ -67,7 +68,7 @@ export function refusalOf(incoming: Incoming, context: RefusalContext): RefusedE
 
 type Envelope = Pick<
   RefusedError,
-  'code' | 'message' | 'details' | 'requestId' | 'origin' | 'reason' | 'outcomeUncertain'
+  'code' | 'receivedCode' | 'message' | 'details' | 'requestId' | 'origin' | 'reason' | 'outcomeUncertain'
 >
 
 const CODE = /^[a-z0-9_]{1,64}$/
@@ -94,7 +95,8 @@ function toEnvelope(
   if (typeof code !== 'string' || !CODE.test(code) || typeof message !== 'string') return undefined
   const reason = origin === 'gateway' ? textOf(member(from, 'reason')) : undefined
   return {
-    code,
+    code: toKnownCode(code),
+    receivedCode: code,
     // An uncaught error is printed, so text of a server is escaped for the terminal.
     message: visible(message.slice(0, 1024)),
     details: isJsonObject(details) ? details : ({} satisfies JsonObject),
@@ -102,6 +104,10 @@ function toEnvelope(
     origin,
     reason: reason !== undefined && CODE.test(reason) ? reason : undefined,
   }
+}
+
+function toKnownCode(code: string): RefusedCode {
+  return isErrorCode(code) || isGatewayErrorCode(code) ? code : 'unknown_code'
 }
 
 function tryParse(incoming: Incoming): JsonValue | undefined {

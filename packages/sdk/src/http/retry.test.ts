@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { Endpoints } from './endpoints.ts'
 import { ResponseError, RefusedError, UnreachableError } from '../errors.ts'
+import type { RefusedCode } from '../errors.ts'
 import { canRetry, withRetry } from './retry.ts'
 import type { RetryDelay, RetryOptions } from './retry.ts'
 
-function refused(status: number, code: string, more: Partial<RefusedError> = {}): RefusedError {
+function refused(status: number, code: RefusedCode, more: Partial<RefusedError> = {}): RefusedError {
   return new RefusedError({
     status,
     code,
@@ -117,7 +118,7 @@ describe('withRetry', () => {
 
   it('ends a pause when the caller aborts', async () => {
     const controller = new AbortController()
-    const work = withRetry(() => Promise.reject(refused(429, 'x', { retryAfterSeconds: 60 })), {
+    const work = withRetry(() => Promise.reject(refused(429, 'unknown_code', { retryAfterSeconds: 60 })), {
       options: {},
       repeatable: true,
       endpoints: new Endpoints('http://na'),

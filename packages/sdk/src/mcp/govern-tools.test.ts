@@ -1,3 +1,4 @@
+import { digestOf } from '@chancery/protocol'
 import type { Attestation } from '@chancery/protocol'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { pinAttestation } from '../governed/decision.ts'
@@ -57,31 +58,40 @@ describe('an allowed call', () => {
     expect(result).toEqual(text('content'))
     expect(done).toEqual([[{ path: '/a', secret_text: 'private' }, { id: 7 }]])
     const evidence = await newest()
+    const digest = digestOf({ path: '/a', secret_text: 'private' })
     expect(evidence).toMatchObject({
       outcome: 'success',
       executed_capability: 'mcp:files:read',
-      execution_parameters: { path: '/a', mcp: { server: 'files', tool: 'read', schema_digest: 'd1' } },
+      execution_parameters: {
+        path: '/a',
+        mcp: { server: 'files', tool: 'read', arguments_digest: digest, schema_digest: 'd1' },
+      },
     })
     expect(JSON.stringify(evidence)).not.toContain('private')
   })
 
   it('gives a handler without input schema its context as the only argument', async () => {
-    const read = govern('read', (context: { id: number }) => {
-      done.push(context)
-      return text('x')
-    })
+    const read = govern(
+      'read',
+      (context: { id: number }) => {
+        done.push(context)
+        return text('x')
+      },
+      { input: 'none' },
+    )
     await read({ id: 7 })
     expect(done).toEqual([{ id: 7 }])
+    expect(await newest()).toMatchObject({ execution_parameters: { mcp: { arguments_digest: digestOf({}) } } })
   })
 
   it('records a result with isError as a failure, and returns it', async () => {
     const failing = { ...text('no such file'), isError: true }
-    expect(await govern('read', () => failing)()).toEqual(failing)
+    expect(await govern('read', () => failing)({}, {})).toEqual(failing)
     expect(await newest()).toMatchObject({ outcome: 'failure' })
   })
 
   it('records a result that requires input as partial', async () => {
-    await govern('read', () => ({ resultType: 'input_required', inputRequests: {} }))()
+    await govern('read', () => ({ resultType: 'input_required', inputRequests: {} }))({}, {})
     expect(await newest()).toMatchObject({ outcome: 'partial', outcome_detail: 'input required' })
   })
 
@@ -89,7 +99,7 @@ describe('an allowed call', () => {
     ['of the current revision', { resultType: 'task', taskId: 't' }],
     ['of 2025-11-25', { task: { taskId: 't', status: 'working' } }],
   ])('records a created task %s as partial', async (_name, result) => {
-    await govern('read', () => result)()
+    await govern('read', () => result)({}, {})
     expect(await newest()).toMatchObject({ outcome: 'partial', outcome_detail: 'task created' })
   })
 
@@ -125,14 +135,14 @@ describe('an allowed call', () => {
 
   it('records a handler that throws as a failure, and throws its error', async () => {
     const read = govern('read', () => Promise.reject(new RangeError('mine')))
-    await expect(read()).rejects.toThrow('mine')
+    await expect(read({}, {})).rejects.toThrow('mine')
     expect(await newest()).toMatchObject({ outcome: 'failure', outcome_detail: 'RangeError' })
   })
 })
 
 describe('a denied call', () => {
   it('never runs the handler, and returns reason, decision id and what would be needed', async () => {
-    const result = await govern('delete', () => done.push('ran') as never)()
+    const result = await govern('delete', () => done.push('ran') as never)({}, {})
     expect(done).toEqual([])
     const { content, isError, _meta } = result as { content: { text: string }[]; isError: true; _meta: object }
     const decision = (_meta as Record<string, { decision_id: string; authorized: boolean }>)[DECISION_META]
@@ -164,11 +174,51 @@ describe('a denied call', () => {
   })
 })
 
+describe('a call with another number of values', () => {
+  const handler = (args: { path: string }): object => {
+    done.push(args)
+    return text('x')
+  }
+
+  it('does not compile, and is refused without asking: its one value could be arguments or context', async () => {
+    const before = setup.steps.length
+    const read = govern('read', handler, { parameters: ['path'] })
+    // @ts-expect-error -- the context is missing
+    await expect(read({ path: '/a' })).rejects.toThrow('takes arguments and context')
+    // @ts-expect-error -- both are missing
+    await expect(read()).rejects.toThrow('takes arguments and context')
+    // @ts-expect-error -- one too many
+    await expect(read({ path: '/a' }, {}, {})).rejects.toThrow('takes arguments and context')
+    const bare = govern('read', () => handler({ path: '' }), { input: 'none' })
+    // @ts-expect-error -- a tool without input takes no arguments
+    await expect(bare({ path: '/a' }, {})).rejects.toThrow('takes the context only')
+    expect([done, setup.steps.length]).toEqual([[], before])
+  })
+
+  it('cannot be made of a tool without input that names parameters', () => {
+    // @ts-expect-error -- there are no arguments to name
+    expect(() => govern('read', handler, { input: 'none', parameters: ['path'] })).toThrow('has no parameters')
+  })
+})
+
+it('does not run with arguments that changed while the authority decided', async () => {
+  const given = { path: '/a' }
+  setup.between = (answer) => {
+    given.path = '/etc/shadow'
+    return answer
+  }
+  const read = govern('read', (args: object, _context: object) => done.push(args) as never)
+  await expect(read(given, {})).rejects.toThrow('its arguments changed after the decision')
+  setup.between = (answer) => answer
+  expect(done).toEqual([])
+  expect(await newest()).toMatchObject({ outcome: 'failure' })
+})
+
 describe('a call without a decision', () => {
   it('never runs the handler when the authority does not respond or its decision does not verify', async () => {
     const read = govern('read', () => done.push('ran') as never)
     setup.between = (answer) => answer.replace('"authorized":true', '"authorized":false')
-    await expect(read()).rejects.toThrow(DecisionUnavailableError)
+    await expect(read({}, {})).rejects.toThrow(DecisionUnavailableError)
     setup.between = (answer) => answer
     expect(done).toEqual([])
   })
@@ -191,7 +241,7 @@ describe('a call without a decision', () => {
       'read',
       () => done.push('ran') as never,
     )
-    await expect(read()).rejects.toMatchObject({ code: -32_603 })
+    await expect(read({}, {})).rejects.toMatchObject({ code: -32_603 })
     expect(done).toEqual([])
   })
 

@@ -1,3 +1,5 @@
+import { digestOf } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
 import { ChanceryError, RequestError } from '../errors.ts'
 import type { GovernedActionRunner } from '../governed/action-runner.ts'
 import type { ActionReport } from '../governed/action.ts'
@@ -30,12 +32,28 @@ export interface GovernedToolOptions {
   readonly schemaDigest?: string
 }
 
-/** Wraps the handler of a tool: `server.registerTool(name, config, govern(name, handler))`. */
-export type GovernTool = <Given extends readonly unknown[], Result extends object>(
-  tool: string,
-  handler: (...given: Given) => Result | Promise<Result>,
-  options?: GovernedToolOptions,
-) => (...given: Given) => Promise<Result | DeniedResult>
+/** Of a tool without an input schema: the MCP packages call its handler with the context only. */
+export interface NoInputOptions extends Pick<GovernedToolOptions, 'schemaDigest'> {
+  readonly input: 'none'
+}
+
+/**
+ * Wraps the handler of a tool: `server.registerTool(name, config, govern(name, handler))`. The wrapped handler takes
+ * arguments and context, always both. With `input: 'none'` it takes the context only. Another number is refused before
+ * a decision: an argument that is taken for the context would run undecided.
+ */
+export interface GovernTool {
+  <Args extends object, Context, Result extends object>(
+    tool: string,
+    handler: (args: Args, context: Context) => Result | Promise<Result>,
+    options?: GovernedToolOptions,
+  ): (args: Args, context: Context) => Promise<Result | DeniedResult>
+  <Context, Result extends object>(
+    tool: string,
+    handler: (context: Context) => Result | Promise<Result>,
+    options: NoInputOptions,
+  ): (context: Context) => Promise<Result | DeniedResult>
+}
 
 /** No decision, so the tool was not called. Its code is that of an internal error in JSON-RPC. */
 export class DecisionUnavailableError extends ChanceryError {
@@ -54,23 +72,23 @@ export class DecisionUnavailableError extends ChanceryError {
  */
 export function governTools(options: GovernToolsOptions): GovernTool {
   requireServerName(options.server)
-  return (tool, handler, { parameters = [], ...more } = {}) =>
-    async (...given) => {
-      // A tool without an input schema gets the context only.
-      const [values, context] = given.length > 1 ? given : [undefined, given[0]]
+  return (tool: string, handler: AnyHandler, given: GovernedToolOptions | NoInputOptions = {}) => {
+    const { parameters: named = [], input, ...more }: GovernedToolOptions & Partial<NoInputOptions> = given
+    const takes = input === 'none' ? 1 : 2
+    if (takes === 1 && named.length > 0) throw new RequestError('a tool without input has no parameters')
+    return async (...values: readonly unknown[]) => {
+      if (values.length !== takes) throw wrongNumber(tool, takes)
+      const context = values.at(-1)
+      const readArguments = (): JsonObject => (takes === 1 ? {} : toArguments(values[0]))
+      const call = { server: options.server, tool, arguments: readArguments(), ...inputOf(context), named, ...more }
       const { basis } = options
       const outcome = await runToolCall(options, {
-        call: {
-          server: options.server,
-          tool,
-          arguments: toArguments(values),
-          ...inputOf(context),
-          named: parameters,
-          ...more,
-        },
+        call,
         basis: typeof basis === 'function' ? basis(context) : basis,
         run: async (report) => {
-          const value = await handler(...given)
+          // The program may have changed the object while the authority decided.
+          if (digestOf(readArguments()) !== digestOf(call.arguments)) throw new RequestError(CHANGED)
+          const value = await handler(...values)
           report(outcomeOf(value))
           return value
         },
@@ -78,6 +96,18 @@ export function governTools(options: GovernToolsOptions): GovernTool {
       if (outcome.state === 'done') return outcome.value
       return outcome.state === 'denied' ? deniedResult(outcome.denied) : refusedResult(outcome.text)
     }
+  }
+}
+
+/** Both forms of a handler. The overloads of {@link GovernTool} type the values. */
+// oxlint-disable-next-line typescript/no-explicit-any -- a parameter of type unknown would accept no handler
+type AnyHandler = (...values: readonly any[]) => object | Promise<object>
+
+const CHANGED = 'the tool was not called: its arguments changed after the decision'
+
+function wrongNumber(tool: string, takes: 1 | 2): RequestError {
+  const expected = takes === 1 ? 'the context only' : "arguments and context (a tool without input: input: 'none')"
+  return new RequestError(`the tool ${tool} was not called: a governed tool takes ${expected}`)
 }
 
 /**

@@ -10,6 +10,7 @@ export type {
   GovernToolsOptions,
   GovernedToolCall,
   GovernedToolOptions,
+  NoInputOptions,
   ToolBasis,
   ToolCallOutcome,
 } from './govern-tools.ts'
@@ -19,3 +20,4 @@ export { mcpCaller, mcpFetch, mcpWebProof } from './proof.ts'
 export type { McpAuthInfo, McpWebHandler, OriginOptions } from './proof.ts'
 export { requireServerName, toolCapability, toolDigest, toolParameters } from './tool-call.ts'
 export type { ToolCall } from './tool-call.ts'
+export type * from '../record-types.ts'

@@ -105,7 +105,7 @@ describe('mcpWebProof', () => {
   it('gives the handler the request and the caller, and answers refusals itself', async () => {
     const seen: unknown[] = []
     const handle = mcpWebProof(
-      { audience: AUDIENCE, trust, clock: () => NOW },
+      { audience: AUDIENCE, trust, clock: () => NOW, normalisedTarget: 'accept' },
       {
         fetch: async (request, { authInfo }) => {
           seen.push([await request.json(), authInfo.clientId])

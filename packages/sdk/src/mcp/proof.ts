@@ -1,6 +1,6 @@
 import { instantOf, seconds } from '@chancery/protocol'
 import { honoNodeProof } from '../request-proof/hono.ts'
-import type { RequestVerifierOptions } from '../request-proof/request-verifier.ts'
+import type { WebRequestVerifierOptions } from '../request-proof/hono.ts'
 import type { SigningFetch } from '../request-proof/sign.ts'
 import type { NodeCaller } from '../request-proof/verify.ts'
 
@@ -44,18 +44,21 @@ export interface McpWebHandler {
   fetch(request: Request, options: { authInfo: McpAuthInfo }): Promise<Response>
 }
 
-/** For servers with web requests: `serve({ fetch: mcpWebProof(options, createMcpHandler(factory)) })`. */
+/**
+ * For servers with web requests: `serve({ fetch: mcpWebProof(options, createMcpHandler(factory)) })`. The server of Hono
+ * for Node.js gives the request as received as the second argument; for others see `normalisedTarget`.
+ */
 export function mcpWebProof(
-  { allowedOrigins = [], ...options }: RequestVerifierOptions & OriginOptions,
+  { allowedOrigins = [], ...options }: WebRequestVerifierOptions & OriginOptions,
   handler: McpWebHandler,
-): (request: Request) => Promise<Response> {
+): (request: Request, env?: unknown) => Promise<Response> {
   const check = honoNodeProof(options)
-  return async (request) => {
+  return async (request, env) => {
     if (!isAllowedOrigin(request.headers.get('origin') ?? undefined, allowedOrigins))
       return Response.json(ORIGIN_ERROR, { status: 403 })
     let caller: NodeCaller | undefined
     let response: Response | undefined
-    const refusal = await check({ req: { raw: request }, set: (_name, node) => (caller = node) }, async () => {
+    const refusal = await check({ req: { raw: request }, env, set: (_name, node) => (caller = node) }, async () => {
       if (caller !== undefined) response = await handler.fetch(request, { authInfo: toAuthInfo(caller) })
     })
     return refusal ?? response ?? new Response(undefined, { status: 500 })

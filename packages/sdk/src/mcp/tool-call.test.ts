@@ -70,7 +70,6 @@ it('keeps fractions of numbers in arguments', () => {
     'price.value',
     1.5,
   )
-  expect(toArguments(undefined)).toEqual({})
 })
 
 it.each([Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.NaN])(
@@ -84,3 +83,21 @@ it.each([Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.NaN])(
     })
   },
 )
+
+it.each<[string, unknown]>([
+  ['a Map', { amounts: new Map([['amount', 1]]) }],
+  ['a function', { amount: () => 1 }],
+  ['a symbol', [{ amount: Symbol('one') }]],
+  ['a bigint', { amount: 1n }],
+])('refuses %s, because JSON would lose it', (_name, value) => {
+  expect(() => toArguments(value)).toThrow('has no form in JSON')
+})
+
+it.each([undefined, null, 1, 'text', [1]])('refuses %j as arguments: only an object has names', (value) => {
+  expect(() => toArguments(value)).toThrow('its arguments are not an object')
+})
+
+it('takes plain objects of any origin, and what states its own JSON', () => {
+  const bare = Object.assign(Object.create(null) as object, { at: new Date(0) })
+  expect(toArguments({ bare, left: undefined })).toEqual({ bare: { at: '1970-01-01T00:00:00.000Z' } })
+})

@@ -68,16 +68,28 @@ export function toolDigest(tool: JsonObject): string {
 }
 
 /**
- * Returns values of a program as JSON; a number with a fraction stays one. Throws for a number that is not finite, such
- * as 1e400: JSON has none, and its digest would be that of null.
+ * Returns the members of an object as JSON; a number with a fraction stays one. Throws for what JSON would lose, because
+ * its digest would be that of other values: 1e400 becomes null, a Map becomes {}.
  */
-export function toArguments(value: unknown): JsonObject {
-  const json: JsonValue = value === undefined ? {} : readJson(JSON.stringify(value, refuseInfinite))
-  return isJsonObject(json) ? json : { value: json }
+export function toArguments(given: unknown): JsonObject {
+  const json: JsonValue = readJson(JSON.stringify(given, refuseLost) ?? 'null')
+  if (!isJsonObject(json)) throw new RequestError('the tool was not called: its arguments are not an object')
+  return json
 }
 
-function refuseInfinite(_name: string, value: unknown): unknown {
+function refuseLost(_name: string, value: unknown): unknown {
   if (typeof value === 'number' && !Number.isFinite(value))
     throw new RequestError('the tool was not called: a number of the call is not finite')
+  const isLost = typeof value === 'object' ? isUnreadable(value) : LOST.has(typeof value)
+  if (isLost) throw new RequestError('the tool was not called: a value of the call has no form in JSON')
   return value
+}
+
+const LOST: ReadonlySet<string> = new Set(['function', 'symbol', 'bigint'])
+
+/** True for objects of a class without `toJSON`, such as a Map. Objects of other realms count as plain. */
+function isUnreadable(value: object | null): boolean {
+  if (value === null || Array.isArray(value)) return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype !== null && Object.getPrototypeOf(prototype) !== null
 }

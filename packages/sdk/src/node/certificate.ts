@@ -1,21 +1,17 @@
 import { authorityKeysAt, instantOf, readJoinCertificate, readJson, verifyJoinCertificate } from '@chancery/protocol'
 import type { AuthorityKeys, CrlEntry, Instant, JoinCertificate } from '@chancery/protocol'
-import { ChanceryError } from '../errors.ts'
+import { ChanceryError, RevokedError } from '../errors.ts'
 
 /** The certificate is not of this node. An authority or a proxy can return a wrong one. */
 export class CertificateError extends ChanceryError {
   override readonly name: string = 'CertificateError'
 }
 
-/** The revocation list names the certificate in use: an operator must find the cause. */
-export class RevokedError extends CertificateError {
-  override readonly name: string = 'RevokedError'
-  readonly entry: CrlEntry
-
-  constructor(entry: CrlEntry) {
-    super(`the certificate ${entry.certificate_id} is revoked: ${entry.reason}`)
-    this.entry = entry
-  }
+/** The revocation list names the certificate in use. */
+export function listedAsRevoked(entry: CrlEntry): RevokedError {
+  const message = `the certificate ${entry.certificate_id} is revoked: ${entry.reason}`
+  const unknown = { requestId: undefined, retryAfterSeconds: undefined, clockSkewSeconds: undefined }
+  return new RevokedError({ status: 403, code: 'certificate_revoked', message, details: {}, ...unknown }, entry)
 }
 
 export interface Expected {

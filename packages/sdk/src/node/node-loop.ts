@@ -4,7 +4,7 @@ import type { Instant, JoinCertificate } from '@chancery/protocol'
 import type { AgentFacts } from '../api/agents.ts'
 import type { Client } from '../client.ts'
 import { RefusedError, RequestError } from '../errors.ts'
-import { RevokedError, readStored } from './certificate.ts'
+import { listedAsRevoked, readStored } from './certificate.ts'
 import type { Expected } from './certificate.ts'
 import { freshEvidence } from './evidence.ts'
 import type { NodeEvidence } from './evidence.ts'
@@ -134,7 +134,7 @@ export class NodeLoop {
     await this.#follow('crl', nextSeconds, () => lists.followCrl(answer))
     await this.#follow('policy', nextSeconds, () => lists.followPolicy(answer))
     const entry = lists.entryOf(cert_id)
-    if (entry !== undefined) throw new RevokedError(entry)
+    if (entry !== undefined) throw listedAsRevoked(entry)
     await this.#scheduleRenewal(nextSeconds)
   }
 
@@ -251,7 +251,7 @@ export class NodeLoop {
 /** A descriptor that has no form will not get one; a renewal that does not verify may have come from a broken proxy. */
 function isFinal(error: unknown): boolean {
   if (error instanceof RefusedError) return isFinalRefusal(error)
-  return error instanceof RequestError || error instanceof RevokedError
+  return error instanceof RequestError
 }
 
 function lifetimeOf(agent: AgentFacts): number {

@@ -142,7 +142,7 @@ describe('a node', () => {
     }
     const node = await Node.join(options(new MemoryNodeStore(), { fetch, followCrl: false }))
     node.on('heartbeat', () => void na.as('privileged')('POST', '/admin/revoke', { cert_id: node.certificate.cert_id }))
-    expect(await node.ended).toMatchObject({ code: 'certificate_revoked' })
+    expect(await node.ended).toMatchObject({ name: 'RevokedError', code: 'certificate_revoked' })
     expect(asked.filter((path) => path.startsWith('/crl'))).toEqual([])
     expect(node.crl).toBeUndefined()
   })
@@ -153,7 +153,7 @@ describe('a node', () => {
     node.on('stopped', ({ error }) => stopped.push(error))
     node.on('crl', () => void na.as('privileged')('POST', '/admin/revoke', { cert_id: node.certificate.cert_id }))
     const error = await node.ended
-    expect(error).toMatchObject({ code: 'certificate_revoked' })
+    expect(error).toMatchObject({ name: 'RevokedError', code: 'certificate_revoked' })
     expect(stopped).toEqual([error])
   })
 

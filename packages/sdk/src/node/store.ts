@@ -2,8 +2,8 @@ import { fromUtf8, joinBytes, seedSigner, toBase64 } from '@chancery/protocol'
 import type { Signer } from '@chancery/protocol'
 
 /** What a node stores in addition to its key. `join` is the note of a used invite, see JoinNote; `keys` the
- * newest block of the root, see FollowedKeys. */
-export type NodeDocument = 'certificate' | 'crl' | 'policy' | 'join' | 'keys'
+ * newest block of the root, see FollowedKeys; `positions` those of the newest lists, see FollowedParty. */
+export type NodeDocument = 'certificate' | 'crl' | 'policy' | 'join' | 'keys' | 'positions'
 
 /** Stores the identity of a node, so that it is the same node after a restart. */
 export interface NodeStore {

@@ -8,7 +8,7 @@ import type { NodeDocument, NodeStore } from '../node/store.ts'
 import { OWNER_ONLY_FOLDER, createFile, readBytesIfThere, readIfThere, replaceFile } from './durable-file.ts'
 
 /**
- * A node in a folder: node.key with mode 0600, certificate.json, crl.json, policy.json. It is the layout of
+ * A node in a folder: node.key with mode 0600, certificate.json, crl.json, policy.json and others. It is the layout of
  * `chancery join`, so a node can begin on the command line and go on in a program.
  */
 export class FileNodeStore implements NodeStore {
@@ -31,8 +31,10 @@ export class FileNodeStore implements NodeStore {
     return readIfThere(this.#path(document))
   }
 
-  write(document: NodeDocument, text: string): Promise<void> {
-    return replaceFile(this.#path(document), `${text}\n`)
+  async write(document: NodeDocument, text: string): Promise<void> {
+    // A relying party has no key, so nothing made the folder before.
+    await mkdir(this.#folder, { recursive: true, mode: OWNER_ONLY_FOLDER })
+    await replaceFile(this.#path(document), `${text}\n`)
   }
 
   readBytes(document: NodeDocument): Promise<Uint8Array | undefined> {

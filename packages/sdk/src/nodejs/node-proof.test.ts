@@ -192,7 +192,7 @@ async function listen(server: ReturnType<typeof createServer>): Promise<Served> 
 
 /** What an adapter of Hono does, in short. */
 async function serveWeb(
-  app: { fetch(request: Request): Response | Promise<Response> },
+  app: { fetch(request: Request, env: object): Response | Promise<Response> },
   request: Parameters<Parameters<typeof createServer>[1] & object>[0],
   response: Parameters<Parameters<typeof createServer>[1] & object>[1],
 ): Promise<void> {
@@ -204,6 +204,7 @@ async function serveWeb(
   const body = chunks.length === 0 ? {} : { body: Buffer.concat(chunks) }
   const answer = await app.fetch(
     new Request(`http://h${request.url}`, { method: request.method ?? '', headers, ...body }),
+    { incoming: request },
   )
   response.writeHead(answer.status, { 'Content-Type': 'application/json' }).end(await answer.text())
 }

@@ -28,7 +28,7 @@ export function httpNodeProof(
   const tell = options.onError ?? warn
   return (request, response) => {
     void (async () => {
-      const result = await check(verifier, request, request.url ?? '')
+      const result = await check(verifier, request)
       if ('refusal' in result) return send(response, result.refusal)
       await handler(Object.assign(request, { node: result.node, rawBody: Buffer.from(result.body) }), response)
     })().catch((error: unknown) => {
@@ -74,7 +74,7 @@ export function expressNodeProof(
     void (async () => {
       // After a parser the bytes are gone: an empty body would be compared, and every proof refused without a reason.
       if (request.readableEnded) throw new Error('expressNodeProof must stand before body parsers')
-      const result = await check(verifier, request, request.originalUrl)
+      const result = await check(verifier, request)
       if ('refusal' in result) return send(response, result.refusal)
       const rawBody = Buffer.from(result.body)
       Object.assign(request, { node: result.node, rawBody, body: parsed(request, rawBody), _body: true })
@@ -105,7 +105,7 @@ export function fastifyNodeProof(
   const verifier = new RequestVerifier(options)
   return (request, reply, payload, done) => {
     const work = async (): Promise<Readable | undefined> => {
-      const result = await check(verifier, request.raw, request.raw.url ?? '', payload)
+      const result = await check(verifier, request.raw, payload)
       if ('refusal' in result) {
         reply.code(result.refusal.status).send(result.refusal.body)
         return undefined
@@ -128,13 +128,13 @@ export function fastifyNodeProof(
 
 async function check(
   verifier: RequestVerifier,
-  request: IncomingMessage,
-  target: string,
+  request: IncomingMessage & { readonly originalUrl?: string },
   payload: AsyncIterable<Uint8Array> = request,
 ): Promise<RequestVerifierResult> {
   return verifier.check({
     method: request.method ?? '',
-    target,
+    // As received: Express removes the path of a mount from `url`, and Fastify may replace it by `rewriteUrl`.
+    target: request.originalUrl ?? request.url ?? '',
     // headersDistinct keeps repeated fields apart; `headers` would join them.
     field: (name) => request.headersDistinct[name] ?? [],
     body: () => readBody(payload, verifier.maxBodyBytes),

@@ -1,24 +1,41 @@
+import { targetOf } from './request-to-sign.ts'
 import { RequestVerifier } from './request-verifier.ts'
 import type { RequestVerifierOptions, RequestVerifierRefusal } from './request-verifier.ts'
 import type { NodeCaller } from './verify.ts'
 
+/** What a server with web requests knows besides the request: that of Hono for Node.js has the request as received. */
+interface WebServerParts {
+  readonly incoming?: { readonly originalUrl?: string; readonly url?: string }
+}
+
 /** The part of a Hono context used here; other servers with web requests have the same. */
 interface HonoContext {
   readonly req: { readonly raw: Request }
+  readonly env?: unknown
   set(name: 'node', node: NodeCaller): void
+}
+
+export interface WebRequestVerifierOptions extends RequestVerifierOptions {
+  /**
+   * A web request has a normalised address: `/x/../a` as `/a`. With `@hono/node-server` the proof is compared with the
+   * target as received. Other servers do not have it, so requests are refused as `target_unknown`, unless this option
+   * states that a proof of the normalised address is enough.
+   */
+  readonly normalisedTarget?: 'accept'
 }
 
 /** Middleware for Hono: `app.use(honoNodeProof(options))`, then `c.get('node')`. */
 export function honoNodeProof(
-  options: RequestVerifierOptions,
+  options: WebRequestVerifierOptions,
 ): (context: HonoContext, next: () => Promise<void>) => Promise<Response | undefined> {
   const verifier = new RequestVerifier(options)
   return async (context, next) => {
     const { raw } = context.req
-    const { pathname, search } = new URL(raw.url)
+    const { incoming } = (context.env ?? {}) as WebServerParts
+    const normalised = options.normalisedTarget === 'accept' ? targetOf(raw.url) : undefined
     const result = await verifier.check({
       method: raw.method,
-      target: pathname + search,
+      target: incoming?.originalUrl ?? incoming?.url ?? normalised,
       // Web headers join repeated fields with a comma. These fields have none, so joined ones are malformed; the others
       // are read as joined.
       field: (name) => {

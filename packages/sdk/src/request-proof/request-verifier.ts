@@ -1,5 +1,6 @@
 import { coversAuthorization, isWimseRequest } from '@chancery/protocol'
 import type { Instant, JoinCertificate } from '@chancery/protocol'
+import { isUnavailable } from '../errors.ts'
 import { systemClock } from '../http/system-clock.ts'
 import type { TrustVerdict } from '../gateway/verdict.ts'
 import { allProofs } from './authorization.ts'
@@ -39,7 +40,11 @@ export type RequestVerifierResult =
   | { readonly refusal: RequestVerifierRefusal }
 
 /** A request whose body was not read yet. */
-export type UnreadRequest = Omit<WimseIncoming, 'body'> & { readonly body: () => Promise<Uint8Array | undefined> }
+export type UnreadRequest = Omit<WimseIncoming, 'body' | 'target'> & {
+  /** Path and query as in the request line; undefined when the server does not know it. */
+  readonly target: string | undefined
+  readonly body: () => Promise<Uint8Array | undefined>
+}
 
 const MAX_BODY_BYTES = 1024 * 1024
 
@@ -56,23 +61,34 @@ export class RequestVerifier {
   }
 
   async check(request: UnreadRequest): Promise<RequestVerifierResult> {
-    const { audience, trust, clock = systemClock, onRefusal, wimse } = this.#options
+    const { audience, trust, clock = systemClock, wimse } = this.#options
+    const { target } = request
+    if (target === undefined) return this.#refuse({ ok: false, reason: 'target_unknown' })
     const evaluate = (certificate: JoinCertificate, now: Instant): Promise<TrustVerdict> =>
       trust.evaluate(certificate, now)
     let body: Uint8Array | undefined
     const read = async (): Promise<Uint8Array | undefined> => (body = await request.body())
     const policy = { audience, evaluate, nonces: this.#nonces, now: clock() }
-    const incoming = { ...request, body: read }
+    const incoming = { ...request, target, body: read }
     const isWimse =
       wimse !== undefined && isWimseRequest(request.field) && request.field('chancery-certificate').length === 0
-    const verdict: ProofVerdict = isWimse
-      ? await verifyWimse(incoming, { ...policy, networks: wimse })
-      : this.#isUncovered(request)
-        ? { ok: false, reason: 'authorization_not_covered' }
-        : await verifyRequest(incoming, { ...policy, attested: allProofs })
+    const verify = async (): Promise<ProofVerdict> => {
+      if (isWimse) return verifyWimse(incoming, { ...policy, networks: wimse })
+      if (this.#isUncovered(request)) return { ok: false, reason: 'authorization_not_covered' }
+      return verifyRequest(incoming, { ...policy, attested: allProofs })
+    }
+    const verdict = await verify().catch((error: unknown): ProofVerdict => {
+      // A gateway that verifies certificates may be away. This is no defect of the service.
+      if (!isUnavailable(error)) throw error
+      return { ok: false, reason: 'trust_unavailable' }
+    })
     if (verdict.ok) return { node: withoutSecret(verdict.node), body: body ?? new Uint8Array() }
-    onRefusal?.(verdict.reason, verdict.decision)
-    return { refusal: toRefusal(verdict.reason) }
+    return this.#refuse(verdict)
+  }
+
+  #refuse({ reason, decision }: Extract<ProofVerdict, { readonly ok: false }>): RequestVerifierResult {
+    this.#options.onRefusal?.(reason, decision)
+    return { refusal: toRefusal(reason) }
   }
 
   #isUncovered({ field }: UnreadRequest): boolean {
@@ -94,8 +110,10 @@ function toRefusal(reason: ProofRefusal): RequestVerifierRefusal {
   if (reason === 'certificate_untrusted' || reason === 'wit_untrusted')
     return refusal(403, 'certificate_untrusted', 'This certificate is not trusted here.', reason)
   if (reason === 'body_too_large') return refusal(413, 'request_entity_too_large', 'The body is too large.', 'body')
-  if (reason === 'nonces_unavailable')
+  if (reason === 'nonces_unavailable' || reason === 'trust_unavailable')
     return refusal(503, 'service_unavailable', 'The proof cannot be checked at the moment.', reason)
+  if (reason === 'target_unknown')
+    return refusal(503, 'service_unavailable', 'This service does not see the address as it was sent.', reason)
   return refusal(401, 'node_proof_required', 'This service needs a proof of a node with every request.', reason)
 }
 

@@ -32,6 +32,8 @@ export type ProofRefusal =
   | 'body_too_large'
   /** Of the options and profiles of a middleware. */
   | 'authorization_not_covered'
+  | 'target_unknown'
+  | 'trust_unavailable'
   | 'wit_malformed'
   | 'wit_expired'
   | 'wit_untrusted'
@@ -97,7 +99,12 @@ export interface NodeCaller {
 }
 
 export type ProofVerdict =
-  | { readonly ok: true; readonly node: NodeCaller }
+  | {
+      readonly ok: true
+      readonly node: NodeCaller
+      /** What the proof does not show. A service asks its authority about the attestation of profile v2. */
+      readonly unproven: readonly 'attestation_signature'[]
+    }
   | { readonly ok: false; readonly reason: ProofRefusal; readonly decision?: TrustVerdict }
 
 /** Checks a request proof in the order of docs/protocol/request-proof.md section 3. Never throws on what arrived. */
@@ -120,7 +127,8 @@ export async function verifyRequest(request: IncomingRequest, given: ProofPolicy
   const unread = typeof request.body === 'function' ? checkBody(await request.body(), headers) : undefined
   if (unread !== undefined) return { ok: false, reason: unread }
   const { node_public_key: publicKey, roles } = certificate
-  return { ok: true, node: { publicKey, certificate, roles, decision, attestation, proof: { request, headers } } }
+  const node = { publicKey, certificate, roles, decision, attestation, proof: { request, headers } }
+  return { ok: true, node, unproven: attestation === undefined ? [] : ['attestation_signature'] }
 }
 
 function readProof(

@@ -100,7 +100,7 @@ export async function verifyWimse(request: WimseIncoming, policy: WimseProofPoli
     signature: field('signature').join(),
   }
   const proof = { request: { method, target }, headers, verified: { nonce, signature } }
-  return { ok: true, node: { publicKey, certificate, roles, decision, attestation: undefined, proof } }
+  return { ok: true, node: { publicKey, certificate, roles, decision, attestation: undefined, proof }, unproven: [] }
 }
 
 async function claim(

@@ -1,8 +1,9 @@
 import type { MiddlewareHandler } from 'hono'
 import { honoNodeProof as structural } from '../request-proof/hono.ts'
-import type { RequestVerifierOptions } from '../request-proof/request-verifier.ts'
+import type { WebRequestVerifierOptions } from '../request-proof/hono.ts'
 import type { NodeCaller } from '../request-proof/verify.ts'
 
+export type { WebRequestVerifierOptions } from '../request-proof/hono.ts'
 export type { RequestVerifierOptions } from '../request-proof/request-verifier.ts'
 export type { NodeCaller } from '../request-proof/verify.ts'
 
@@ -15,6 +16,6 @@ export interface NodeVariables {
  * Middleware for Hono with the type of `c.get('node')`: import it as `@chancery/sdk/hono`. Routes that are chained
  * after `.use(honoNodeProof(options))` have the type by themselves.
  */
-export function honoNodeProof(options: RequestVerifierOptions): MiddlewareHandler<NodeVariables> {
+export function honoNodeProof(options: WebRequestVerifierOptions): MiddlewareHandler<NodeVariables> {
   return structural(options)
 }

@@ -1,7 +1,17 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { HOUR, asJson, listDeltaText, readCrl, signList, toUtf8, writeInstant, writeJson } from '@chancery/protocol'
+import {
+  HOUR,
+  asJson,
+  listDeltaText,
+  readCrl,
+  readJson,
+  signList,
+  toUtf8,
+  writeInstant,
+  writeJson,
+} from '@chancery/protocol'
 import type { Crl, JoinCertificate, KeyHistory } from '@chancery/protocol'
 import {
   FIRST_KEY,
@@ -21,6 +31,7 @@ import { createClient } from '../client.ts'
 import { RequestError, UnreachableError } from '../errors.ts'
 import { FollowedParty } from './followed-party.ts'
 import type { FollowedPartyOptions } from './followed-party.ts'
+import { FileNodeStore } from '../nodejs/file-node-store.ts'
 import { scannedList } from './scanned-list.ts'
 import { MemoryNodeStore } from '../node/store.ts'
 
@@ -178,6 +189,55 @@ describe('FollowedParty', () => {
     expect(party.keys.genesis).toEqual(next.genesis)
     await expect(open({ store, genesis })).rejects.toThrow(UnreachableError)
     na = await startTestAuthority({ clock, database })
+  })
+
+  describe('with a store, started again', () => {
+    const store = (): MemoryNodeStore => new MemoryNodeStore()
+    /** Serves this list in the place of the authority. */
+    const serving = (list: string): Pick<FollowedPartyOptions, 'client'> => ({
+      client: createClient({
+        url: na.url,
+        retry: false,
+        fetch: async (url, init) => (new URL(url).pathname.startsWith('/crl') ? new Response(list) : fetch(url, init)),
+      }),
+    })
+
+    it('takes no older list than before, from the authority or from the program', async () => {
+      const kept = store()
+      const old = (await na.request('GET', '/crl')).text
+      accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id: certificate.cert_id }))
+      const first = await open({ store: kept })
+      expect((await first.evaluate(certificate)).findings).toMatchObject([{ code: 'revoked' }])
+      await expect(open({ store: kept, ...serving(old) })).rejects.toThrow('an older list than the last accepted one')
+      const lists = [readCrl(readJson(old))]
+      await expect(open({ store: kept, lists, ...serving(old) })).rejects.toThrow('an older list')
+      const again = await open({ store: kept, lists })
+      expect(again.sequenceOf('na-test')).toBe(first.sequenceOf('na-test'))
+      expect((await again.evaluate(certificate)).trusted).toBe(false)
+    })
+
+    it('keeps its memory in a folder that it makes', async () => {
+      const kept = new FileNodeStore(join(folder, 'party'))
+      await open({ store: kept })
+      const sequence = (await open({ store: kept })).sequenceOf('na-test')
+      expect(JSON.parse((await kept.read('positions')) ?? '')).toMatchObject({ 'na-test': { sequence } })
+    })
+
+    it('takes no other list under the number of the accepted one', async () => {
+      const kept = store()
+      await open({ store: kept })
+      const position = JSON.parse((await kept.read('positions')) ?? '') as Record<string, { entries_digest: string }>
+      await kept.write('positions', JSON.stringify({ 'na-test': { ...position['na-test'], entries_digest: 'other' } }))
+      await expect(open({ store: kept })).rejects.toThrow('no list that one of its keys signed')
+    })
+
+    it('takes no list at all when its memory is damaged', async () => {
+      for (const damaged of ['', '[]', '{"na-test":{}}', '{"na-test":{"sequence":"1","entries_digest":""}}']) {
+        const kept = store()
+        await kept.write('positions', damaged)
+        await expect(open({ store: kept })).rejects.toThrow('the stored positions of lists are damaged')
+      }
+    })
   })
 
   it('reports two lists under one number, also when one of them is a delta', async () => {

@@ -1,16 +1,24 @@
-import { instantOf, toTrustDecision, verifyGenesisBlock, wasCurrent } from '@chancery/protocol'
-import type { GenesisBlock, Instant, JoinCertificate, KeyHistory, RevocationList } from '@chancery/protocol'
+import { instantOf, positionOfList, toTrustDecision, verifyGenesisBlock, wasCurrent } from '@chancery/protocol'
+import type {
+  AdvanceRefusal,
+  GenesisBlock,
+  Instant,
+  JoinCertificate,
+  KeyHistory,
+  ListPosition,
+  RevocationList,
+} from '@chancery/protocol'
 import type { Client } from '../client.ts'
 import { RefusedError, RequestError } from '../errors.ts'
 import { toVerdict } from '../gateway/verdict.ts'
-import type { TrustVerdict } from '../gateway/verdict.ts'
 import { signingTimeOf } from './signing-time.ts'
 import { FollowedKeys } from '../node/followed.ts'
 import type { Followed, KeyStore } from '../node/followed.ts'
 import { MemoryNodeStore } from '../node/store.ts'
 import type { CallOptions } from '../http/call.ts'
 import { RelyingParty } from '../verify/relying-party.ts'
-import type { InstallRefusal, NetworkPins, OfferedList } from '../verify/relying-party.ts'
+import { ListPositions } from './list-positions.ts'
+import type { CertificateVerdict, InstallRefusal, NetworkPins, OfferedList } from '../verify/relying-party.ts'
 import { deltaStart, offeredWithDelta } from './scanned-list.ts'
 
 export interface FollowedPartyOptions extends Omit<
@@ -24,7 +32,7 @@ export interface FollowedPartyOptions extends Omit<
   readonly keyHistory?: KeyHistory
   /** Lists of an earlier run, one of each key, so that it can begin while the authority is away. */
   readonly lists?: readonly RevocationList[]
-  /** Stores the newest block over restarts; in memory when not given. */
+  /** Stores the newest block and the highest sequences of lists over restarts; in memory when not given. */
   readonly store?: KeyStore
   readonly clock?: () => Instant
 }
@@ -47,32 +55,41 @@ export interface Refreshed {
 export class FollowedParty {
   readonly #options: FollowedPartyOptions
   readonly #followed: FollowedKeys
+  readonly #positions: ListPositions
   /** Public keys with a list in force. */
   readonly #pinned = new Set<string>()
   #party: RelyingParty | undefined
   /** The current list as it was read last, when it is large: the next one is read as a change of it. */
   #held: OfferedList | undefined
 
-  private constructor(options: FollowedPartyOptions, followed: FollowedKeys) {
+  private constructor(options: FollowedPartyOptions, followed: FollowedKeys, positions: ListPositions) {
     this.#options = options
     this.#followed = followed
+    this.#positions = positions
   }
 
-  /** Throws when block, history or a given list does not verify, or when no list can be had. */
+  /**
+   * Throws when block, history or a given list does not verify, or when no list can be had. A given list that is older
+   * than the last accepted one is not used.
+   */
   static async open(options: FollowedPartyOptions): Promise<FollowedParty> {
     const { genesis, keyHistory, lists = [], store = new MemoryNodeStore() } = options
     const verdict = await verifyGenesisBlock(genesis)
     if (!verdict.ok) throw new RequestError(`the genesis block is not valid: ${verdict.reason}`)
-    const party = new FollowedParty(options, await FollowedKeys.open(genesis, store, keyHistory))
+    const keys = await FollowedKeys.open(genesis, store, keyHistory)
+    const party = new FollowedParty(options, keys, await ListPositions.open(store))
     for (const list of lists) await party.#pin(list)
+    let outcomes: Refreshed['lists'] = {}
     try {
-      await party.refresh()
+      outcomes = (await party.refresh()).lists
     } catch (error) {
       // What was brought along is in force until it ends.
       if (party.#party === undefined) throw error
     }
-    if (party.#party === undefined) throw new RequestError('the authority serves no list that one of its keys signed')
-    return party
+    if (party.#party !== undefined) return party
+    if (Object.values(outcomes).includes('rollback'))
+      throw new RequestError('the authority serves an older list than the last accepted one')
+    throw new RequestError('the authority serves no list that one of its keys signed')
   }
 
   /** The keys of the authority, as the root signed them last. */
@@ -115,7 +132,7 @@ export class FollowedParty {
    * Verifies one certificate as {@link RelyingParty.evaluate} does. A certificate of a former key must also be dated in
    * the time of that key (decision 0022).
    */
-  async evaluate(presented: JoinCertificate, now?: Instant): Promise<TrustVerdict> {
+  async evaluate(presented: JoinCertificate, now?: Instant): Promise<CertificateVerdict> {
     const time = now ?? this.#options.clock?.() ?? signingTimeOf(undefined)
     if (this.#party === undefined) throw new RequestError('no list was read yet')
     const verdict = await this.#party.evaluate(presented, time)
@@ -125,7 +142,7 @@ export class FollowedParty {
     if (former === undefined || wasCurrent(former, instantOf(issued_at))) return verdict
     const refused = { findings: [{ code: 'unknown_issuer' as const, key_id }], issuer: undefined, expiresAt: undefined }
     const facts = { network: presented.network_name, policyRevision: this.#options.revision ?? null, now: time }
-    return toVerdict(toTrustDecision(refused, facts))
+    return { ...toVerdict(toTrustDecision(refused, facts)), certificate: verdict.certificate, checked: [] }
   }
 
   /** Reads the change since the held list where there is one, and the full list otherwise. */
@@ -175,21 +192,27 @@ export class FollowedParty {
     const party = this.#party
     if (party?.sequenceOf(offered.issuer) === undefined) return this.#pinFirst(offered)
     const verdict = await party.install(offered, this.#options.clock?.())
-    return verdict.ok ? 'current' : verdict.reason
+    if (!verdict.ok) return verdict.reason
+    await this.#positions.accept(positionOf(offered))
+    return 'current'
   }
 
   async #pinFirst(list: RevocationList | OfferedList): Promise<ListOutcome> {
     try {
-      await this.#pin(list)
-      return 'current'
+      return (await this.#pin(list)) ?? 'current'
     } catch (error) {
       if (error instanceof RequestError) return 'not_authentic'
       throw error
     }
   }
 
-  /** Returns the key that the root signed: the history names former keys by their id, the other is the current one. */
-  async #pin(crl: RevocationList | OfferedList): Promise<void> {
+  /**
+   * Adds the first list of a key in this run, or returns why it is refused. The key is one that the root signed: the history
+   * names former keys by their id, the other is the current one.
+   */
+  async #pin(crl: RevocationList | OfferedList): Promise<AdvanceRefusal | undefined> {
+    const problem = this.#positions.findProblem(positionOf(crl))
+    if (problem !== undefined) return problem
     const { genesis, freshness, ...options } = this.#options
     const named = this.#former().find(({ key_id }) => key_id === crl.issuer)
     const key = named?.public_key ?? this.#followed.current
@@ -199,7 +222,13 @@ export class FollowedParty {
       this.#party = await RelyingParty.open({ ...options, ...pins, network: genesis.network_name })
     else await this.#party.pin(pins)
     this.#pinned.add(key)
+    await this.#positions.accept(positionOf(crl))
+    return undefined
   }
+}
+
+function positionOf(list: RevocationList | OfferedList): ListPosition {
+  return 'isAuthentic' in list ? list.position : positionOfList(list)
 }
 
 /** Undefined where the authority says that there is none. */

@@ -1,12 +1,12 @@
 import type { Instant, JoinCertificate } from '@chancery/protocol'
 import { createClient } from '../client.ts'
 import { RequestError } from '../errors.ts'
-import type { TrustVerdict } from '../gateway/verdict.ts'
 import { systemClock } from '../http/system-clock.ts'
 import type { ConnectionOptions } from '../http/options.ts'
 import { retrySeconds } from '../node/schedule.ts'
 import { FollowedParty } from './followed-party.ts'
 import type { FollowedPartyOptions, Refreshed } from './followed-party.ts'
+import type { CertificateVerdict } from '../verify/relying-party.ts'
 
 export interface RefreshingRelyingPartyOptions extends Omit<FollowedPartyOptions, 'client'>, ConnectionOptions {
   /** Time between two refreshes, from 1 to 86400; 30 when not given. After a failure the pause is 5 s, then doubles up to 60 s. */
@@ -79,7 +79,7 @@ export class RefreshingRelyingParty {
   }
 
   /** Verifies one certificate without a network call. */
-  evaluate(presented: JoinCertificate, now?: Instant): Promise<TrustVerdict> {
+  evaluate(presented: JoinCertificate, now?: Instant): Promise<CertificateVerdict> {
     return this.#party.evaluate(presented, now)
   }
 

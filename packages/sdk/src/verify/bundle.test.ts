@@ -31,7 +31,7 @@ async function bundle(entry: string): Promise<string> {
 }
 
 it.each([
-  ['verify', 'index.ts', 25],
+  ['verify', 'index.ts', 27],
   ['verify/pack', '../evidence-pack/index.ts', 32],
   ['verify/history', '../trust-history/index.ts', 40],
   ['verify/bundle', '../decision-bundle/index.ts', 25],

@@ -3,11 +3,25 @@
  * and does not load the rest of the library.
  */
 export * from './records.ts'
-export type { Unproven } from '@chancery/protocol'
+export type {
+  CheckedPart,
+  ProvedRecord,
+  RecordKindName,
+  RecordsByKind,
+  RefusedRecord,
+  Unproven,
+} from '@chancery/protocol'
 // Only this reader preserves the form of numbers: JSON.parse makes 90 of 90.0, and then the signature is invalid.
 export { JsonFloat, readJson, writeJson } from '@chancery/protocol'
 export { RelyingParty } from './relying-party.ts'
-export type { InstallRefusal, IssuerPins, Listed, NetworkPins, OfferedList } from './relying-party.ts'
+export type {
+  CertificateVerdict,
+  InstallRefusal,
+  IssuerPins,
+  Listed,
+  NetworkPins,
+  OfferedList,
+} from './relying-party.ts'
 export { UntrustedError } from '../gateway/verdict.ts'
 export type { TrustVerdict } from '../gateway/verdict.ts'
 export { MemoryNonceStore } from '../request-proof/nonces.ts'
@@ -24,3 +38,4 @@ export type {
 } from '../request-proof/verify.ts'
 export { PROOF_FIELDS } from '@chancery/protocol'
 export type { ProofField, ProofHeaders } from '@chancery/protocol'
+export type * from '../record-types.ts'

@@ -1,4 +1,4 @@
-import { seedSigner, signList } from '@chancery/protocol'
+import { asJson, boundaryDecisionForm, readReceived, seedSigner, signForm, signList } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { testSeed } from '@chancery/testkit'
 import { afterEach, describe, expect, it, vi } from 'vitest'
@@ -21,14 +21,15 @@ afterEach(() => vi.useRealTimers())
 describe('the time of a verdict', () => {
   const { record, keys, now } = exampleOf('boundary-decision')
   const expired = { ok: false, reason: 'decision_expired' }
+  const ended = { ...expired, outcome: 'invalid' }
 
   it('is the clock when none is given', async () => {
     vi.useFakeTimers({ now: Number(now / 1000n) })
-    expect(await verify.verifyDecision(record, { keys })).toEqual({ ok: true })
+    expect(await verify.verifyDecision(record, { keys })).toMatchObject({ ok: false, outcome: 'denied' })
     vi.setSystemTime(Number(now / 1000n) + 86_400_000)
     for (const given of [{}, { now: undefined }, { now: null }]) {
       const trust = { keys, ...given } as unknown as verify.TrustInputs
-      expect(await verify.verifyDecision(record, trust)).toEqual(expired)
+      expect(await verify.verifyDecision(record, trust)).toEqual(ended)
       expect(await verify.verifyRecord(record, trust)).toEqual({ kind: 'boundary-decision', ...expired })
     }
   })
@@ -42,6 +43,67 @@ describe('the time of a verdict', () => {
       await expect(verify.verifyRecord({}, trust)).rejects.toMatchObject({ name: 'RequestError' })
     },
   )
+})
+
+describe('a verdict carries the record and what was checked', () => {
+  const certificate = exampleOf('join-certificate')
+
+  it('on a certificate: revocation is open, and its type is known', async () => {
+    const verdict = await verify.verifyCertificate(certificate.record, certificate)
+    if (!verdict.ok) throw new Error(verdict.reason)
+    const id: string = verdict.record.cert_id
+    expect(id).toBe(certificate.record['cert_id'])
+    expect([verdict.checked, verdict.unproven]).toEqual([
+      ['signature', 'time'],
+      ['network', 'revocation'],
+    ])
+  })
+
+  it('on a decision: only a genuine one that allows is ok; a genuine denial has its record', async () => {
+    const { record, keys, now } = exampleOf('boundary-decision')
+    const parts = { checked: ['signature', 'time'], unproven: ['network', 'basis'] }
+    const denied = {
+      ok: false,
+      outcome: 'denied',
+      reason: expect.stringMatching(/^unauthorized_/),
+      record: { decision_id: record['decision_id'], authorized: false },
+      ...parts,
+    }
+    expect(await verify.verifyDecision(record, { keys, now })).toMatchObject(denied)
+    expect(await verify.verifyRecord(record, { keys, now })).toMatchObject({ kind: 'boundary-decision', ...denied })
+    const draft = { ...record, authorized: true, denial_reason: null }
+    const forged = await verify.verifyDecision(draft, { keys, now })
+    expect(forged).toEqual({ ok: false, outcome: 'invalid', reason: 'invalid_signature' })
+    const signer = await seedSigner('op', testSeed('op'))
+    const allowed = await signForm(boundaryDecisionForm, readReceived(boundaryDecisionForm, draft).record, signer)
+    const trust = { keys: [signer.publicKey], now }
+    const expected = { ok: true, outcome: 'allowed', record: { authorized: true }, ...parts }
+    expect(await verify.verifyDecision(allowed, trust)).toMatchObject(expected)
+    expect(await verify.verifyRecord(asJson(allowed), trust)).toMatchObject(expected)
+  })
+
+  it('on every kind: no verdict is a bare ok', async () => {
+    for (const { kind, record, trust } of EXAMPLES) {
+      const { keys, now, genesis, commitment, offererKeys, responderKeys, validatorKeys } = trust
+      const verdict = await verify.verifyRecord(record, {
+        keys,
+        now,
+        validatorKeys: Object.fromEntries(validatorKeys),
+        ...(genesis === undefined ? {} : { genesis }),
+        ...(commitment === undefined ? {} : { commitment: commitment.wire }),
+        ...(offererKeys === undefined ? {} : { offererKeys }),
+        ...(responderKeys === undefined ? {} : { responderKeys }),
+      })
+      expect(verdict, kind).toMatchObject({
+        // The example of a decision denies.
+        ok: kind !== 'boundary-decision',
+        kind,
+        record: expect.any(Object),
+        checked: expect.any(Array),
+        unproven: expect.any(Array),
+      })
+    }
+  })
 })
 
 describe('an agreement', () => {
@@ -62,7 +124,7 @@ describe('an agreement', () => {
 
   it('holds under the keys of each party, and not when one of them signed twice', async () => {
     const trust = { offererKeys, responderKeys, now }
-    expect(await verify.verifyAgreement(record, trust)).toEqual({ ok: true })
+    expect(await verify.verifyAgreement(record, trust)).toMatchObject({ ok: true, record: { agreement_id: 'a-1' } })
     const [, offerer] = signatures
     const twice = { ...record, signatures: [offerer, offerer] }
     expect(await verify.verifyAgreement(twice, trust)).toEqual({ ok: false, reason: 'invalid_responder_signature' })
@@ -83,13 +145,19 @@ it('a commitment without its form is a verdict on the proof, not an exception', 
 
 it('agents and genesis blocks say what they do not prove', async () => {
   const [agent, genesis] = [exampleOf('agent-descriptor'), exampleOf('genesis-block')]
-  expect(await verify.verifyAgent(agent.record, { now: agent.now })).toEqual({
+  expect(await verify.verifyAgent(agent.record, { now: agent.now })).toMatchObject({
     ok: true,
-    unproven: ['node_key', 'node_membership'],
+    unproven: ['node_key', 'network', 'node_membership'],
   })
-  expect(await verify.verifyAgent(agent.record, agent)).toEqual({ ok: true, unproven: ['node_membership'] })
-  expect(await verify.verifyGenesis(genesis.record, { now: genesis.now })).toEqual({ ok: true, unproven: ['root_key'] })
-  expect(await verify.verifyGenesis(genesis.record, genesis)).toEqual({ ok: true })
+  expect(await verify.verifyAgent(agent.record, agent)).toMatchObject({
+    checked: ['signature', 'time', 'node_key'],
+    unproven: ['network', 'node_membership'],
+  })
+  expect(await verify.verifyGenesis(genesis.record, { now: genesis.now })).toMatchObject({
+    ok: true,
+    unproven: ['root_key', 'newest'],
+  })
+  expect(await verify.verifyGenesis(genesis.record, genesis)).toMatchObject({ checked: ['signature', 'root_key'] })
 })
 
 it('a record with fractions still verifies after a file, read and written by this library', async () => {
@@ -100,7 +168,7 @@ it('a record with fractions still verifies after a file, read and written by thi
   expect(text).toContain('"whole":90.0')
   const trust = { keys: [signer.publicKey], now }
   const read = verify.readJson(text) as JsonObject
-  expect(await verify.verifyAttestation(read, trust)).toEqual({ ok: true })
+  expect(await verify.verifyAttestation(read, trust)).toMatchObject({ ok: true, record: { claims } })
   expect(await verify.verifyRecord(verify.readJson(verify.writeJson(read)), trust)).toMatchObject({ ok: true })
   expect(await verify.verifyAttestation(JSON.parse(text) as JsonObject, trust)).toMatchObject({ ok: false })
 })

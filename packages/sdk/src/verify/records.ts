@@ -4,10 +4,12 @@ import {
   isJsonObject,
   readReceived,
   detectRecordKind,
+  meaningOf,
   verifyKeyHistory,
   verifyRecordOfKind,
 } from '@chancery/protocol'
 import type {
+  DecisionMeaning,
   GenesisBlock,
   Instant,
   JsonObject,
@@ -15,7 +17,9 @@ import type {
   KeyHistory,
   OfflineTrust,
   OfflineVerdict,
+  ProvedRecord,
   RecordKindName,
+  RefusedRecord,
 } from '@chancery/protocol'
 import { RequestError } from '../errors.ts'
 import { signingTimeOf } from '../trust/signing-time.ts'
@@ -43,12 +47,31 @@ export interface TrustInputs {
 }
 
 /**
- * `reason` is a code for programs; `problem` names member and rule of a malformed record, or the missing input.
- * `unproven` lists what a valid record does not prove: see {@link Unproven}.
+ * Verdict on one record. `ok` says that the record is genuine and valid at that time, never what it says: read
+ * `record`. `checked` and `unproven` name what the verdict covers: see {@link CheckedPart} and {@link Unproven}.
+ * `reason` is a code for programs.
  */
-export type RecordVerdict = OfflineVerdict
+export type RecordVerdict<Kind extends RecordKindName = RecordKindName> = OfflineVerdict<Kind>
 
-export type RecordKindVerdict = RecordVerdict & { readonly kind: RecordKindName | undefined }
+/** Verdict on a decision: `ok` only for a genuine decision that allows. A genuine denial has its record, too. */
+export type DecisionVerdict =
+  | (ProvedRecord<'boundary-decision'> & { readonly outcome: 'allowed' })
+  | (Omit<ProvedRecord<'boundary-decision'>, 'ok'> & {
+      readonly ok: false
+      readonly outcome: 'denied'
+      readonly reason: DenialReason
+    })
+  | (RefusedRecord & { readonly outcome: 'invalid' })
+
+export type DenialReason = Exclude<DecisionMeaning, 'authorized'>
+
+/** `ok` and `outcome` of a verdict on a decision, and `kind` also where the record was refused. */
+export type RecordKindVerdict =
+  | { [Kind in OtherKind]: ProvedRecord<Kind> }[OtherKind]
+  | Exclude<DecisionVerdict, RefusedRecord & { readonly outcome: 'invalid' }>
+  | (RefusedRecord & { readonly kind: RecordKindName | undefined })
+
+type OtherKind = Exclude<RecordKindName, 'boundary-decision'>
 
 /** Verifies any signed record of the protocol; its kind is detected by its members, never guessed. */
 export async function verifyRecord(value: JsonValue, trust: TrustInputs): Promise<RecordKindVerdict> {
@@ -56,10 +79,29 @@ export async function verifyRecord(value: JsonValue, trust: TrustInputs): Promis
   signingTimeOf(trust.now)
   const kind = isJsonObject(value) ? detectRecordKind(value) : undefined
   if (kind === undefined || !isJsonObject(value)) return { kind: undefined, ok: false, reason: 'unknown_kind' }
-  return { kind, ...(await verifyKind(kind, value, trust)) }
+  const verdict = await verifyKind(kind, value, trust)
+  if (!verdict.ok) return { kind, ...verdict }
+  return (isDecision(verdict) ? toDecisionVerdict(verdict) : verdict) as RecordKindVerdict
 }
 
-async function verifyKind(kind: RecordKindName, value: JsonObject, trust: TrustInputs): Promise<RecordVerdict> {
+function isDecision(verdict: ProvedRecord): verdict is ProvedRecord<'boundary-decision'> {
+  return verdict.kind === 'boundary-decision'
+}
+
+/** Only a decision that allows is `ok`, so that a denial is not taken for one by a caller that reads nothing else. */
+export function toDecisionVerdict(verdict: RecordVerdict<'boundary-decision'>): DecisionVerdict {
+  if (!verdict.ok) return { ...verdict, outcome: 'invalid' }
+  const reason = meaningOf(verdict.record)
+  return reason === 'authorized'
+    ? { ...verdict, outcome: 'allowed' }
+    : { ...verdict, ok: false, outcome: 'denied', reason }
+}
+
+async function verifyKind<Kind extends RecordKindName>(
+  kind: Kind,
+  value: JsonObject,
+  trust: TrustInputs,
+): Promise<RecordVerdict<Kind>> {
   const { genesis, keyHistory } = trust
   if (keyHistory !== undefined) {
     if (genesis === undefined) throw new RequestError('a key history needs the genesis block')
@@ -97,40 +139,49 @@ function toTrustInputs(trust: TrustInputs): OfflineTrust | string {
   }
 }
 
-/** Verifies one kind of record offline. Later revocations are not included. */
-export type VerifyRecord = (record: object, trust: TrustInputs) => Promise<RecordVerdict>
+/** Verifies one kind of record offline. */
+export type VerifyRecord<Kind extends RecordKindName = RecordKindName> = (
+  record: object,
+  trust: TrustInputs,
+) => Promise<RecordVerdict<Kind>>
 
-function verifierOf(kind: RecordKindName): VerifyRecord {
+export type VerifyDecision = (record: object, trust: TrustInputs) => Promise<DecisionVerdict>
+
+function verifierOf<Kind extends RecordKindName>(kind: Kind): VerifyRecord<Kind> {
   return async (record, trust) => {
     if (!isJsonObject(record as JsonValue)) throw new RequestError('a record is a JSON object')
     return verifyKind(kind, record as JsonObject, trust)
   }
 }
 
-export const verifyGenesis: VerifyRecord = verifierOf('genesis-block')
-export const verifyCertificate: VerifyRecord = verifierOf('join-certificate')
-export const verifyCrl: VerifyRecord = verifierOf('crl')
-export const verifyPolicyManifest: VerifyRecord = verifierOf('policy-manifest')
-export const verifyAgent: VerifyRecord = verifierOf('agent-descriptor')
-export const verifyAttestation: VerifyRecord = verifierOf('membership-attestation')
-export const verifyTreaty: VerifyRecord = verifierOf('recognition-treaty')
-export const verifyRecognitionPolicy: VerifyRecord = verifierOf('recognition-policy')
-export const verifyRevocationFeed: VerifyRecord = verifierOf('sovereign-revocation-feed')
-export const verifyTrustEvidence: VerifyRecord = verifierOf('trust-evidence')
-export const verifyOffer: VerifyRecord = verifierOf('capability-offer')
-export const verifyCounter: VerifyRecord = verifierOf('capability-counter')
-export const verifyAgreement: VerifyRecord = verifierOf('agreement-record')
-export const verifyDecision: VerifyRecord = verifierOf('boundary-decision')
-export const verifyBoundaryPolicy: VerifyRecord = verifierOf('boundary-policy')
-export const verifyFreshness: VerifyRecord = verifierOf('freshness-proof')
-export const verifyJustification: VerifyRecord = verifierOf('justification-proof')
-export const verifyExecution: VerifyRecord = verifierOf('execution-evidence')
-export const verifyRetentionCheckpoint: VerifyRecord = verifierOf('retention-checkpoint')
-export const verifyAnchor: VerifyRecord = verifierOf('store-anchor')
-export const verifyCommitment: VerifyRecord = verifierOf('capability-commitment')
-export const verifyMembershipProof: VerifyRecord = verifierOf('capability-membership-proof')
-export const verifyNullifier: VerifyRecord = verifierOf('capability-nullifier')
-export const verifyVote: VerifyRecord = verifierOf('validator-vote')
-export const verifyConsensus: VerifyRecord = verifierOf('consensus-proof')
-export const verifyDataLicense: VerifyRecord = verifierOf('data-license-policy')
-export const verifyDataIntent: VerifyRecord = verifierOf('data-access-intent')
+const verifyDecisionRecord = verifierOf('boundary-decision')
+
+export const verifyGenesis: VerifyRecord<'genesis-block'> = verifierOf('genesis-block')
+export const verifyCertificate: VerifyRecord<'join-certificate'> = verifierOf('join-certificate')
+export const verifyCrl: VerifyRecord<'crl'> = verifierOf('crl')
+export const verifyPolicyManifest: VerifyRecord<'policy-manifest'> = verifierOf('policy-manifest')
+export const verifyAgent: VerifyRecord<'agent-descriptor'> = verifierOf('agent-descriptor')
+export const verifyAttestation: VerifyRecord<'membership-attestation'> = verifierOf('membership-attestation')
+export const verifyTreaty: VerifyRecord<'recognition-treaty'> = verifierOf('recognition-treaty')
+export const verifyRecognitionPolicy: VerifyRecord<'recognition-policy'> = verifierOf('recognition-policy')
+export const verifyRevocationFeed: VerifyRecord<'sovereign-revocation-feed'> = verifierOf('sovereign-revocation-feed')
+export const verifyTrustEvidence: VerifyRecord<'trust-evidence'> = verifierOf('trust-evidence')
+export const verifyOffer: VerifyRecord<'capability-offer'> = verifierOf('capability-offer')
+export const verifyCounter: VerifyRecord<'capability-counter'> = verifierOf('capability-counter')
+export const verifyAgreement: VerifyRecord<'agreement-record'> = verifierOf('agreement-record')
+export const verifyDecision: VerifyDecision = async (record, trust) =>
+  toDecisionVerdict(await verifyDecisionRecord(record, trust))
+export const verifyBoundaryPolicy: VerifyRecord<'boundary-policy'> = verifierOf('boundary-policy')
+export const verifyFreshness: VerifyRecord<'freshness-proof'> = verifierOf('freshness-proof')
+export const verifyJustification: VerifyRecord<'justification-proof'> = verifierOf('justification-proof')
+export const verifyExecution: VerifyRecord<'execution-evidence'> = verifierOf('execution-evidence')
+export const verifyRetentionCheckpoint: VerifyRecord<'retention-checkpoint'> = verifierOf('retention-checkpoint')
+export const verifyAnchor: VerifyRecord<'store-anchor'> = verifierOf('store-anchor')
+export const verifyCommitment: VerifyRecord<'capability-commitment'> = verifierOf('capability-commitment')
+export const verifyMembershipProof: VerifyRecord<'capability-membership-proof'> =
+  verifierOf('capability-membership-proof')
+export const verifyNullifier: VerifyRecord<'capability-nullifier'> = verifierOf('capability-nullifier')
+export const verifyVote: VerifyRecord<'validator-vote'> = verifierOf('validator-vote')
+export const verifyConsensus: VerifyRecord<'consensus-proof'> = verifierOf('consensus-proof')
+export const verifyDataLicense: VerifyRecord<'data-license-policy'> = verifierOf('data-license-policy')
+export const verifyDataIntent: VerifyRecord<'data-access-intent'> = verifierOf('data-access-intent')

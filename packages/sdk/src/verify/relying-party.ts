@@ -14,6 +14,7 @@ import {
 } from '@chancery/protocol'
 import type {
   AdvanceRefusal,
+  CheckedPart,
   Freshness,
   Instant,
   IssuerTrust,
@@ -56,6 +57,15 @@ export interface NetworkPins extends IssuerPins {
 }
 
 export type InstallRefusal = AdvanceRefusal | ListProblem | 'malformed' | 'unknown_issuer' | 'not_authentic'
+
+/** The verdict of a relying party, with the certificate as it was read; undefined for a malformed one. */
+export type CertificateVerdict = TrustVerdict & {
+  readonly certificate: JoinCertificate | undefined
+  /** Of a trusted certificate: all parts. `evaluation` names the list by which revocation was checked. */
+  readonly checked: readonly CheckedPart[]
+}
+
+const CHECKED: readonly CheckedPart[] = ['signature', 'network', 'time', 'revocation']
 
 const DEFAULTS = { maxAge: 604_800, clockSkew: 30, certificateSkew: 300 } as const
 
@@ -130,13 +140,15 @@ export class RelyingParty {
    * Verifies one certificate at one instant, by the clock when none is given (protocol/gateway 8). Never throws on the
    * presented certificate; throws RequestError on a time of another unit.
    */
-  async evaluate(presented: JoinCertificate, now?: Instant): Promise<TrustVerdict> {
+  async evaluate(presented: JoinCertificate, now?: Instant): Promise<CertificateVerdict> {
     const time = signingTimeOf(now)
     const certificate = readOr((value) => presentedCertificate(value, ''), presented)
     const network = certificate?.network_name ?? ''
     const known = network === this.#pins.network ? this.#trust() : undefined
     const result = certificate === undefined ? MALFORMED : await evaluateCertificate(certificate, known, time)
-    return toVerdict(toTrustDecision(result, { network, policyRevision: this.#pins.revision ?? null, now: time }))
+    const facts = { network, policyRevision: this.#pins.revision ?? null, now: time }
+    const verdict = toVerdict(toTrustDecision(result, facts))
+    return { ...verdict, certificate, checked: verdict.trusted ? CHECKED : [] }
   }
 
   /** Adds a trusted issuer, such as the next key of the authority: see FollowedParty. */

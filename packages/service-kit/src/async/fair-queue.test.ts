@@ -76,6 +76,23 @@ describe('a fair queue', () => {
   })
 })
 
+describe('a queue in which a caller has several slots', () => {
+  it('gives one caller its share, and the rest to others', async () => {
+    const queue = new FairQueue({ atOnce: 5, atOnceOfCaller: 3, shortMs: 0, restFactor: 0, restMaxMs: 0 })
+    const order: string[] = []
+    const slots = ['a', 'a', 'a', 'a', 'b', 'c'].map((caller) => {
+      const slot = queue.take(caller)
+      void slot.granted.then(() => order.push(caller))
+      return slot
+    })
+    await expect.poll(() => [...order].sort()).toEqual(['a', 'a', 'a', 'b', 'c'])
+    slots[0]?.end()
+    await expect.poll(() => [...order].sort()).toEqual(['a', 'a', 'a', 'a', 'b', 'c'])
+    for (const slot of slots) slot.end()
+    expect(queue.callers).toBe(0)
+  })
+})
+
 describe('a caller that uses its slot for long', () => {
   it('pauses after each use while others are served, and a new request does not shorten the pause', async () => {
     const queue = new FairQueue({ atOnce: 2, shortMs: 0, restFactor: 1000, restMaxMs: 80 })

@@ -11,8 +11,10 @@ export interface QueueSlot {
 }
 
 export interface FairQueueLimits {
-  /** Slots in use at the same time, by different callers. */
+  /** Slots in use at the same time. */
   readonly atOnce: number
+  /** Slots that one caller uses at the same time. Default: 1. */
+  readonly atOnceOfCaller?: number
   /** After a use up to this length, the same caller may get the next slot without a pause. */
   readonly shortMs: number
   /** After a longer use, the caller pauses for the additional time multiplied by this factor. */
@@ -28,12 +30,12 @@ interface Waiting {
 
 interface CallerState {
   readonly waiting: Waiting[]
-  isBusy: boolean
+  busy: number
   restsUntil: number
 }
 
 /**
- * Queue for work that blocks the event loop for milliseconds. Each caller has one slot at a time. Callers are served
+ * Queue for work that blocks the event loop for milliseconds. Each caller has its share of the slots. Callers are served
  * round robin, at most one per event loop turn. A caller that uses its slot for long must pause before the next one, so
  * that no caller gets more than its share of the loop's time.
  */
@@ -54,7 +56,7 @@ export class FairQueue {
   }
 
   take(caller: string): QueueSlot {
-    const state = this.#states.get(caller) ?? { waiting: [], isBusy: false, restsUntil: 0 }
+    const state = this.#states.get(caller) ?? { waiting: [], busy: 0, restsUntil: 0 }
     this.#states.set(caller, state)
     const { promise, resolve } = Promise.withResolvers<boolean>()
     let began: number | undefined
@@ -89,7 +91,7 @@ export class FairQueue {
     const { shortMs, restFactor, restMaxMs, restMinMs = 0 } = this.#limits
     const longer = tookMs - shortMs
     const nextDelayMs = longer > 0 ? Math.min(restMaxMs, Math.max(restMinMs, longer * restFactor)) : 0
-    state.isBusy = false
+    state.busy -= 1
     state.restsUntil = performance.now() + nextDelayMs
     this.#busy -= 1
     // Moves the caller to the end of the round, after callers that arrived meanwhile.
@@ -114,14 +116,14 @@ export class FairQueue {
     const now = performance.now()
     let wakeAt = Number.POSITIVE_INFINITY
     for (const [caller, state] of this.#states) {
-      if (state.isBusy) continue
+      if (state.busy >= (this.#limits.atOnceOfCaller ?? 1)) continue
       if (state.restsUntil > now) {
         wakeAt = Math.min(wakeAt, state.restsUntil)
         continue
       }
       const next = state.waiting.shift()
       if (next === undefined) {
-        this.#states.delete(caller)
+        this.#removeIfIdle(caller, state)
         continue
       }
       this.#begin(state, next)
@@ -132,7 +134,7 @@ export class FairQueue {
   }
 
   #begin(state: CallerState, next: Waiting): void {
-    state.isBusy = true
+    state.busy += 1
     this.#busy += 1
     next.resolve(true)
   }
@@ -146,7 +148,7 @@ export class FairQueue {
 
   /** A pausing caller stays in the map: its next request must not start before the pause is over. */
   #removeIfIdle(caller: string, state: CallerState): void {
-    const isIdle = !state.isBusy && state.waiting.length === 0
+    const isIdle = state.busy === 0 && state.waiting.length === 0
     if (isIdle && state.restsUntil <= performance.now() && this.#states.get(caller) === state)
       this.#states.delete(caller)
   }

@@ -17,6 +17,8 @@ export interface Call {
   readonly remoteAddress: string
   /** Scheme and host that the caller used, as reported by the configured proxies. */
   readonly origin: string
+  /** Ends when the caller has its response or has gone. Long work ends with it. */
+  readonly signal: AbortSignal
 }
 
 /** Header access that shows repetition. Node's own object joins or drops repeated names. */

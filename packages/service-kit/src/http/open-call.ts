@@ -1,4 +1,5 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { isIPv6 } from 'node:net'
 import type { Route } from '@chancery/contract'
 import type { JsonObject } from '@chancery/protocol'
 import { clientAddress } from './client-address.ts'
@@ -11,6 +12,7 @@ import type { Query } from './target.ts'
 /** Inputs of a call. */
 export interface IncomingRequest {
   readonly raw: IncomingMessage
+  readonly response: ServerResponse
   readonly requestId: string
   readonly route: Route
   /** As sent. */
@@ -31,10 +33,11 @@ export class RequestCall implements Call {
   /** Set when the caller is authenticated, for the access log. */
   caller = 'anonymous'
   readonly #raw: IncomingMessage
-  readonly #hops: number
+  readonly #response: ServerResponse
+  #signal: AbortSignal | undefined
 
   /** Refuses a target with more than one meaning. */
-  constructor({ raw, requestId, route, params }: IncomingRequest, hops: number) {
+  constructor({ raw, response, requestId, route, params }: IncomingRequest, hops: number) {
     const { path, query } = readTarget(raw.url ?? '')
     this.requestId = requestId
     this.routeId = route.id
@@ -45,18 +48,25 @@ export class RequestCall implements Call {
     this.headers = new RawHeaders(raw.rawHeaders)
     this.remoteAddress = addressOf(raw, this.headers, hops)
     this.#raw = raw
-    this.#hops = hops
+    this.#response = response
   }
 
+  /** Of the connection. Host and X-Forwarded-Host are what the caller wrote, also behind a proxy. */
   get origin(): string {
-    const scheme =
-      this.#forwarded('x-forwarded-proto') === 'https' || 'encrypted' in this.#raw.socket ? 'https' : 'http'
-    return `${scheme}://${this.#forwarded('x-forwarded-host') ?? this.#raw.headers.host ?? ''}`
+    const { localAddress, localPort } = this.#raw.socket
+    const address = localAddress === undefined ? 'localhost' : clientAddress(localAddress, undefined, 0)
+    const scheme = 'encrypted' in this.#raw.socket ? 'https' : 'http'
+    return new URL(`${scheme}://${isIPv6(address) ? `[${address}]` : address}:${localPort ?? 0}`).origin
   }
 
-  #forwarded(name: string): string | undefined {
-    if (this.#hops === 0) return undefined
-    return this.headers.all(name).join(',').split(',').at(-this.#hops)?.trim() || undefined
+  /** Made on demand, because few handlers work for long. A response closes when it was sent, also by the deadline. */
+  get signal(): AbortSignal {
+    if (this.#signal !== undefined) return this.#signal
+    const end = new AbortController()
+    if (this.#response.closed) end.abort()
+    else this.#response.once('close', () => end.abort())
+    this.#signal = end.signal
+    return end.signal
   }
 }
 

@@ -139,9 +139,10 @@ export class RequestPipeline {
   }
 
   #checkHead(): void {
-    const { raw, requestId } = this.#exchange
+    const { raw, response, requestId } = this.#exchange
     checkRawRequest(raw)
-    this.#call = new RequestCall({ raw, requestId, route: this.#route, params: this.#params }, this.#options.proxyHops)
+    const incoming = { raw, response, requestId, route: this.#route, params: this.#params }
+    this.#call = new RequestCall(incoming, this.#options.proxyHops)
     this.#address = limitAddress(this.#call.remoteAddress)
     if (!hasBody(raw)) return
     this.#maxBytes = bodyLimitOf(this.#route, this.#options.maxRequestBytes)

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { GenesisBlock, Instant, RevocationList } from '@chancery/protocol'
 import { createClient } from '@chancery/sdk'
 import type { Client, InviteRequest } from '@chancery/sdk'
@@ -36,14 +37,15 @@ export interface RunningTestNetwork {
 }
 
 /**
- * Starts a real authority in this process: HTTP on a free port of 127.0.0.1, SQLite in a temporary folder, temporary
- * keys, high rate limits. All networks have the same keys, which are public: use them for tests only.
+ * Starts a real authority in this process: HTTP on a free port of 127.0.0.1, SQLite in a temporary folder, new keys,
+ * high rate limits. No two networks share a key, also those of one name.
  */
 export async function startTestNetwork(options: TestNetworkOptions = {}): Promise<RunningTestNetwork> {
   const { name = 'TEST-NET', settings, clock } = options
   const authority = await startTestAuthority({
     backend: 'sqlite',
     network: name,
+    keys: randomUUID(),
     ...(settings === undefined ? {} : { settings }),
     ...(clock === undefined ? {} : { clock }),
   })

@@ -89,7 +89,7 @@ function checkPublicUrl(origin: string, metadata: JsonObject, { publicUrl }: Aut
   if (endpoint === origin) return good('public-url', origin)
   const fix =
     publicUrl === undefined
-      ? `Set NA_PUBLIC_URL=${origin}, or let the balancer send X-Forwarded-Proto and -Host.`
+      ? `Set NA_PUBLIC_URL=${origin}.`
       : `Set NA_PUBLIC_URL=${origin}, or ask for the address it names.`
   return bad('public-url', `documents name ${typeof endpoint === 'string' ? endpoint : 'no address'}`, fix)
 }

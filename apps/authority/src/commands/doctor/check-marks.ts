@@ -4,7 +4,9 @@ import type { Instant } from '@chancery/protocol'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 import { MarkFileError, readMark } from '../../rollback/mark-file.ts'
 import type { Database } from '../../database/database.ts'
-import { findRollback, readHeads } from '../../rollback/positions.ts'
+import { MARK_MISSING } from '../../features/findings/index.ts'
+import { readMarkRecord } from '../../rollback/mark-memory.ts'
+import { findRollbacks } from '../../rollback/positions.ts'
 import { bad, good, warn } from '@chancery/service-kit'
 import type { Finding } from '@chancery/service-kit'
 
@@ -18,16 +20,21 @@ export async function checkMarks(
   now: Instant,
 ): Promise<readonly Finding[]> {
   const setting = 'NA_HIGH_WATER_FILES'
+  const { written } = await readMarkRecord(database.read)
   if (files.length === 0)
     return [
-      bad(
-        'high-water',
-        'no mark is stored: a restored old backup would not be detected',
-        `Set ${setting} to two files outside the database.`,
-      ),
+      written === undefined
+        ? bad(
+            'high-water',
+            'no mark is stored: a restored old backup would not be detected',
+            `Set ${setting} to two files outside the database.`,
+          )
+        : missing(written, `${setting} names no file`),
     ]
-  const findings: Finding[] = []
-  for (const file of files) findings.push(await checkHighWaterMark(database, file, ownKeys, now))
+  const found = await Promise.all(files.map((file) => checkHighWaterMark(database, file, ownKeys, now)))
+  if (written !== undefined && found.every((finding) => finding === undefined))
+    return [missing(written, `${files.join(' and ')} cannot be found`)]
+  const findings = found.map((finding, index) => finding ?? notYet(files[index] ?? ''))
   const folders = new Set(files.map((file) => dirname(resolve(file))))
   if (haMode && folders.size < 2)
     findings.push(
@@ -40,21 +47,27 @@ export async function checkMarks(
   return findings
 }
 
+/** A running instance writes its marks within seconds, so this is one that does not serve. */
+function missing(written: string, why: string): Finding {
+  return bad('high-water', `mark_missing: the database recorded a mark at ${written}, and ${why}`, MARK_MISSING)
+}
+
+function notYet(file: string): Finding {
+  const fix = 'Start the authority, and see that its user may write the folder.'
+  return warn('high-water', `${file} does not exist yet`, fix)
+}
+
+/** Undefined when the file does not exist. */
 async function checkHighWaterMark(
   database: Database,
   file: string,
   ownKeys: readonly string[],
   now: Instant,
-): Promise<Finding> {
+): Promise<Finding | undefined> {
   try {
     const mark = await readMark(file, ownKeys)
-    if (mark === undefined)
-      return warn(
-        'high-water',
-        `${file} does not exist yet`,
-        'Start the authority, and see that its user may write the folder.',
-      )
-    const below = await findRollback(database.read, await readHeads(database.read), mark)
+    if (mark === undefined) return undefined
+    const below = await findRollbacks(database.read, [mark])
     if (below.length > 0)
       return bad(
         'high-water',

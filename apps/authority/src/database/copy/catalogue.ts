@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Database } from '../database.ts'
+import { RESERVE_TABLES } from '../room/postgres-reserve.ts'
 
 /** A database as its own catalogue describes it; a transaction of one counts as well. */
 export type Side = Pick<Database, 'engine' | 'read'>
@@ -12,8 +13,8 @@ export interface Column {
   readonly pk: number
 }
 
-/** Partitions are parts of their table. */
-const NOT_PARTITION = sql`table_name not in (select relname from pg_class
+/** Partitions are parts of their table, and the reserve holds no rows. */
+const NOT_PARTITION = sql`table_name not in (${sql.join(RESERVE_TABLES)}) and table_name not in (select relname from pg_class
   where relispartition and relnamespace = current_schema()::regnamespace)`
 
 /** Names of everything in it that holds rows, views included. */

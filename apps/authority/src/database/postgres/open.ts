@@ -3,8 +3,8 @@ import { isTracing } from '@chancery/service-kit'
 import { CompiledQuery, Kysely, PostgresDialect, sql } from 'kysely'
 import type { PostgresPool } from 'kysely'
 import pg from 'pg'
-import { DatabaseUnavailableError, LockTimeoutError } from '../database.ts'
-import type { Database, Query, Statement, Transaction } from '../database.ts'
+import { DatabaseUnavailableError, DiskFull, LockTimeoutError } from '../database.ts'
+import type { Database, Query, RoomOption, Statement, Transaction } from '../database.ts'
 import { BEGIN, PostgresClient, isRefusedCommit, sqlState } from './client.ts'
 import { LIMITS_MS, NOT_COMPILED, ServerIdentity, pooledClient } from './pooled-client.ts'
 import type { Tables } from '../tables.ts'
@@ -14,6 +14,8 @@ import { tracedQuery } from '../tracing.ts'
 import { transactOn, transactOnce, withRetries } from '../transaction.ts'
 import type { TransactOptions } from '../transaction.ts'
 import { WriteProbe } from '../probe-write.ts'
+import { DiskRoom } from '../room/disk-room.ts'
+import { postgresReserve } from '../room/postgres-reserve.ts'
 
 const { Pool, types } = pg
 
@@ -62,8 +64,9 @@ export function openPostgres(url: string, pooler: Pooler = 'none'): Database {
     commit: () => commitProbe((work) => transactOn(query, work, options)),
     writeUndone: () => undoneProbe(query, options),
     grow: () => growPostgres(query),
-    isFull: (error) => sqlState(error) === DISK_FULL,
+    isFull,
   })
+  const room = new DiskRoom(postgresReserve(query, isFull, sqlState))
   lost.push(() => probe.doubt())
   const { refused } = probe
 
@@ -71,37 +74,57 @@ export function openPostgres(url: string, pooler: Pooler = 'none'): Database {
     engine: 'postgres',
     location: describeUrl(url),
     read: query,
-    write: (work, { cachedPlans, pipelined, unlimited } = {}) => {
-      if (pipelined === true) return transactPipelined(named, work, options).catch(refused)
-      return transactOn(
-        cachedPlans === true ? cached : query,
-        async (tx) => {
-          if (unlimited === true) await sql`set local statement_timeout = 0`.execute(tx.query)
-          return work(tx)
-        },
-        options,
-      ).catch(refused)
+    room,
+    write: (work, { cachedPlans, pipelined, unlimited, room: kind = 'service' } = {}) => {
+      const attempt = () =>
+        pipelined === true
+          ? transactPipelined(named, work, options)
+          : transactOn(cachedPlans === true ? cached : query, unlimited === true ? withoutTimeout(work) : work, options)
+      return room.run(kind, attempt).catch(refused)
     },
-    run: <Input, Row>(statement: Statement<Input, Row>, input: Input) => {
-      const { name, isRead, postgres } = statement
+    run: <Input, Row>(statement: Statement<Input, Row>, input: Input, { room: kind = 'service' }: RoomOption = {}) => {
+      if (statement.isRead === true) return runAlone(named, statement, input, options).catch(refused)
       // A change is committed only after the answer to BEGIN has said which server it is.
-      if (isPooled && isRead !== true)
-        return transactPipelined(named, (tx) => tx.run(statement, input), options).catch(refused)
-      return withRetries(options, async () => {
-        const { rows } = await named.query({ name, text: postgres.text, values: [...postgres.values(input)] })
-        if (isRead !== true) faultAfterCommit(statement)
-        return rows as readonly Row[]
-      }).catch(refused)
+      const attempt = () =>
+        isPooled
+          ? transactPipelined(named, (tx) => tx.run(statement, input), options)
+          : runAlone(named, statement, input, options)
+      return room.run(kind, attempt).catch(refused)
     },
     onConnectionLost: (listener) => void lost.push(listener),
     confirmServer: () => identity.confirm(),
-    checkWritable: () => probe.check(),
+    async checkWritable() {
+      room.requireService()
+      await probe.check()
+    },
     async close() {
       // `cached` has no other resources.
       await named.end()
       await query.destroy()
     },
   }
+}
+
+function withoutTimeout<Result>(work: (tx: Transaction) => Promise<Result>): (tx: Transaction) => Promise<Result> {
+  return async (tx) => {
+    await sql`set local statement_timeout = 0`.execute(tx.query)
+    return work(tx)
+  }
+}
+
+/** One statement, which commits itself. */
+function runAlone<Input, Row>(
+  pool: pg.Pool,
+  statement: Statement<Input, Row>,
+  input: Input,
+  options: TransactOptions,
+): Promise<readonly Row[]> {
+  const { name, isRead, postgres } = statement
+  return withRetries(options, async () => {
+    const { rows } = await pool.query({ name, text: postgres.text, values: [...postgres.values(input)] })
+    if (isRead !== true) faultAfterCommit(statement)
+    return rows as readonly Row[]
+  })
 }
 
 /**
@@ -208,6 +231,10 @@ function describeUrl(text: string): string {
   const user = url.username === '' ? '' : `${url.username}@`
   const port = url.port === '' ? '' : `:${url.port}`
   return `${url.protocol}//${user}${url.hostname}${port}${url.pathname}`
+}
+
+function isFull(error: unknown): boolean {
+  return error instanceof DiskFull || sqlState(error) === DISK_FULL
 }
 
 /** Serialisation failure and deadlock: the server rolled back everything. */

@@ -195,6 +195,7 @@ export const TABLE_ENDS: Readonly<Record<TableName, TableEnd>> = {
   revoked_operator_keys: { most: BY_OPERATORS },
   schema_version: { most: 1000 },
   sovereign_revocation_feeds: { timed: timed('retention', 'imported_at', 400n * DAY, sql`digest is not null`) },
+  stored_bytes: { timed: timed('count-bytes', 'day', 2n * DAY), most: 10_000_000 },
   table_rows: { timed: timed('table-rows', 'day', 32n * DAY) },
   used_evidence: { timed: timed('evidence-removal', 'expires_at', HOUR) },
 }

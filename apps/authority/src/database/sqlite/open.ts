@@ -4,7 +4,7 @@ import type { DatabaseSyncOptions, SQLInputValue, StatementSync } from 'node:sql
 import { pathToFileURL } from 'node:url'
 import { Kysely, SqliteDialect, sql } from 'kysely'
 import type { SqliteDatabase } from 'kysely'
-import { DatabaseUnavailableError } from '../database.ts'
+import { DatabaseUnavailableError, DiskFull } from '../database.ts'
 import type { Database, Prepare, Query, Statement, Transaction } from '../database.ts'
 import type { Tables } from '../tables.ts'
 import { checkFreeSpace, commitProbe, undoneProbe } from '../probe-work.ts'
@@ -12,6 +12,8 @@ import { tracedStatement } from '../tracing.ts'
 import { transactOn } from '../transaction.ts'
 import type { TransactOptions } from '../transaction.ts'
 import { WriteProbe } from '../probe-write.ts'
+import { DiskRoom } from '../room/disk-room.ts'
+import { makeRoomToOpen, sqliteReserve } from '../room/sqlite-reserve.ts'
 import { LoopTurns } from './loop-turns.ts'
 
 const SQLITE_ERROR = 1
@@ -52,6 +54,7 @@ function createMissing(path: string): void {
 }
 
 function openShared(path: string): Database {
+  makeRoomToOpen(path)
   return openFile(path, 'pragma journal_mode=wal; pragma synchronous=full')
 }
 
@@ -138,24 +141,30 @@ function openFile(path: string, first: string, readOnly = false): Database {
     commit: () => commitProbe((work) => transactOn(query, work, options)),
     writeUndone: () => undoneProbe(query, options),
     grow: () => checkFreeSpace(path),
-    isFull: (error) => FULL_CODES.has(errorCode(error) ?? 0),
+    isFull,
   })
-  const write: Database['write'] = (work) => transactOn(query, work, options).catch(probe.refused)
+  const room = new DiskRoom(sqliteReserve(path, isFull))
+  const write: Database['write'] = (work, { room: kind = 'service' } = {}) =>
+    room.run(kind, () => transactOn(query, work, options)).catch(probe.refused)
 
   return {
     engine: 'sqlite',
     location: path,
     read: query,
     write,
-    run: (statement, input) =>
+    room,
+    run: (statement, input, given) =>
       statement.isRead === true
         ? // On the only connection, which is busy while a transaction is open.
           query.connection().execute(async () => statement.sqlite(prepare, input))
-        : write((tx) => tx.run(statement, input)),
+        : write((tx) => tx.run(statement, input), given),
     // A file has no connection that could break.
     onConnectionLost: () => undefined,
     confirmServer: () => undefined,
-    checkWritable: () => probe.check(),
+    async checkWritable() {
+      room.requireService()
+      await probe.check()
+    },
     async close() {
       await query.destroy()
     },
@@ -210,6 +219,10 @@ function toKysely(file: DatabaseSync): SqliteDatabase {
 
 function errorCode(error: unknown): number | undefined {
   return error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : undefined
+}
+
+function isFull(error: unknown): boolean {
+  return error instanceof DiskFull || FULL_CODES.has(errorCode(error) ?? 0)
 }
 
 function isBusy(error: unknown): boolean {

@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { DerError, TAGS, readElements, readObjectId, readOnly } from './der.ts'
+import type { Element } from './der.ts'
 
 /** What path validation needs to know of a certificate (RFC 5280), besides what the platform checks. */
 export interface Certificate {
@@ -12,6 +13,8 @@ export interface Certificate {
   /** Extensions that limit the certificate and are not checked here: with one of them it is refused. */
   readonly unsupported: readonly string[]
   readonly signatureAlgorithm: string
+  /** Of RSASSA-PSS: the hash of the text and that of the mask. Its object id does not name them. */
+  readonly pssHashes: readonly string[]
 }
 
 export const KEY_USAGE = { digitalSignature: 0x80, keyCertSign: 0x04, crlSign: 0x02 } as const
@@ -61,8 +64,43 @@ function toCertificate(x509: X509Certificate, der: Uint8Array): Certificate {
     unsupported: [...extensions]
       .filter(([id, { isCritical }]) => id === NAME_CONSTRAINTS || (isCritical && !known.includes(id)))
       .map(([id]) => id),
-    signatureAlgorithm: readObjectId(firstOf(algorithm.content, TAGS.objectId)),
+    ...readAlgorithm(algorithm.content),
   }
+}
+
+export const RSASSA_PSS = '1.2.840.113549.1.1.10'
+const MGF1 = '1.2.840.113549.1.1.8'
+/** What RSASSA-PSS means where the hash is left out (RFC 4055, 3.1). */
+const SHA1 = '1.3.14.3.2.26'
+
+function readAlgorithm(content: Uint8Array): Pick<Certificate, 'signatureAlgorithm' | 'pssHashes'> {
+  const signatureAlgorithm = readObjectId(firstOf(content, TAGS.objectId))
+  const [, parameters] = readElements(content)
+  const isPss = signatureAlgorithm === RSASSA_PSS
+  return { signatureAlgorithm, pssHashes: isPss ? readPssHashes(parameters) : [] }
+}
+
+function readPssHashes(parameters: Element | undefined): readonly string[] {
+  if (parameters?.tag !== TAGS.sequence) throw new DerError('RSASSA-PSS without parameters')
+  const members = readElements(parameters.content)
+  const [hash, mask] = [TAGS.explicit0, TAGS.explicit1].map((tag) => members.find((each) => each.tag === tag))
+  return [
+    hash === undefined ? SHA1 : readIdentifier(hash.content).id,
+    mask === undefined ? SHA1 : readMask(mask.content),
+  ]
+}
+
+function readMask(content: Uint8Array): string {
+  const { id, rest } = readIdentifier(content)
+  const [hash] = rest
+  if (id !== MGF1 || hash?.tag !== TAGS.sequence) throw new DerError('a mask other than MGF1')
+  return readObjectId(firstOf(hash.content, TAGS.objectId))
+}
+
+/** The object id of an algorithm, and its parameters. */
+function readIdentifier(content: Uint8Array): { readonly id: string; readonly rest: readonly Element[] } {
+  const algorithm = readOnly(content, TAGS.sequence)
+  return { id: readObjectId(firstOf(algorithm, TAGS.objectId)), rest: readElements(algorithm).slice(1) }
 }
 
 function readExtensions(body: Uint8Array): ReadonlyMap<string, Extension> {

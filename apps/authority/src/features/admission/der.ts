@@ -16,6 +16,9 @@ export const TAGS = {
   octetString: 0x04,
   objectId: 0x06,
   sequence: 0x30,
+  /** In the parameters of RSASSA-PSS: the hash, and the mask. */
+  explicit0: 0xa0,
+  explicit1: 0xa1,
   /** In a certificate: its extensions. */
   explicit3: 0xa3,
   /** In the names of a subject: a URI. */

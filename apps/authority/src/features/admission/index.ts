@@ -10,6 +10,7 @@ import type { Admitted } from './claim-evidence.ts'
 import type { Evidence, EvidenceVerdict, VerifiedEvidence } from './evidence.ts'
 import { KeySets } from './key-sets.ts'
 import { list } from './list.ts'
+import { forRevocations } from '../../database/room/for-revocations.ts'
 import type { AdmissionParts } from './parts.ts'
 import { removeEnded } from './remove-evidence.job.ts'
 import { remove, removeRulesOf } from './remove.ts'
@@ -57,7 +58,7 @@ export function openAdmission(parts: AdmissionParts): Admission {
       bind(admission.add, (call) => add(call, parts)),
       bind(admission.list, (call) => list(call, parts)),
       bind(admission.test, (call) => test(call, state)),
-      bind(admission.remove, (call) => remove(call, parts)),
+      bind(admission.remove, (call) => remove(call, forRevocations(parts))),
     ],
     jobs: [
       {

@@ -2,7 +2,6 @@ import { Refusal } from '@chancery/contract'
 import type { JsonObject } from '@chancery/protocol'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { readPage, writeCursor } from '../../requests/paging.ts'
-import { refuseUnknownParameters } from '../../requests/read-fields.ts'
 import type { AdmissionParts } from './parts.ts'
 import { listRules } from './queries.ts'
 import type { RulePosition } from './queries.ts'
@@ -16,7 +15,6 @@ const MAX_LISTED = 100
  * Lists the rules, those in force first, in pages of at most 100.
  */
 export async function list(call: OperatorCall, parts: AdmissionParts): Promise<JsonObject> {
-  refuseUnknownParameters(call.query, ['limit', 'cursor'])
   const page = readPage(call.query)
   const limit = Math.min(page.limit, MAX_LISTED)
   const rows = await listRules(parts.database.read, { limit: limit + 1, after: readPosition(page.after) })

@@ -1,11 +1,11 @@
 import { SECOND } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
-import { KEY_USAGE } from './certificate.ts'
+import { KEY_USAGE, RSASSA_PSS } from './certificate.ts'
 import type { Certificate } from './certificate.ts'
 
-/** RSA and ECDSA with SHA-2, RSA-PSS, Ed25519. Others, such as SHA-1, are refused. */
+/** RSA and ECDSA with SHA-2, RSASSA-PSS, Ed25519. Others, such as SHA-1, are refused. */
 const SIGNATURES: ReadonlySet<string> = new Set([
-  '1.2.840.113549.1.1.10',
+  RSASSA_PSS,
   '1.2.840.113549.1.1.11',
   '1.2.840.113549.1.1.12',
   '1.2.840.113549.1.1.13',
@@ -13,6 +13,12 @@ const SIGNATURES: ReadonlySet<string> = new Set([
   '1.2.840.10045.4.3.3',
   '1.2.840.10045.4.3.4',
   '1.3.101.112',
+])
+/** SHA-256, SHA-384 and SHA-512, in the parameters of RSASSA-PSS. */
+const PSS_HASHES: ReadonlySet<string> = new Set([
+  '2.16.840.1.101.3.4.2.1',
+  '2.16.840.1.101.3.4.2.2',
+  '2.16.840.1.101.3.4.2.3',
 ])
 const MIN_RSA_BITS = 2048
 const MAX_RSA_BITS = 8192
@@ -33,14 +39,15 @@ export function leadsTo(roots: readonly Certificate[], chain: readonly Certifica
   return roots.some((root) => isSignedBy(last, root) && maySign(root, now) && root.maxPathLength >= signers.length)
 }
 
-function isUsable({ x509, unsupported, signatureAlgorithm }: Certificate, now: Instant): boolean {
+function isUsable({ x509, unsupported, signatureAlgorithm, pssHashes }: Certificate, now: Instant): boolean {
   const ms = Number(now / (SECOND / 1000n))
   if (ms < x509.validFromDate.getTime() || ms >= x509.validToDate.getTime()) return false
   const { asymmetricKeyType: type, asymmetricKeyDetails: details } = x509.publicKey
   const bits = details?.modulusLength
   if (type?.startsWith('rsa') === true && (bits === undefined || bits < MIN_RSA_BITS || bits > MAX_RSA_BITS))
     return false
-  return unsupported.length === 0 && SIGNATURES.has(signatureAlgorithm)
+  const isStrong = SIGNATURES.has(signatureAlgorithm) && pssHashes.every((hash) => PSS_HASHES.has(hash))
+  return unsupported.length === 0 && isStrong
 }
 
 function maySign(certificate: Certificate, now: Instant): boolean {

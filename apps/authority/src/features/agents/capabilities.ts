@@ -3,7 +3,6 @@ import { isPlainText } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { readPage, writeCursor } from '../../requests/paging.ts'
-import { refuseUnknownParameters } from '../../requests/read-fields.ts'
 import { readTextFilter } from '../../requests/read-filters.ts'
 import type { AgentsParts } from './parts.ts'
 import { countCapabilities, listCapabilities } from './queries/capabilities.ts'
@@ -18,7 +17,6 @@ const DEFAULT_ROWS = 50
  * the purge, at most about 30 seconds.
  */
 export async function capabilities(call: OperatorCall, parts: AgentsParts): Promise<JsonObject> {
-  refuseUnknownParameters(call.query, ['cursor', 'limit', 'q'])
   const q = readTextFilter(call.query, 'q')
   const page = readPage(call.query)
   const limit = call.query.first('limit') === undefined ? DEFAULT_ROWS : page.limit

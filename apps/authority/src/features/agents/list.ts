@@ -5,7 +5,7 @@ import type { Query } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { Candidate } from '../../database/index-source.ts'
 import { readPage } from '../../requests/paging.ts'
-import { isPublicKeyText, refuseUnknownParameters } from '../../requests/read-fields.ts'
+import { isPublicKeyText } from '../../requests/read-fields.ts'
 import { readChoiceFilter, readTextFilter, readTimeFilter } from '../../requests/read-filters.ts'
 import { readWalkPosition, walkSegments, writeWalkCursor } from '../../requests/walk-segments.ts'
 import { NODE_STATES, momentOf, readNodes } from '../roster/index.ts'
@@ -13,8 +13,6 @@ import type { NodeRow, NodeState } from '../roster/index.ts'
 import type { AgentsParts } from './parts.ts'
 import { countWalk, readAgentCandidates, readListedAgents } from './queries/listed.ts'
 import type { AgentFilter, AgentSegment, ListedAgent } from './queries/listed.ts'
-
-const NAMES = ['capability', 'cursor', 'expires_before', 'host', 'limit', 'node_public_key', 'q', 'state']
 
 /** Rows when the caller does not say how many. */
 const DEFAULT_ROWS = 50
@@ -34,7 +32,6 @@ interface AgentRow extends ListedAgent {
  * applied to a bounded number of agents, so such a page may have fewer rows, and its cursor continues.
  */
 export async function list(call: OperatorCall, parts: AgentsParts): Promise<JsonObject> {
-  refuseUnknownParameters(call.query, NAMES)
   const filter = readFilter(call.query)
   const page = readPage(call.query)
   const limit = call.query.first('limit') === undefined ? DEFAULT_ROWS : page.limit

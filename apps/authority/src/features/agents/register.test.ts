@@ -80,7 +80,7 @@ async function revoke(signer: Signer, reason: string): Promise<void> {
     .select('cert_id')
     .where('node_public_key', '=', signer.publicKey)
     .executeTakeFirstOrThrow()
-  accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id, reason }))
+  accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id, reason, all_of_key: false }))
 }
 
 describe('POST /agents', () => {

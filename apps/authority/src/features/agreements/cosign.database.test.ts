@@ -112,6 +112,14 @@ describe('POST /admin/agreements/cosign', () => {
     expect(rest).toEqual(others)
     expect(signatures).toEqual([...(before as JsonValue[]), { key_id: 'na-test', sig: expect.any(String) }])
     expect(await verify(record)).toBe('accepted')
+    // Signed by both: a change of the graph is told, and ends nothing.
+    const told = async (): Promise<JsonObject> =>
+      accepted(await na.request('POST', '/agreements/verify', { body: { agreement: record } }))
+    expect(await told()).toMatchObject({ accepted: true, signed_by_both: true, graph_changed: false })
+    const body = { subject_sovereign_id: 'later-net', subject_public_keys: [foreignSovereign('later-net').publicKey] }
+    const scope = { allowed_roles: ['role:client'] }
+    accepted(await na.as('privileged')('POST', '/admin/recognition-treaties', { ...body, scope }), 201)
+    expect(await told()).toMatchObject({ accepted: true, signed_by_both: true, graph_changed: true })
     const received = readReceived(agreementRecordForm, record)
     expect(await verifyReceived(received, [na.genesis.network_authority.public_key])).toEqual({ ok: true })
     const events = await eventsOf(na, answer)

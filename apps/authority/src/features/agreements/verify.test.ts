@@ -35,8 +35,8 @@ async function treaty(subject: string): Promise<void> {
   const body = { subject_sovereign_id: subject, subject_public_keys, scope }
   accepted(await na.as('privileged')('POST', '/admin/recognition-treaties', body), 201)
 }
-async function ownAgreement(): Promise<JsonObject> {
-  const terms = { valid_from: '2026-01-02T00:00:00Z', valid_until: '2026-02-02T00:00:00Z' }
+async function ownAgreement(valid_from = '2026-01-02T00:00:00Z'): Promise<JsonObject> {
+  const terms = { valid_from, valid_until: '2026-02-02T00:00:00Z' }
   const request = { responder_sovereign_id: 'bolt-net', capabilities: ['x'], ...terms, expires_at: terms.valid_until }
   const offer = accepted(await na.as('standard')('POST', '/admin/agreements/offer', request), 201)
   return accepted(await na.as('standard')('POST', '/admin/agreements/accept', { offer }), 201)
@@ -82,13 +82,38 @@ describe('POST /agreements/verify', () => {
     expect(await reason({ ...agreement(), graph_digest: 'f' })).toBe('invalid_offerer_signature')
   })
 
-  it('binds an own record to the current graph, unless the caller sends keys', async () => {
+  it('binds an own record without a signature of the responder to the current graph, unless the caller sends keys', async () => {
     const record = await ownAgreement()
     expect(await reason(record, {})).toBe('accepted')
     await treaty('later-net')
     expect(await reason(record, {})).toBe('graph_digest_mismatch')
     expect(await reason(record, { offerer_public_keys: [] })).toBe('graph_digest_mismatch')
     expect(await reason(record, { offerer_public_keys: [na.genesis.network_authority.public_key] })).toBe('accepted')
+  })
+
+  it('states apart that an own record is signed, in force, and that the graph has changed since', async () => {
+    const record = await ownAgreement()
+    const ask = async (): Promise<JsonObject> => accepted(await post({ agreement: record, separate_graph: true }))
+    const signed = { accepted: true, reason: 'accepted', signed_by_both: false }
+    expect(await ask()).toMatchObject({ ...signed, in_force: true, graph_changed: false })
+    await treaty('much-later-net')
+    expect(await ask()).toMatchObject({ ...signed, in_force: true, graph_changed: true })
+    const coming = await ownAgreement('2026-01-20T00:00:00Z')
+    const early = accepted(await post({ agreement: coming, separate_graph: true }))
+    expect(early).toMatchObject({ ...signed, in_force: false, graph_changed: false })
+    const longer = { ...record, expires_at: '2027-01-01T00:00:00Z' }
+    const answer = accepted(await post({ agreement: longer, separate_graph: true }))
+    expect(answer).toMatchObject({ accepted: false, reason: 'terms_mismatch' })
+    refused(await post({ agreement: record, separate_graph: 'yes' }), 400, 'invalid_input')
+  })
+
+  it('of two parties that treaties name is accepted without keys, whatever the graph is, when each signed', async () => {
+    for (const name of ['a-net', 'b-net']) await treaty(name)
+    const answer = accepted(await post({ agreement: agreement() }))
+    expect(answer).toMatchObject({ accepted: true, reason: 'accepted', signed_by_both: true, graph_changed: null })
+    expect(await reason(agreement({}, [b]), {})).toBe('invalid_offerer_signature')
+    expect(await reason(agreement({}, [a]), {})).toBe('missing_responder_signature')
+    expect(await reason(agreement({}, [a, other]), {})).toBe('invalid_responder_signature')
   })
 
   it('writes nothing', async () => {

@@ -6,6 +6,7 @@ import { find } from './find.ts'
 import { issue } from './issue.ts'
 import { list } from './list.ts'
 import type { AttestationsParts } from './parts.ts'
+import { forRevocations } from '../../database/room/for-revocations.ts'
 import { revoke } from './revoke.ts'
 import { verifyWithTreaty } from './verify-with-treaty.ts'
 import { verify } from './verify.ts'
@@ -24,7 +25,7 @@ export function openAttestations(parts: AttestationsParts): Attestations {
       bind(attestations.list, (call) => list(call, parts)),
       bind(attestations.find, (call) => find(call, parts)),
       bind(attestations.issue, (call) => issue(call, parts)),
-      bind(attestations.revoke, (call) => revoke(call, parts)),
+      bind(attestations.revoke, (call) => revoke(call, forRevocations(parts))),
       bind(attestations.verify, (call) => verify(call, parts)),
       bind(attestations.verifyWithTreaty, (call) => verifyWithTreaty(call, parts)),
     ],

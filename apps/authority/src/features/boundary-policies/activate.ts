@@ -29,7 +29,7 @@ import type { PolicyRow } from './queries.ts'
 export async function activate(call: OperatorCall, parts: BoundaryPoliciesState): Promise<JsonObject> {
   const version = readVersion(call.body)
   const policy_id = call.params['policy_id'] ?? ''
-  await requireEngines(parts, policy_id, version)
+  await requireEngines(call, parts, policy_id, version)
   try {
     return await changePolicies(parts, async (tx) => {
       const row = await requireUsable(tx.query, parts, policy_id, version)
@@ -53,12 +53,17 @@ export async function activate(call: OperatorCall, parts: BoundaryPoliciesState)
 }
 
 /** Before the lock is taken, because an engine may take long. Texts and engines do not depend on the stored policies. */
-async function requireEngines(parts: BoundaryPoliciesState, policy_id: string, version: number): Promise<void> {
+async function requireEngines(
+  call: OperatorCall,
+  parts: BoundaryPoliciesState,
+  policy_id: string,
+  version: number,
+): Promise<void> {
   const row = isPolicyId(policy_id) ? await findPolicyVersion(parts.database.read, policy_id, version) : undefined
   const policy = row === undefined ? undefined : readStoredPolicy(row)
   // What is wrong with the row itself is reported by the checks under the lock.
   if (policy === undefined || findPolicyIssues(policy).length > 0) return
-  if (!(await canRun(policy, parts.engines)))
+  if (!(await canRun(policy, parts.engines, call)))
     throw new Refusal('boundary_policy_activation_refused', { reason: 'gate_type_unavailable' })
 }
 

@@ -1,6 +1,6 @@
 import { workerData } from 'node:worker_threads'
 import { compareCodePoints } from '@chancery/protocol'
-import { serveCalls } from '@chancery/service-kit/threads'
+import { lowerThreadPriority, serveCalls } from '@chancery/service-kit/threads'
 
 /** The members of `@cedar-policy/cedar-wasm` that are used here. The package is optional, so its types are not imported. */
 interface Cedar {
@@ -40,6 +40,8 @@ export interface CedarTexts {
 
 export interface CedarThreadData {
   readonly module: string
+  /** Whether a decision waits for it. Other work leaves the processor to decisions. */
+  readonly isUrgent: boolean
 }
 
 /** Calls of the thread. */
@@ -127,6 +129,7 @@ function authorize({ key, request, entities }: Parameters<CedarCalls['authorize'
  * Cedar in a separate thread. A text can make it work for long, and WebAssembly cannot be interrupted from inside: the
  * owner of the thread ends it.
  */
+if (!(workerData as CedarThreadData).isUrgent) lowerThreadPriority()
 serveCalls({
   load: async () => {
     try {

@@ -3,6 +3,7 @@ import vectors from '@chancery/protocol/vectors/cedar.json' with { type: 'json' 
 import { cedarQuestionOf, toAnswer } from '@chancery/protocol/vectors/check-cedar-vectors.ts'
 import type { CedarVectors } from '@chancery/protocol/vectors/check-cedar-vectors.ts'
 import { afterAll, describe, expect, it } from 'vitest'
+import { authorOf } from './author.suite.ts'
 import { openCedarEngine } from './cedar.ts'
 
 // Holds: the installed Cedar gives the answers of the golden vectors. After an upgrade of the package this test shows
@@ -12,6 +13,8 @@ const cedar: CedarVectors = vectors
 const { schema, policy_sets, engine_version } = cedar
 const engine = openCedarEngine()
 afterAll(() => engine.close())
+
+const AUTHOR = authorOf('one')
 
 const WAIT = { timeout: 25_000, interval: 100 }
 
@@ -25,7 +28,7 @@ describe('golden vectors of cedar.v1, by the installed engine', () => {
         schema,
         entities: protocol.cedarEntities(protocol.readJson(config) as protocol.JsonObject),
       }))
-      await expect.poll(() => engine.check(gates), WAIT).toEqual(gates.map(() => []))
+      await expect.poll(() => engine.check(gates, AUTHOR), WAIT).toEqual(gates.map(() => []))
     },
     30_000,
   )
@@ -36,7 +39,7 @@ describe('golden vectors of cedar.v1, by the installed engine', () => {
       const question = cedarQuestionOf(vector, cedar, protocol)
       if (question === undefined || vector.answer === undefined) throw new Error('the vector asks nothing')
       const texts = { policySet: policy_sets[vector.policy_set] ?? '', schema }
-      await expect.poll(() => engine.ask(question, texts), WAIT).toEqual(toAnswer(vector.answer, engine_version))
+      await expect.poll(() => engine.ask(question, texts, 'one'), WAIT).toEqual(toAnswer(vector.answer, engine_version))
     },
     30_000,
   )

@@ -2,6 +2,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { afterAll, describe, expect, it } from 'vitest'
 import { MAX_POLICY_TEXT_BYTES, digestOf } from '@chancery/protocol'
 import type { CedarQuestion, JsonObject } from '@chancery/protocol'
+import { authorOf } from './author.suite.ts'
 import { openCedarEngine } from './cedar.ts'
 
 // Holds: that Cedar texts of the largest size do not hold the event loop, neither at publication nor in a decision, and
@@ -10,6 +11,8 @@ import { openCedarEngine } from './cedar.ts'
 
 const engine = openCedarEngine()
 afterAll(() => engine.close())
+
+const AUTHOR = authorOf('one')
 
 const SCHEMA = `entity Member; entity Printer;
 action print appliesTo { principal: Member, resource: Printer, context: { copies: Long } };`
@@ -24,7 +27,7 @@ function ask(context: JsonObject, policySet = RULES): ReturnType<typeof engine.a
   }
   const digests = { policy_set_digest: digestOf(policySet), schema_digest: digestOf(SCHEMA) }
   const question: CedarQuestion = { kind: 'cedar', digest: '', ...digests, entities: [], request }
-  return engine.ask(question, { policySet, schema: SCHEMA })
+  return engine.ask(question, { policySet, schema: SCHEMA }, 'one')
 }
 
 const fill = (part: string, around: (parts: string) => string): string => {
@@ -53,7 +56,7 @@ describe('a malicious text of the largest size', () => {
       const delay = monitorEventLoopDelay({ resolution: 5 })
       delay.enable()
       const began = performance.now()
-      const [problems = []] = await engine.check([{ policySet: text, schema: SCHEMA, entities: [] }])
+      const [problems = []] = await engine.check([{ policySet: text, schema: SCHEMA, entities: [] }], AUTHOR)
       const checked = performance.now()
       // As if it had been stored before the limit existed.
       const answer = await ask({ copies: 1 }, text)
@@ -115,8 +118,8 @@ describe('a text that Cedar reads slowly', () => {
     async (_name, ms, problems, kind) => {
       const slow = openCedarEngine(slowEngine(ms))
       try {
-        expect(await slow.check([gate])).toEqual([problems])
-        expect((await slow.ask(question, gate)).kind).toBe(kind)
+        expect(await slow.check([gate], AUTHOR)).toEqual([problems])
+        expect((await slow.ask(question, gate, 'one')).kind).toBe(kind)
       } finally {
         await slow.close()
       }

@@ -6,7 +6,9 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import fc from 'fast-check'
 import { asJson, canonicalJson, digestOf } from '@chancery/protocol'
 import type { CedarAnswer, CedarQuestion, JsonObject, NoAnswer } from '@chancery/protocol'
-import { CedarMissingError, openCedarEngine } from './cedar.ts'
+import { authorOf } from './author.suite.ts'
+import { CedarMissingError } from './cedar-threads.ts'
+import { openCedarEngine } from './cedar.ts'
 import type { CedarTexts } from './cedar.ts'
 
 // Holds: what Cedar answers through the engine, that its answers are the same in every run, that an error of one policy
@@ -15,6 +17,8 @@ import type { CedarTexts } from './cedar.ts'
 
 const engine = openCedarEngine()
 afterAll(() => engine.close())
+
+const AUTHOR = authorOf('one')
 
 const SCHEMA = `entity Member; entity Printer;
 action print appliesTo { principal: Member, resource: Printer, context: { copies: Long, limit?: Long, words?: Set<Long> } };`
@@ -30,11 +34,11 @@ function ask(context: JsonObject, policySet = RULES, schema = SCHEMA): ReturnTyp
   }
   const digests = { policy_set_digest: digestOf(policySet), schema_digest: digestOf(schema) }
   const question: CedarQuestion = { kind: 'cedar', digest: '', ...digests, entities: [], request }
-  return engine.ask(question, { policySet, schema })
+  return engine.ask(question, { policySet, schema }, 'one')
 }
 
 async function check(texts: CedarTexts, entities: readonly JsonObject[] = []): Promise<readonly string[]> {
-  const [problems = []] = await engine.check([{ ...texts, entities }])
+  const [problems = []] = await engine.check([{ ...texts, entities }], AUTHOR)
   return problems
 }
 
@@ -81,7 +85,7 @@ describe('Cedar', () => {
         context: { copies: 1 },
       }
       const question: CedarQuestion = { kind: 'cedar', digest: '', ...digests, entities: [], request }
-      expect(JSON.stringify(await other.ask(question, { policySet: many, schema: SCHEMA }))).toBe(first)
+      expect(JSON.stringify(await other.ask(question, { policySet: many, schema: SCHEMA }, 'one'))).toBe(first)
     } finally {
       await other.close()
     }
@@ -135,9 +139,9 @@ describe('the check of a policy with several gates', () => {
 
   it('reports the problems of each gate in order', async () => {
     const wrong = { ...gate, policySet: 'permit(' }
-    const found = await engine.check([gate, wrong, gate])
+    const found = await engine.check([gate, wrong, gate], AUTHOR)
     expect(found.map((problems) => problems.length > 0)).toEqual([false, true, false])
-    expect(await engine.check([])).toEqual([])
+    expect(await engine.check([], AUTHOR)).toEqual([])
   })
 
   it('has one time limit for all gates', async () => {
@@ -145,7 +149,10 @@ describe('the check of a policy with several gates', () => {
     const fast = (): number => performance.now() * 10
     const slow = openCedarEngine(`data:text/javascript,${encodeURIComponent(SLOW_CHECK)}`, fast)
     const began = performance.now()
-    const found = await slow.check(Array.from({ length: 64 }, () => gate))
+    const found = await slow.check(
+      Array.from({ length: 64 }, () => gate),
+      AUTHOR,
+    )
     const took = performance.now() - began
     await slow.close()
     const late = found.findIndex((problems) => problems.length > 0)
@@ -174,11 +181,10 @@ describe('without the package', () => {
 
   it('refuses to check, and denies', async () => {
     const missing = openCedarEngine('@cedar-policy/not-installed')
-    await expect(missing.check([{ policySet: RULES, schema: SCHEMA, entities: [] }])).rejects.toThrow(CedarMissingError)
-    const digests = { policy_set_digest: 'a', schema_digest: 'b' }
-    const question: CedarQuestion = { kind: 'cedar', digest: '', ...digests, entities: [], request: {} }
-    const texts = { policySet: RULES, schema: SCHEMA }
-    expect(await missing.ask(question, texts)).toEqual({ kind: 'none', failure: 'engine_unavailable' })
+    await expect(missing.check([{ policySet: RULES, schema: SCHEMA, entities: [] }], AUTHOR)).rejects.toThrow(
+      CedarMissingError,
+    )
+    expect(await missing.ask(QUESTION, TEXTS, 'one')).toEqual({ kind: 'none', failure: 'engine_unavailable' })
     await missing.close()
   })
 })
@@ -238,7 +244,7 @@ describe('callers with many questions', () => {
     const dropped = outcomes.filter((each) => each === 'overloaded').length
     expect([dropped >= 140, new Set(outcomes)]).toEqual([true, new Set(['answer', 'overloaded'])])
     await slow.close()
-    expect(outcomeOf(await slow.ask(QUESTION, TEXTS))).toBe('engine_unavailable')
+    expect(outcomeOf(await slow.ask(QUESTION, TEXTS, 'one'))).toBe('engine_unavailable')
   })
 })
 
@@ -254,12 +260,12 @@ describe('an engine that cannot be started', () => {
     await writeFile(file, `throw new Error('too many open files')`)
     let now = 0
     const failing = openCedarEngine(pathToFileURL(file).href, () => now)
-    expect(outcomeOf(await failing.ask(QUESTION, TEXTS))).toBe('engine_unavailable')
+    expect(outcomeOf(await failing.ask(QUESTION, TEXTS, 'one'))).toBe('engine_unavailable')
     await writeFile(file, SLOW)
     now = 29_999
-    expect(outcomeOf(await failing.ask(QUESTION, TEXTS))).toBe('engine_unavailable')
+    expect(outcomeOf(await failing.ask(QUESTION, TEXTS, 'one'))).toBe('engine_unavailable')
     now = 30_000
-    expect(outcomeOf(await failing.ask(QUESTION, TEXTS))).toBe('answer')
+    expect(outcomeOf(await failing.ask(QUESTION, TEXTS, 'one'))).toBe('answer')
     await failing.close()
   })
 
@@ -267,27 +273,26 @@ describe('an engine that cannot be started', () => {
     const file = join(folder, 'engine.mjs')
     let now = 0
     const missing = openCedarEngine(pathToFileURL(file).href, () => now)
-    expect(outcomeOf(await missing.ask(QUESTION, TEXTS))).toBe('engine_unavailable')
+    expect(outcomeOf(await missing.ask(QUESTION, TEXTS, 'one'))).toBe('engine_unavailable')
     await writeFile(file, SLOW)
     now = 1_000_000
-    expect(outcomeOf(await missing.ask(QUESTION, TEXTS))).toBe('engine_unavailable')
+    expect(outcomeOf(await missing.ask(QUESTION, TEXTS, 'one'))).toBe('engine_unavailable')
     await missing.close()
   })
 })
 
 describe('an engine that does not end', () => {
-  const texts = { policySet: RULES, schema: SCHEMA }
-  const asked = (context: JsonObject): CedarQuestion => {
-    const digests = { policy_set_digest: 'a', schema_digest: 'b' }
-    return { kind: 'cedar', digest: '', ...digests, entities: [], request: { context } }
-  }
+  const asked = (context: JsonObject): CedarQuestion => ({ ...QUESTION, request: { context } })
 
   it('is ended after its time limit, and the event loop continues meanwhile', async () => {
     const looping = openCedarEngine(LOOPS)
     let turns = 0
     const counter = setInterval(() => (turns += 1), 10)
-    expect(await looping.ask(asked({}), texts)).toEqual({ kind: 'none', failure: 'time_limit' })
-    expect(await looping.ask(asked({ throws: true }), texts)).toEqual({ kind: 'none', failure: 'engine_unavailable' })
+    expect(await looping.ask(asked({}), TEXTS, 'one')).toEqual({ kind: 'none', failure: 'time_limit' })
+    expect(await looping.ask(asked({ throws: true }), TEXTS, 'one')).toEqual({
+      kind: 'none',
+      failure: 'engine_unavailable',
+    })
     clearInterval(counter)
     expect(turns).toBeGreaterThan(10)
     await looping.close()

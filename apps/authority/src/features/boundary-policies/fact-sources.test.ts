@@ -38,7 +38,7 @@ describe('a source of facts', () => {
       request.on('data', (bytes: Buffer) => (seen += `${request.method} ${request.url} ${bytes.toString()}`))
       request.on('end', () => response.end('{"result":true}'))
     })
-    expect(await openFor(origin).ask(questionTo(origin))).toMatchObject({ kind: 'external_fact', answer: true })
+    expect(await openFor(origin).ask(questionTo(origin), 'one')).toMatchObject({ kind: 'external_fact', answer: true })
     expect(seen).toBe('POST /v1/data/app {"input":{"a":1}}')
   })
 
@@ -61,7 +61,7 @@ describe('a source of facts', () => {
     ['a closed connection', (request) => request.socket.destroy(), 'unreachable'],
   ])('fails with %s', async (_name, listener, failure) => {
     const origin = await serve(listener)
-    expect(await openFor(origin).ask(questionTo(origin))).toEqual({ kind: 'none', failure })
+    expect(await openFor(origin).ask(questionTo(origin), 'one')).toEqual({ kind: 'none', failure })
   })
 
   it.each([
@@ -70,12 +70,12 @@ describe('a source of facts', () => {
     ['a public address without TLS', 'http://93.184.216.34', ['http://93.184.216.34'], 'unreachable'],
     ['a mapped metadata address', 'http://[::ffff:a9fe:a9fe]', ['http://[::ffff:a9fe:a9fe]'], 'unreachable'],
   ])('is not called at %s', async (_name, origin, configured, failure) => {
-    expect(await openFor(...configured).ask(questionTo(origin))).toEqual({ kind: 'none', failure })
+    expect(await openFor(...configured).ask(questionTo(origin), 'one')).toEqual({ kind: 'none', failure })
   })
 
   it('is not left by its path', async () => {
     const origin = await serve((_, response) => response.end('{"result":true}'))
-    expect(await openFor(origin).ask(questionTo(origin, '//127.0.0.2/x'))).toEqual({
+    expect(await openFor(origin).ask(questionTo(origin, '//127.0.0.2/x'), 'one')).toEqual({
       kind: 'none',
       failure: 'origin_not_allowed',
     })
@@ -83,18 +83,41 @@ describe('a source of facts', () => {
 
   it('is unreachable with a path that gives no address', async () => {
     const origin = await serve((_, response) => response.end('{"result":true}'))
-    expect(await openFor(origin).ask(questionTo(origin, '//['))).toEqual({ kind: 'none', failure: 'unreachable' })
+    expect(await openFor(origin).ask(questionTo(origin, '//['), 'one')).toEqual({
+      kind: 'none',
+      failure: 'unreachable',
+    })
   })
 
   it('has a bounded number of calls at the same time, and takes none of another source', async () => {
-    const silent = await serve(() => undefined)
+    let [open, most] = [0, 0]
+    const slow = await serve((_, response) => {
+      open += 1
+      most = Math.max(most, open)
+      setTimeout(() => {
+        open -= 1
+        response.end('{"result":true}')
+      }, 50)
+    })
     const good = await serve((_, response) => response.end('{"result":true}'))
-    const sources = openFor(silent, good)
-    const silences = Array.from({ length: 20 }, () => sources.ask(questionTo(silent)))
-    expect(await sources.ask({ ...questionTo(good), time_limit_ms: 1000 })).toMatchObject({ answer: true })
-    const answers = await Promise.all(silences)
-    expect(answers.filter((each) => each.kind === 'none' && each.failure === 'overloaded')).toHaveLength(4)
-    // The calls that ended have made room.
-    expect(await sources.ask(questionTo(silent))).toEqual({ kind: 'none', failure: 'time_limit' })
+    const sources = openFor(slow, good)
+    const asked = { ...questionTo(slow), time_limit_ms: 1000 }
+    const many = Array.from({ length: 40 }, (_, n) => sources.ask(asked, `caller ${n % 8}`))
+    expect(await sources.ask({ ...questionTo(good), time_limit_ms: 1000 }, 'one')).toMatchObject({ answer: true })
+    expect((await Promise.all(many)).every(({ kind }) => kind === 'external_fact')).toBe(true)
+    expect(most).toBe(16)
+  })
+
+  it('answers a caller while another one keeps more questions open than there are calls', async () => {
+    const silent = await serve(() => undefined)
+    const sources = openFor(silent)
+    const many = Array.from({ length: 140 }, () => sources.ask(questionTo(silent), 'many'))
+    const began = performance.now()
+    const other = await sources.ask(questionTo(silent), 'other')
+    // Its own time limit of 200 ms, without waiting for a call of the other caller.
+    expect([other, performance.now() - began < 1500]).toEqual([{ kind: 'none', failure: 'time_limit' }, true])
+    const failures = (await Promise.all(many)).map((each) => (each.kind === 'none' ? each.failure : 'answer'))
+    // 12 beyond the 128 that may wait are refused at once; the rest of those that waited 2 s are dropped.
+    expect([failures.slice(128), failures[0]]).toEqual([Array.from({ length: 12 }, () => 'overloaded'), 'time_limit'])
   })
 })

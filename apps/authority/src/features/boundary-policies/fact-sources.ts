@@ -3,16 +3,20 @@ import type { ExternalFact, FactQuestion, NoAnswer } from '@chancery/protocol'
 import { OutboundError, addressKind, callUrl, isCallable } from '@chancery/service-kit'
 import type { Clock } from '@chancery/service-kit'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
+import { WaitingQuestions } from './waiting-questions.ts'
 
 const MAX_RESPONSE_BYTES = 65_536
-/** Calls to one origin at the same time. More are denied at once. An origin that is slow takes none of another. */
-const MAX_CALLS = 16
+/**
+ * Calls to one origin. A slow origin takes none of another. No caller takes all calls, and the longest call ends before
+ * a question that waits is dropped.
+ */
+const CALLS = { atOnce: 16, atOnceOfCaller: 4, maxWaitMs: 2000 }
 
 /** Other systems that gates may ask. */
 export interface FactSources {
   mayAsk(origin: string): boolean
-  /** Never throws: a failure is an answer that denies. */
-  ask(question: FactQuestion): Promise<ExternalFact | NoAnswer>
+  /** Never throws: a failure is an answer that denies. Callers are served in turn. */
+  ask(question: FactQuestion, caller: string): Promise<ExternalFact | NoAnswer>
 }
 
 /**
@@ -23,24 +27,20 @@ export function openFactSources(
   settings: Pick<AuthoritySettings, 'factOrigins' | 'factRoots'>,
   clock: Clock,
 ): FactSources {
-  const origins: ReadonlySet<string> = new Set(settings.factOrigins)
-  const calls = new Map<string, number>()
+  const origins = new Map(settings.factOrigins.map((origin) => [origin, new WaitingQuestions(CALLS)]))
   return {
     mayAsk: (origin) => origins.has(origin),
-    async ask(question) {
-      const { origin } = question
-      if (!origins.has(origin)) return none('origin_not_allowed')
-      const active = calls.get(origin) ?? 0
-      if (active >= MAX_CALLS) return none('overloaded')
-      calls.set(origin, active + 1)
-      try {
-        return await askOnce(question, settings.factRoots, clock)
-      } catch (error) {
-        if (error instanceof JsonError) return none('response_refused')
-        return none(error instanceof OutboundError ? FAILURES[error.kind] : 'unreachable')
-      } finally {
-        calls.set(origin, (calls.get(origin) ?? 1) - 1)
-      }
+    async ask(question, caller) {
+      const waiting = origins.get(question.origin)
+      if (waiting === undefined) return none('origin_not_allowed')
+      return waiting.take(caller, async () => {
+        try {
+          return await askOnce(question, settings.factRoots, clock)
+        } catch (error) {
+          if (error instanceof JsonError) return none('response_refused')
+          return none(error instanceof OutboundError ? FAILURES[error.kind] : 'unreachable')
+        }
+      })
     },
   }
 }

@@ -12,9 +12,16 @@ export interface GateEngines {
   readonly texts: PolicyTexts
 }
 
-/** Asks every question once, at the same time. Cedar serves callers in turn. A question that cannot be asked has an answer that denies. */
+/** What answers the questions of a request: of a decision, or of a simulation. */
+export interface GateSources {
+  readonly cedar: Pick<CedarEngine, 'ask'>
+  readonly facts: Pick<FactSources, 'ask'>
+  readonly texts: PolicyTexts
+}
+
+/** Asks every question once, at the same time. Callers are served in turn. A question that cannot be asked has an answer that denies. */
 export async function answerQuestions(
-  { cedar, facts, texts }: GateEngines,
+  { cedar, facts, texts }: GateSources,
   asked: readonly AskedQuestion[],
   caller: string,
 ): Promise<EngineAnswers> {
@@ -24,14 +31,14 @@ export async function answerQuestions(
     [...questions].map(async ([digest, question]): Promise<readonly [string, EngineAnswer]> => {
       if (question.kind === 'cedar') return [digest, await askCedar({ cedar, texts }, question, caller)]
       calls += 1
-      return [digest, calls > MAX_FACTS ? { kind: 'none', failure: 'overloaded' } : await facts.ask(question)]
+      return [digest, calls > MAX_FACTS ? { kind: 'none', failure: 'overloaded' } : await facts.ask(question, caller)]
     }),
   )
   return new Map(answers)
 }
 
 async function askCedar(
-  { cedar, texts }: Pick<GateEngines, 'cedar' | 'texts'>,
+  { cedar, texts }: Pick<GateSources, 'cedar' | 'texts'>,
   question: CedarQuestion,
   caller: string,
 ): Promise<EngineAnswer> {

@@ -61,7 +61,7 @@ export function openBoundaryPolicies(parts: BoundaryPoliciesParts): BoundaryPoli
     ],
     jobs: [],
     active: own.active,
-    answer: (asked, caller) => answerQuestions(engines, asked, `requester ${caller}`),
+    answer: (asked, caller) => answerQuestions(engines, asked, caller),
     describe: () => describePolicySet(own),
     probeCedar: () => engines.cedar.probe(),
     close: () => engines.cedar.close(),

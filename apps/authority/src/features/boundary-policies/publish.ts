@@ -29,7 +29,7 @@ const ATTEMPTS = 5
  */
 export async function publish(call: OperatorCall, parts: BoundaryPoliciesState): Promise<HttpResponse> {
   const request = readIntentRequest(call.body)
-  const intent = await requireGood(request, parts.engines)
+  const intent = await requireGood(request, parts.engines, call)
   parts.signing.requireAllowed()
   const now = parts.clock.now()
   const attempt = readAttempt(call, now)

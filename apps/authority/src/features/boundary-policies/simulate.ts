@@ -20,16 +20,19 @@ import type { OperatorCall } from '../../auth/operator.ts'
 import type { BoundaryPoliciesState } from './state.ts'
 import type { BoundaryPoliciesParts } from './parts.ts'
 import { refuseUnknownMembers } from '../../requests/read-fields.ts'
+import { overTime } from './cedar-authoring.ts'
 import { requireGood } from './check-engines.ts'
 import { answerQuestions } from './gate-answers.ts'
-import type { GateEngines } from './gate-answers.ts'
+import type { GateSources } from './gate-answers.ts'
 import { readIntentRequest } from './requests.ts'
 import { readSample, readSimulatedRequests } from './simulated-requests.ts'
 import type { SampleRange, SimulationInput } from './simulated-requests.ts'
 import { lastVersion } from './queries.ts'
 
-/** Number of requests evaluated before the event loop continues. */
-const CASES_PER_LOOP_TURN = 25
+/** Time of evaluation before the event loop continues: decisions are made on it, too. */
+const LOOP_TURN_MS = 5
+/** For one simulation, with the check of its texts. Less than the deadline of a request. */
+const SIMULATION_MS = 10_000
 
 /**
  * POST /admin/boundary-policies/simulate
@@ -40,8 +43,9 @@ export async function simulate(call: OperatorCall, parts: BoundaryPoliciesState)
   const given = call.body['intent']
   if (!isJsonObject(given)) throw new Refusal('missing_policy')
   const read = readIntentRequest(given)
-  const intent = await requireGood(read, parts.engines)
   const { engines } = parts
+  const author = { operator: call.operator, signal: AbortSignal.any([call.signal, AbortSignal.timeout(SIMULATION_MS)]) }
+  const intent = await requireGood(read, engines, author)
   // Texts that come with the intent are not stored.
   const texts = { find: async (digest: string) => read.texts.get(digest) ?? (await engines.texts.find(digest)) }
   const now = parts.clock.now()
@@ -50,15 +54,21 @@ export async function simulate(call: OperatorCall, parts: BoundaryPoliciesState)
   const version = (await lastVersion(parts.database.read, intent.policy_id)) + 1
   const active = await parts.active.read()
   const candidate = candidateSet(active, draftCandidate(parts, intent, version))
-  const counted = await countChanges({ active, candidate, engines: { ...engines, texts } }, requests, sample)
-  return {
-    policy_id: intent.policy_id,
-    version,
-    active_set_healthy: findSetProblems(active, now).length === 0,
-    candidate_set_healthy: findSetProblems(candidate, now).length === 0,
-    total: requests.length,
-    ...rangeOf(requests),
-    ...counted,
+  const policyRequired = parts.settings.boundaryPolicyEnforcement === 'required'
+  const cedar = engines.cedar.simulate(author)
+  const sources = { cedar, facts: engines.facts, texts }
+  try {
+    return {
+      policy_id: intent.policy_id,
+      version,
+      active_set_healthy: findSetProblems(active, now).length === 0,
+      candidate_set_healthy: findSetProblems(candidate, now).length === 0,
+      total: requests.length,
+      ...rangeOf(requests),
+      ...(await countChanges({ active, candidate, sources, policyRequired, signal: author.signal }, requests, sample)),
+    }
+  } finally {
+    await cedar.close()
   }
 }
 
@@ -78,22 +88,36 @@ function rangeOf(requests: readonly SimulationInput[]): { first_sequence?: numbe
 interface SimulatedSets {
   readonly active: readonly CheckedPolicy[]
   readonly candidate: readonly CheckedPolicy[]
-  readonly engines: GateEngines
+  readonly sources: GateSources
+  readonly policyRequired: boolean
+  /** Ends the simulation: its caller has gone, or its time is over. */
+  readonly signal: AbortSignal
+}
+
+interface AnsweredFacts {
+  readonly facts: Facts
+  /** Whether an external fact is not known. */
+  readonly isMissing: boolean
+  /** Whether Cedar gave no answer, for example within its time. The gate denies, and a decision may get an answer. */
+  readonly isUnanswered: boolean
 }
 
 /** No other system is asked: an external fact is the supposed or the recorded one. */
 async function withAnswers(
-  { active, candidate, engines }: SimulatedSets,
+  { active, candidate, sources }: SimulatedSets,
   { facts, at, externalFact }: SimulationInput,
-): Promise<{ readonly facts: Facts; readonly isMissing: boolean }> {
+): Promise<AnsweredFacts> {
   const asked = [...policyQuestions(active, facts, at), ...policyQuestions(candidate, facts, at)]
-  if (asked.length === 0) return { facts, isMissing: false }
+  if (asked.length === 0) return { facts, isMissing: false, isUnanswered: false }
   const answers = new Map(
     await answerQuestions(
-      engines,
+      sources,
       asked.filter(({ question }) => question.kind === 'cedar'),
       'simulation',
     ),
+  )
+  const isUnanswered = [...answers.values()].some(
+    (answer) => answer.kind === 'none' && answer.failure !== 'request_refused',
   )
   let isMissing = false
   for (const each of asked) {
@@ -102,7 +126,7 @@ async function withAnswers(
     if (answer === undefined) isMissing = true
     else answers.set(each.question.digest, answer)
   }
-  return { facts: { ...facts, answers }, isMissing }
+  return { facts: { ...facts, answers }, isMissing, isUnanswered }
 }
 
 /** All changes are counted; those of the sample are returned. */
@@ -112,15 +136,21 @@ async function countChanges(
   { limit, after }: SampleRange,
 ): Promise<JsonObject> {
   const counts = { unchanged: 0, newly_allowed: 0, newly_denied: 0 }
-  let missing = 0
+  let [missing, unanswered] = [0, 0]
+  let began = performance.now()
   const sample: JsonObject[] = []
   let next: string | null = null
   let shown = after
   for (const [index, request] of requests.entries()) {
     const { at, store_sequence } = request
-    if (index % CASES_PER_LOOP_TURN === CASES_PER_LOOP_TURN - 1) await setImmediate()
-    const { facts, isMissing } = await withAnswers(sets, request)
+    if (performance.now() - began >= LOOP_TURN_MS) {
+      await setImmediate()
+      began = performance.now()
+    }
+    if (sets.signal.aborted) throw overTime()
+    const { facts, isMissing, isUnanswered } = await withAnswers(sets, request)
     if (isMissing) missing += 1
+    if (isUnanswered) unanswered += 1
     const result = simulateCase(sets, facts, at)
     counts[result.change] += 1
     if (result.change === 'unchanged' || index <= after) continue
@@ -129,7 +159,10 @@ async function countChanges(
       shown = index
     } else next ??= `${requests[0]?.store_sequence ?? 0}.${shown}`
   }
-  const told = missing === 0 ? {} : { external_facts_missing: missing }
+  const told = {
+    ...(missing === 0 ? {} : { external_facts_missing: missing }),
+    ...(unanswered === 0 ? {} : { engine_answers_missing: unanswered }),
+  }
   return { ...counts, ...told, sample, next_sample_cursor: next }
 }
 

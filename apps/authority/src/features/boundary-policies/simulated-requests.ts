@@ -18,6 +18,7 @@ import type {
   Scalar,
 } from '@chancery/protocol'
 import type { BoundaryPoliciesParts } from './parts.ts'
+import { refuseLargeContext } from '../../requests/context-size.ts'
 import { readMember } from '../../requests/read-fields.ts'
 import { listDecidedContexts } from '../evidence/index.ts'
 import type { DecisionRange } from '../evidence/index.ts'
@@ -71,6 +72,7 @@ function readContexts(value: JsonValue | undefined, parts: BoundaryPoliciesParts
     throw new Refusal('invalid_input', { field: 'contexts' })
   const absent = { provider: parts.network.name, now: parts.clock.now() }
   return (value as readonly JsonValue[]).map((each, index) => {
+    refuseLargeContext(each, `contexts[${index}]`)
     try {
       const { facts, at, external_facts } = readSupposedRequest(each, absent)
       return { facts, at, externalFact: (asked) => supposed(asked, external_facts, facts) }

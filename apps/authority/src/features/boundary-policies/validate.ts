@@ -13,7 +13,7 @@ import { lastVersion } from './queries.ts'
  * Returns the issues of an intent. Signs and stores nothing.
  */
 export async function validate(call: OperatorCall, parts: BoundaryPoliciesState): Promise<JsonObject> {
-  const { intent, issues } = await checkWithEngines(readIntentRequest(call.body), parts.engines)
+  const { intent, issues } = await checkWithEngines(readIntentRequest(call.body), parts.engines, call)
   const { policy_id } = intent
   // No stored policy has an id of another form.
   const version = isPolicyId(policy_id) ? (await lastVersion(parts.database.read, policy_id)) + 1 : 1

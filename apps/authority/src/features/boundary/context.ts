@@ -2,6 +2,7 @@ import { Refusal } from '@chancery/contract'
 import { field, isJsonObject, shape, writeInstant } from '@chancery/protocol'
 import type { AgreementRecord, ContextRecord, Instant, JsonObject, JsonValue } from '@chancery/protocol'
 import type { BoundaryParts } from './parts.ts'
+import { refuseLargeContext } from '../../requests/context-size.ts'
 import { readOrRefuse } from '../../requests/read-fields.ts'
 
 /** Members that the caller may set. The authority sets the parties and the time. */
@@ -29,6 +30,7 @@ const ABSENT: ContextRequest = {
 export function readContext(given: JsonValue | undefined): ContextRequest {
   if (given === undefined || given === null) return ABSENT
   if (!isJsonObject(given)) throw new Refusal('invalid_context')
+  refuseLargeContext(given)
   const optional = <Value>(name: string, read: (value: JsonValue, at: string) => Value): Value | undefined => {
     const value = given[name]
     return value === undefined || value === null ? undefined : read(value, name)

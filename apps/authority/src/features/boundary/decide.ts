@@ -8,15 +8,18 @@ import {
   instantOf,
   writeJson,
 } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import type { AgreementRecord, JsonObject } from '@chancery/protocol'
 import { jsonText } from '@chancery/service-kit'
 import type { HttpResponse } from '@chancery/service-kit'
 import { requestDetails } from '../../audit/record.ts'
+import { requireKeyInForce } from '../../auth/operator.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
+import type { BasisVersion } from '../../database/locks/decision-basis.ts'
 import type { BoundaryState } from './parts.ts'
 import { readOrRefuse, requirePresent } from '../../requests/read-fields.ts'
 import { readAttempt } from '../../requests/idempotency.ts'
 import { countDecision } from './count-decision.ts'
+import { untilStored } from './until-stored.ts'
 import { agreementContext, readContext, requireAgreedParties, requireParentKind } from './context.ts'
 
 /**
@@ -27,7 +30,25 @@ export async function decide(call: OperatorCall, parts: BoundaryState): Promise<
   await refuseWhereEnforced(call, parts)
   const given = requirePresent(call.body, 'agreement', 'missing_boundary_fields')
   const requested_capability = readCapability(call.body)
-  const agreement = (await parts.agreements.loadTrustedAgreement(call, given)).record
+  const read = async (): Promise<ReadAgreement> => {
+    const basisVersion = await parts.evidence.basisVersion()
+    await requireKeyInForce(call, parts)
+    return { basisVersion, agreement: (await parts.agreements.loadTrustedAgreement(call, given)).record }
+  }
+  return untilStored(await read(), read, (found) => decideOn(call, parts, requested_capability, found))
+}
+
+interface ReadAgreement {
+  readonly basisVersion: BasisVersion
+  readonly agreement: AgreementRecord
+}
+
+async function decideOn(
+  call: OperatorCall,
+  parts: BoundaryState,
+  requested_capability: string,
+  { basisVersion, agreement }: ReadAgreement,
+): Promise<HttpResponse> {
   const asked = { ...readContext(call.body['context']), attributes: {} }
   requireParentKind(asked, parts)
   requireAgreedParties(asked, agreement)
@@ -51,7 +72,9 @@ export async function decide(call: OperatorCall, parts: BoundaryState): Promise<
     decision,
     context,
     events: [{ type: 'boundary_decision_made', details }],
+    basisVersion,
     attempt: readAttempt(call, now),
+    owners: [{ kind: 'operator', name: call.operator.key_id }],
     answer,
   })
   if (text === answer.text) countDecision(parts, 'operator', decision, false)

@@ -4,6 +4,7 @@ import {
   basisEnd,
   boundaryDecisionForm,
   boundaryQuestions,
+  canonicalJson,
   draftBoundaryDecision,
   draftJustification,
   evaluateBoundary,
@@ -16,7 +17,6 @@ import type {
   AttestationBinding,
   BoundaryBasis,
   BoundaryDecision,
-  CheckedPolicy,
   ContextRecord,
   EngineAnswers,
   Evaluation,
@@ -30,16 +30,23 @@ import { requestDetails } from '../../audit/record.ts'
 import type { AuditEvent } from '../../audit/record.ts'
 import type { NonceClaim } from '../../auth/nonces.ts'
 import type { Asker } from '../../metrics.ts'
+import type { BasisVersion } from '../../database/locks/decision-basis.ts'
 import type { Attempt } from '../../requests/idempotency.ts'
 import type { BoundaryState } from './parts.ts'
 import type { ResolvedBasis } from './basis.ts'
+import type { ByteOwner } from '../evidence/index.ts'
 import { countDecision } from './count-decision.ts'
+import { untilStored } from './until-stored.ts'
 
 /** A question that was read and may be decided. */
 export interface Question extends ResolvedBasis {
+  /** Read before the basis. */
+  readonly basisVersion: BasisVersion
   /** Reads the basis again, with everything that can refuse the request. */
   readonly resolveAgain: () => Promise<ResolvedBasis>
   readonly asked_by: Asker
+  /** Whose share of the engines and other systems it uses. */
+  readonly caller: string
   /** Names for the audit event. */
   readonly named?: JsonObject
   readonly attempt: (now: Instant) => Attempt | undefined
@@ -48,15 +55,30 @@ export interface Question extends ResolvedBasis {
   /** The resource whose head an authorized response has. */
   readonly resource_id?: string | undefined
   readonly callerNonce?: NonceClaim
+  /** Whose bytes of the day the stored decision uses. */
+  readonly owners: readonly ByteOwner[]
 }
 
 /** Decides under the active policies, signs, and stores decision and audit event before the response is sent. */
 export async function decideAndStore(call: Call, parts: BoundaryState, question: Question): Promise<HttpResponse> {
-  const policies = await parts.boundaryPolicies.active.read()
-  const now = parts.clock.now()
-  const { basis, context, evaluation } = await evaluateAsked(parts, question, policies, now)
+  const asking: Asking = { began: performance.now(), answered: undefined }
+  return untilStored(
+    question,
+    () => readAgain(parts, question),
+    (read) => decideOnce(call, parts, read, asking),
+  )
+}
+
+async function readAgain(parts: BoundaryState, question: Question): Promise<Question> {
+  const basisVersion = await parts.evidence.basisVersion()
+  return { ...question, ...(await question.resolveAgain()), basisVersion }
+}
+
+async function decideOnce(call: Call, parts: BoundaryState, question: Question, asking: Asking): Promise<HttpResponse> {
+  const { basis, context, evaluation, basisVersion } = await evaluateAsked(parts, question, asking)
   const { resolution_failure } = evaluation.policy_binding
-  if (resolution_failure !== null)
+  // A request that no policy covers is the caller's matter.
+  if (resolution_failure !== null && resolution_failure !== 'no_policy_applied')
     parts.log.warn('a decision was denied by the state of the policies', {
       request_id: call.requestId,
       resolution_failure,
@@ -82,7 +104,8 @@ export async function decideAndStore(call: Call, parts: BoundaryState, question:
     text: proofText,
     whole: proofWhole,
   } = await parts.signing.signFormText(justificationForm, drafted)
-  const shown = question.showsContext ? `,"context":${writeJson(asJson(context))}` : ''
+  // In canonical form, as the store has it: a repeat of the answer takes it from there.
+  const shown = question.showsContext ? `,"context":${canonicalJson(asJson(context))}` : ''
   const head = await headOf(parts, question, decision)
   const text = `{"decision":${decisionText},"justification_proof":${proofText}${shown}${head}}`
   const stored = await parts.evidence.recordDecision({
@@ -91,8 +114,10 @@ export async function decideAndStore(call: Call, parts: BoundaryState, question:
     proof,
     texts: { decision: decisionWhole, proof: proofWhole },
     events: [decisionMade(call, context, decision, evaluation, { ...question, basis })],
-    attempt: question.attempt(now),
+    basisVersion,
+    attempt: question.attempt(parts.clock.now()),
     callerNonce: question.callerNonce,
+    owners: question.owners,
     answer: { status: 201, text },
   })
   if (stored.text === text) countDecision(parts, question.asked_by, decision, basis.kind === 'presented')
@@ -103,6 +128,13 @@ interface Evaluated {
   readonly basis: BoundaryBasis
   readonly context: ContextRecord
   readonly evaluation: Evaluation
+  readonly basisVersion: BasisVersion
+}
+
+/** What other systems answered. Each is asked once, also when the decision is made again. */
+interface Asking {
+  readonly began: number
+  answered: { readonly answers: EngineAnswers; readonly now: Instant; readonly context_id: string } | undefined
 }
 
 /**
@@ -110,32 +142,31 @@ interface Evaluated {
  * which a revocation or a change of the policies may be stored. So the state that denies is read after them. A gate or
  * a fact that is new then was not asked about, which denies.
  */
-async function evaluateAsked(
-  parts: BoundaryState,
-  question: Question,
-  policies: readonly CheckedPolicy[],
-  now: Instant,
-): Promise<Evaluated> {
-  const { basis } = question
-  const context = question.contextAt(now)
-  const first = { basis, context, policies, now }
-  const asked = boundaryQuestions(first)
-  if (asked.length === 0) return { basis, context, evaluation: evaluateBoundary(first) }
-  const began = performance.now()
-  const answers = await askGates(parts, asked, context.requester_sovereign_id)
-  // The caller has its response by now: it must not get a decision that it never sees.
-  if (performance.now() - began >= SERVER_LIMITS.handlerDeadlineSeconds * 1000)
-    throw new Refusal('service_unavailable', { reason: 'deadline' })
-  const again = await question.resolveAgain()
-  // Of the same time: the answers are about this context.
-  const current = {
-    basis: again.basis,
-    context: { ...again.contextAt(now), context_id: context.context_id },
-    policies: await parts.boundaryPolicies.active.read(),
-    now: parts.clock.now(),
-    answers,
+async function evaluateAsked(parts: BoundaryState, question: Question, asking: Asking): Promise<Evaluated> {
+  const policyRequired = parts.settings.boundaryPolicyEnforcement === 'required'
+  let read = question
+  if (asking.answered === undefined) {
+    const { basis, basisVersion } = question
+    const policies = await parts.boundaryPolicies.active.read()
+    const now = parts.clock.now()
+    const context = question.contextAt(now)
+    const first = { basis, context, policies, policyRequired, now }
+    const asked = boundaryQuestions(first)
+    if (asked.length === 0) return { basis, context, evaluation: evaluateBoundary(first), basisVersion }
+    const answers = await askGates(parts, asked, question.caller)
+    asking.answered = { answers, now, context_id: context.context_id }
+    read = await readAgain(parts, question)
   }
-  return { basis: current.basis, context: current.context, evaluation: evaluateBoundary(current) }
+  // The caller has its response by now: it must not get a decision that it never sees.
+  if (performance.now() - asking.began >= SERVER_LIMITS.handlerDeadlineSeconds * 1000)
+    throw new Refusal('service_unavailable', { reason: 'deadline' })
+  const { answers, now, context_id } = asking.answered
+  const { basis, basisVersion } = read
+  // Of the same time: the answers are about this context.
+  const context = { ...read.contextAt(now), context_id }
+  const policies = await parts.boundaryPolicies.active.read()
+  const current = { basis, context, policies, policyRequired, now: parts.clock.now(), answers }
+  return { basis, context, evaluation: evaluateBoundary(current), basisVersion }
 }
 
 async function askGates(parts: BoundaryState, asked: readonly AskedQuestion[], caller: string): Promise<EngineAnswers> {

@@ -1,4 +1,5 @@
 import type { HttpResponse } from '@chancery/service-kit'
+import { requireKeyInForce } from '../../auth/operator.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { BoundaryState } from './parts.ts'
 import { readAttempt } from '../../requests/idempotency.ts'
@@ -15,11 +16,18 @@ import { readEvaluateRequest } from './requests.ts'
 export async function evaluate(call: OperatorCall, parts: BoundaryState): Promise<HttpResponse> {
   const request = readEvaluateRequest(call.body, parts.network.name)
   parts.signing.requireAllowed()
-  const resolve = (): Promise<ResolvedBasis> => resolveBasis(call, parts, request)
+  const resolve = async (): Promise<ResolvedBasis> => {
+    const [basis] = await Promise.all([resolveBasis(call, parts, request), requireKeyInForce(call, parts)])
+    return basis
+  }
+  const basisVersion = await parts.evidence.basisVersion()
   return decideAndStore(call, parts, {
     ...(await resolve()),
+    basisVersion,
     resolveAgain: resolve,
     asked_by: 'operator',
+    owners: [{ kind: 'operator', name: call.operator.key_id }],
+    caller: `operator ${call.operator.key_id}`,
     attempt: (now) => readAttempt(call, now),
     showsContext: request.asked.kind === 'presented',
   })

@@ -11,7 +11,8 @@ import type { RecognitionTreaties } from '../recognition-treaties/index.ts'
 import type { RevocationFeeds } from '../revocation-feeds/index.ts'
 import type { DecisionCounts } from './decision-counts.ts'
 
-export interface BoundaryParts extends FeatureBase, Pick<Core, 'limits' | 'nonces' | 'rollback'> {
+export interface BoundaryParts
+  extends FeatureBase, Pick<Core, 'limits' | 'nonces' | 'operators' | 'revokedOperatorKeys' | 'rollback' | 'versions'> {
   readonly settings: Pick<
     AuthoritySettings,
     | 'boundaryPolicyEnforcement'
@@ -19,6 +20,7 @@ export interface BoundaryParts extends FeatureBase, Pick<Core, 'limits' | 'nonce
     | 'evidenceStore'
     | 'foreignFeedMaxAgeSeconds'
     | 'nodeDecisions'
+    | 'partnerContactMaxAgeSeconds'
     | 'requireParentKind'
   >
   readonly agreements: Agreements
@@ -26,7 +28,7 @@ export interface BoundaryParts extends FeatureBase, Pick<Core, 'limits' | 'nonce
   readonly boundaryPolicies: BoundaryPolicies
   readonly enrollment: Pick<Enrollment, 'findCertificate'>
   readonly evidence: Evidence
-  readonly partners: Pick<Partners, 'maxFeedAge'>
+  readonly partners: Pick<Partners, 'freshness'>
   readonly recognitionPolicy: RecognitionPolicy
   readonly recognitionTreaties: RecognitionTreaties
   readonly revocationFeeds: RevocationFeeds

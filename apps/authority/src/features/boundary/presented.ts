@@ -1,5 +1,6 @@
 import { assessPresented } from '@chancery/protocol'
 import type { PresentedBasis } from '@chancery/protocol'
+import { toWireTime } from '../../requests/list-position.ts'
 import type { BoundaryParts } from './parts.ts'
 import type { PresentedRequest } from './requests.ts'
 
@@ -14,12 +15,13 @@ export async function loadPresented(
 ): Promise<PresentedBasis> {
   const { attestation_id, issuer_sovereign_id: issuer } = attestation
   const treaties = await parts.recognitionTreaties.findTreatiesWith(issuer, treaty_id)
-  const [own, policy, maxFeedAge, state] = await Promise.all([
+  const [own, policy, { max_feed_age_seconds, contact_at }, state] = await Promise.all([
     parts.attestations.reader.find(attestation_id),
     parts.recognitionPolicy.current(),
-    parts.partners.maxFeedAge(issuer),
+    parts.partners.freshness(issuer),
     parts.revocationFeeds.issuerStates.read(issuer, attestation_id),
   ])
+  const { foreignFeedMaxAgeSeconds, partnerContactMaxAgeSeconds: maxAgeSeconds } = parts.settings
   return assessPresented({
     attestation,
     isOwnId: own !== undefined,
@@ -28,7 +30,14 @@ export async function loadPresented(
     requester,
     revocationSequence: state.sequence,
     feed: state.feed,
-    maxFeedAgeSeconds: maxFeedAge ?? parts.settings.foreignFeedMaxAgeSeconds,
+    maxFeedAgeSeconds: max_feed_age_seconds ?? foreignFeedMaxAgeSeconds,
+    contact: maxAgeSeconds === 0 ? undefined : { at: latest(contact_at, state.seen_at), maxAgeSeconds },
     now: parts.clock.now(),
   })
+}
+
+/** A pull that imports the feed is a contact, and so is an import by an operator. Both are sortable texts. */
+function latest(pulled: string | null, imported: string | null): string | null {
+  const at = (pulled ?? '') > (imported ?? '') ? pulled : imported
+  return toWireTime(at)
 }

@@ -17,6 +17,7 @@ import { consumeNonce, toClaim } from '../../auth/nonces.ts'
 import type { Asker } from '../../metrics.ts'
 import { peekStoredResponse } from '../../requests/idempotency.ts'
 import type { Attempt } from '../../requests/idempotency.ts'
+import type { ByteOwner } from '../evidence/index.ts'
 import { onAttestation } from './basis.ts'
 import type { ResolvedBasis } from './basis.ts'
 import { requireCaller, requireCertificate } from './caller.ts'
@@ -54,6 +55,7 @@ async function answer(call: Call, parts: BoundaryState): Promise<HttpResponse> {
   const proof = await authenticateNode(call, parts, ACTION)
   const { node_public_key, on_behalf_of } = asked
   await count(parts, on_behalf_of === undefined ? 'decision' : 'decision-relay', node_public_key)
+  const basisVersion = await parts.evidence.basisVersion()
   const { basis, subject } = await auditRefusals(call, parts, asked, () =>
     admit(parts, asked, (name, key) => count(parts, name, key)),
   )
@@ -76,11 +78,18 @@ async function answer(call: Call, parts: BoundaryState): Promise<HttpResponse> {
     onAttestation(parts, read, asked.context, asked.requested_capability, { chancery_request })
   const question = {
     ...resolve(basis),
+    basisVersion,
     // One request counts once.
     resolveAgain: async () => resolve((await admit(parts, asked, () => Promise.resolve())).basis),
     asked_by,
+    // Nodes of a partner share what the partner may use: a partner can make keys without end.
+    caller:
+      basis.kind === 'presented' && basis.isSigned
+        ? `partner ${basis.attestation.issuer_sovereign_id}`
+        : `node ${subject.key}`,
     named: { ...(cert_id === null ? {} : { cert_id }), ...(relayed_by === null ? {} : { relayed_by }) },
     attempt: () => attempt,
+    owners: ownersOf(subject, basis),
     showsContext: true,
     resource_id: asked.resource_id,
     ...(callerNonce === undefined ? {} : { callerNonce }),
@@ -149,6 +158,12 @@ async function findSubject(
   const { node_public_key: key, cert_id: callerCertificate } = caller.certificate
   await hit('decision', key)
   return { asked_by: 'relay', key, cert_id: callerCertificate, relayed_by: cert_id, caller }
+}
+
+/** The key that is decided about, also behind a relay, and the partner that vouches for it. */
+function ownersOf({ key }: Subject, basis: Admitted['basis']): readonly ByteOwner[] {
+  const own = { kind: 'key', name: key } as const
+  return basis.kind === 'presented' ? [own, { kind: 'partner', name: basis.attestation.issuer_sovereign_id }] : [own]
 }
 
 /** An unknown id and an attestation of another key have the same response, so that ids cannot be probed. */

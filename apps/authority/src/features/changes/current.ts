@@ -2,7 +2,6 @@ import { EVENT_STREAM_TYPE } from '@chancery/contract'
 import { StreamResponse } from '@chancery/service-kit'
 import type { HandlerResult } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
-import { refuseUnknownParameters } from '../../requests/read-fields.ts'
 import { toChanges } from './streams.ts'
 import type { ChangeStreams } from './streams.ts'
 import { joinVersions } from './topics.ts'
@@ -16,7 +15,6 @@ const STREAM_HEADERS = { 'Cache-Control': 'no-store, no-transform', 'X-Accel-Buf
  * event stream.
  */
 export async function current(call: OperatorCall, streams: ChangeStreams): Promise<HandlerResult> {
-  refuseUnknownParameters(call.query, ['since'])
   const since = call.query.first('since')
   const { operator } = call
   const isStream = acceptsEvents(call.headers.get('accept') ?? '')

@@ -20,7 +20,7 @@ async function remember(): Promise<number> {
 }
 
 async function revoke(cert_ids: readonly string[], reason = 'unspecified'): Promise<number> {
-  accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_ids, reason }))
+  accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_ids, reason, all_of_key: false }))
   return remember()
 }
 

@@ -6,6 +6,7 @@ import type { Feature } from '../../core.ts'
 import type { Crl as CrlRecord } from '@chancery/protocol'
 import { whenClockIsCorrect } from '../../clock/when-correct.ts'
 import type { Transaction } from '../../database/database.ts'
+import { forRevocations } from '../../database/room/for-revocations.ts'
 import { current, serveList } from './current.ts'
 import { EntriesCache } from './entries-cache.ts'
 import { DeltaCache } from './delta-cache.ts'
@@ -48,7 +49,8 @@ export interface Crl extends Feature {
   restoreDropped(tx: Transaction): Promise<{ readonly sequence: number; readonly added: number } | undefined>
 }
 
-export function openCrl(parts: CrlParts): Crl {
+export function openCrl(given: CrlParts): Crl {
+  const parts = forRevocations(given)
   const own = { ...parts, entries: new EntriesCache(), builder: new ListBuilder() }
   const batch = new RevocationBatch(own)
   const handlerParts = { ...own, batch }

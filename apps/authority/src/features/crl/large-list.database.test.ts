@@ -78,13 +78,13 @@ async function readList(from = na): Promise<{ readonly text: string; readonly se
 }
 
 async function revoke(reason = 'unspecified', by = na, cert_id = certificates.pop()): Promise<string> {
-  accepted(await by.as('privileged')('POST', '/admin/revoke', { cert_id: cert_id ?? '', reason }))
+  accepted(await by.as('privileged')('POST', '/admin/revoke', { cert_id: cert_id ?? '', reason, all_of_key: false }))
   return cert_id ?? ''
 }
 
 /** Builds from all rows, because an entry gets another text. Without the deadline of a request: a thread starts. */
 async function rebuildAll(cert_id: string): Promise<void> {
-  const request = { cert_ids: [cert_id], allOfKey: false, form: 'cert_id', missing: [], attempt: undefined } as const
+  const request = { cert_ids: [cert_id], onlyThis: true, form: 'cert_id', missing: [], attempt: undefined } as const
   await na.features.crl.revoke({ ...request, reason: 'key_compromise', cause: {} })
 }
 
@@ -235,7 +235,7 @@ describe('a list of 12,000 entries', () => {
     const seeded = await seedCertificates(na.parts, { count: 1, node_public_key: publicKey, validityHours: 5000 })
     const revoked = seeded[0]?.cert_id ?? ''
     const revokeBy = async (cert_id: string, reason: RevocationReason): Promise<void> => {
-      const asked = { cert_ids: [cert_id], allOfKey: false, form: 'cert_id', missing: [], attempt: undefined } as const
+      const asked = { cert_ids: [cert_id], onlyThis: true, form: 'cert_id', missing: [], attempt: undefined } as const
       const [outcome] = await revokeBatch(parts, [{ ...asked, reason, cause: {} }])
       expect(outcome).not.toBeInstanceOf(Error)
     }
@@ -279,7 +279,7 @@ describe('a list of 12,000 entries', () => {
       const [bucket = 0] = last.manifest.at(-1) ?? []
       await parts.builder.addTexts({ state, texts: [[bucket, '{"certificate_id":"lost"}']] })
       parts.entries.set({ ...last, state, issuedAt: last.issuedAt - 1n })
-      const request = { cert_ids: [certificates.pop() ?? ''], allOfKey: false, form: 'cert_id', missing: [] } as const
+      const request = { cert_ids: [certificates.pop() ?? ''], onlyThis: true, form: 'cert_id', missing: [] } as const
       const asked = { ...request, attempt: undefined, reason: 'unspecified', cause: {} } as const
       const [outcome] = await revokeBatch(parts, [asked])
       expect(outcome).toMatchObject({ status: 200 })
@@ -344,7 +344,7 @@ describe('a list of 12,000 entries', () => {
       const discard = vi.spyOn(ListBuilder.prototype, 'discard')
       try {
         const cert_id = certificates.pop() ?? ''
-        const answer = await third.as('privileged')('POST', '/admin/revoke', { cert_id })
+        const answer = await third.as('privileged')('POST', '/admin/revoke', { cert_id, only_this: true })
         expect(refused(answer, 503, 'service_unavailable')['details']).toEqual({ reason: 'crl_incomplete' })
         // Each attempt would leave whole lists in the thread.
         expect(discard.mock.calls.flat(2).length).toBeGreaterThan(0)

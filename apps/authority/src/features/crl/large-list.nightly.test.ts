@@ -67,7 +67,7 @@ it.each(['postgres', 'sqlite'] as const)(
       const [first = ''] = await seed('large-list-key', 1)
       const others = await seed('large-list', 100)
       const revoke = async (cert_ids: readonly string[], reason: string): Promise<void> => {
-        accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_ids, reason }))
+        accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_ids, reason, all_of_key: false }))
       }
       await readList(na)
       await seedEntries(na, clock)

@@ -10,13 +10,12 @@ import type { RevokeRequest } from './requests.ts'
 
 const SAMPLE = 20
 
-/** Unexpired certificates of the same keys that a revocation does not revoke, counted and sampled. */
-export function countOthers(ofKey: readonly RevocableCertificate[], ended?: ReadonlySet<string>): JsonObject {
-  const left = ofKey.map((certificate) => certificate.cert_id).filter((id) => ended?.has(id) !== true)
-  return { count: left.length, sample: left.slice(0, SAMPLE) }
+/** Counted, and the first of them by id. */
+export function countCertificates(ids: readonly string[]): JsonObject {
+  return { count: ids.length, sample: ids.toSorted().slice(0, SAMPLE) }
 }
 
-type PreviewedRevocation = Pick<RevokeRequest, 'cert_ids' | 'form' | 'reason' | 'allOfKey'> & {
+type PreviewedRevocation = Pick<RevokeRequest, 'cert_ids' | 'form' | 'reason' | 'onlyThis'> & {
   readonly missing: readonly LostCertificate[]
 }
 
@@ -34,7 +33,7 @@ export async function previewRevocation(parts: CrlParts, request: PreviewedRevoc
     ...new Set(some.map((each) => each.node_public_key)),
   ]
   const ofKey = await listOtherCertificates(db, keysOf(found), now)
-  const others = isCompromise || request.allOfKey ? ofKey : []
+  const others = isCompromise || !request.onlyThis ? ofKey : []
   const fresh = [...found, ...others].filter((certificate) => certificate.status !== 'revoked')
   const affected = new Set(fresh.map((certificate) => certificate.cert_id))
   // It was revoked for another reason. The list would now name key_compromise, and the key could not join again.
@@ -45,9 +44,9 @@ export async function previewRevocation(parts: CrlParts, request: PreviewedRevoc
   return {
     dry_run: true,
     would_change: affected.size + raised.length > 0,
-    certificates_revoked: { count: affected.size, sample: [...affected].sort().slice(0, SAMPLE) },
-    other_certificates: countOthers(ofKey, affected),
-    reasons_raised: { count: raised.length, sample: raised.map((each) => each.cert_id).slice(0, SAMPLE) },
+    certificates_revoked: countCertificates([...affected]),
+    other_certificates: countCertificates(ofKey.map(({ cert_id }) => cert_id).filter((id) => !affected.has(id))),
+    reasons_raised: countCertificates(raised.map((each) => each.cert_id)),
     agents_dropped: { count: agents.length, sample: [...agents].sort().slice(0, SAMPLE) },
   }
 }

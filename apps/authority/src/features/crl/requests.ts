@@ -18,8 +18,10 @@ export interface RevokeRequest {
   /** The key of the one certificate, in case the database lacks it. */
   readonly node_public_key: string | undefined
   readonly reason: RevocationReason
-  /** Also revokes every other unexpired certificate of the same keys, for the same reason. */
-  readonly allOfKey: boolean
+  /** Keeps the other unexpired certificates of the same keys, which end with it otherwise, for the same reason. */
+  readonly onlyThis: boolean
+  /** The response has `other_certificates`, also when there are none. */
+  readonly countsOthers: boolean
   readonly isDryRun: boolean
 }
 
@@ -36,6 +38,7 @@ export function readRevokeRequest(body: JsonObject): RevokeRequest {
     'node_public_key',
     'reason',
     'all_of_key',
+    'only_this',
     'dry_run',
   ])
   const certificates = readCertificates(body)
@@ -52,7 +55,7 @@ export function readRevokeRequest(body: JsonObject): RevokeRequest {
   })
   const reason = readReason(body['reason'])
   const node_public_key = readNodeKey(body)
-  const allOfKey = readMember(body['all_of_key'], false, shape.boolean, 'invalid_input')
+  const scope = readScope(body, reason)
   // Ids of another form were never issued, so they are refused without a lookup.
   const unknown = ids.filter((id) => !isPlainText(id, 128))
   if (unknown.length > 0)
@@ -61,7 +64,20 @@ export function readRevokeRequest(body: JsonObject): RevokeRequest {
       form === 'cert_ids' ? { cert_ids: unknown.slice(0, 64).map(shorten) } : {},
     )
   const isDryRun = readDryRun(body)
-  return { cert_ids: ids, form, certificates, node_public_key, reason, allOfKey, isDryRun }
+  return { cert_ids: ids, form, certificates, node_public_key, reason, ...scope, isDryRun }
+}
+
+/**
+ * A certificate ends with all others of its key, unless the request says otherwise. `all_of_key` is from a release where
+ * it did not: false means what `only_this` means. Two members that contradict each other are refused.
+ */
+function readScope(body: JsonObject, reason: RevocationReason): Pick<RevokeRequest, 'onlyThis' | 'countsOthers'> {
+  const flag = (name: string): boolean | undefined =>
+    readMember<boolean | undefined>(body[name], undefined, shape.boolean, 'invalid_input')
+  const [allOfKey, onlyThis] = [flag('all_of_key'), flag('only_this')]
+  if (onlyThis !== undefined && (onlyThis === allOfKey || (onlyThis && reason === 'key_compromise')))
+    throw new Refusal('invalid_input', { field: 'only_this' })
+  return { onlyThis: onlyThis ?? allOfKey === false, countsOthers: allOfKey === true }
 }
 
 /** In place of ids. An empty array when ids are given. */

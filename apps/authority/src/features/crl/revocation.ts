@@ -1,5 +1,5 @@
 import { Refusal } from '@chancery/contract'
-import { readInstant, writeInstant, writeJson, writeSortable } from '@chancery/protocol'
+import { writeInstant, writeJson, writeSortable } from '@chancery/protocol'
 import type { JsonObject, RevocationReason } from '@chancery/protocol'
 import { faultPoint } from '#faults'
 import { setCurrent } from './current-entries.ts'
@@ -10,25 +10,28 @@ import { findStoredResponse, storeResponse } from '../../requests/idempotency.ts
 import type { Attempt, StoredResponse } from '../../requests/idempotency.ts'
 import { lockNodeKeys } from '../../database/locks/node-keys.ts'
 import { dropAgents } from '../agents/index.ts'
-import { listCertificates, listOtherCertificates, markRevoked, raiseReason } from '../enrollment/index.ts'
+import { listCertificates, listOtherCertificates, markRevoked } from '../enrollment/index.ts'
 import { listRulesOf } from '../admission/index.ts'
 import type { RevocableCertificate } from '../enrollment/index.ts'
-import { countOthers } from './preview.ts'
+import { raise, relist, reportRolledBack, toEntry } from './batch-changes.ts'
+import type { BatchChanges } from './batch-changes.ts'
+import { countCertificates } from './preview.ts'
 import { NO_TEXT, findProblem, insertLost } from './unknown-certificates.ts'
 import type { LostCertificate } from './unknown-certificates.ts'
-import { entryText } from './list-text.ts'
 import { publishVersion } from './publish.ts'
-import { readEntry } from './signed-list.ts'
-import { chunks, findActiveVersion, findEntries, rewriteEntry } from './queries.ts'
-import type { CrlVersion, NewEntry } from './queries.ts'
+import { reclaimRoom, removeReservedLists } from './remove-reserved.ts'
+import { chunks, findActiveVersion, findEntries } from './queries.ts'
+import type { CrlVersion } from './queries.ts'
 import { addSuperseded } from './superseded.ts'
 
 /** One request to revoke: certificates and one reason. */
 export interface Revocation {
   readonly cert_ids: readonly string[]
   readonly reason: RevocationReason
-  /** Also revokes every other unexpired certificate of the keys, as key_compromise does. */
-  readonly allOfKey: boolean
+  /** Keeps the other unexpired certificates of the keys. Not with key_compromise. */
+  readonly onlyThis: boolean
+  /** The response has `other_certificates`, also when there are none. */
+  readonly countsOthers?: boolean
   /** How the response names a missing certificate. */
   readonly form: 'cert_id' | 'cert_ids'
   /** Those of them that the database may lack. */
@@ -39,20 +42,11 @@ export interface Revocation {
 
 export type RevocationOutcome = StoredResponse
 
-/** A completed request: the keys of its certificates. */
+/** A completed request: the keys of its certificates, and those that ended with the named ones. */
 interface RevokedCertificates {
   readonly keys: readonly string[]
-  readonly allOfKey: boolean
-}
-
-/** The changes of all requests that share one version. */
-interface BatchChanges {
-  readonly entries: Map<string, NewEntry>
-  readonly events: JsonObject[]
-  /** Positions of listed entries with another reason. */
-  readonly rewrittenAt: number[]
-  /** The list is signed again from all rows. */
-  isSignedAgain: boolean
+  readonly alsoRevoked: readonly string[]
+  readonly countsOthers: boolean
 }
 
 /**
@@ -72,6 +66,7 @@ export async function revokeBatch(
     for (const request of requests) checked.push(await checkRequest(tx, parts, request, changes))
     faultPoint('revoke-marked')
     const published = await publishChange(tx, parts, previous, changes)
+    if (published !== undefined) await removeReservedLists(tx, parts, published.version.sequence)
     const active = published?.version ?? previous
     const answers: (StoredResponse | Error)[] = []
     for (const [index, verdict] of checked.entries()) {
@@ -84,26 +79,30 @@ export async function revokeBatch(
     return { outcomes: answers, stored: published?.stored }
   })
   faultPoint('revoke-committed')
+  if (parts.database.room.isReserveInUse) await reclaimRoom(parts)
   if (stored !== undefined) setCurrent(parts, stored)
   return outcomes
 }
 
 /**
- * Read after all requests of the batch, so that certificates revoked by another request are not counted. Returned when
- * there are any, and always for all_of_key. Rules in force are named: their workloads can join with new keys.
+ * Read after all requests of the batch, so that certificates revoked by another request are not counted as left.
+ * Members beside the two numbers are there when they name something, and `other_certificates` always for all_of_key.
+ * Rules in force are named: their workloads can join with new keys.
  */
 async function responseTo(
   tx: Reader,
   parts: CrlParts,
-  { keys, allOfKey }: RevokedCertificates,
+  { keys, alsoRevoked, countsOthers }: RevokedCertificates,
   active: CrlVersion | undefined,
 ): Promise<StoredResponse> {
   const left = await listOtherCertificates(tx, keys, writeSortable(parts.clock.now()))
-  const others = left.length > 0 || allOfKey ? { other_certificates: countOthers(left) } : {}
+  const ended = alsoRevoked.length === 0 ? {} : { also_revoked: countCertificates(alsoRevoked) }
+  const others =
+    left.length > 0 || countsOthers ? { other_certificates: countCertificates(left.map(({ cert_id }) => cert_id)) } : {}
   const rules = await listRulesOf(tx, keys)
   const admitting = rules.length === 0 ? {} : { admission_rules: rules }
   const numbers = { crl_sequence: active?.sequence ?? 0, revoked_count: active?.entries ?? 0 }
-  return { status: 200, text: writeJson({ ...numbers, ...others, ...admitting }) }
+  return { status: 200, text: writeJson({ ...numbers, ...ended, ...others, ...admitting }) }
 }
 
 /**
@@ -168,23 +167,25 @@ async function checkRequest(
   }
   const added = await insertLost(tx, request.missing)
   const found = await listCertificates(tx.query, request.cert_ids)
-  await revokeCertificates(tx, parts, request, { found, added }, changes)
+  const alsoRevoked = await revokeCertificates(tx, parts, request, { found, added }, changes)
   const keys = [...new Set(found.map((certificate) => certificate.node_public_key))]
-  return { keys, allOfKey: request.allOfKey }
+  return { keys, alsoRevoked, countsOthers: request.countsOthers === true }
 }
 
+/** Returns the certificates that ended with the named ones. */
 async function revokeCertificates(
   tx: Transaction,
   parts: CrlParts,
   request: Revocation,
   { found, added }: { readonly found: readonly RevocableCertificate[]; readonly added: ReadonlySet<string> },
   changes: BatchChanges,
-): Promise<void> {
-  const { reason, allOfKey, cause } = request
+): Promise<readonly string[]> {
+  const { reason, onlyThis, cause } = request
   const targets = new Map(found.map((certificate) => [certificate.cert_id, certificate]))
+  const named = new Set(targets.keys())
   const keys = found.map((certificate) => certificate.node_public_key)
-  if (reason === 'key_compromise' || allOfKey) {
-    // The key is compromised, or all its certificates are to be revoked.
+  // A node that lost one certificate would go on with the one before or after it.
+  if (reason === 'key_compromise' || !onlyThis) {
     const now = writeSortable(parts.clock.now())
     for (const other of await listOtherCertificates(tx.query, keys, now)) targets.set(other.cert_id, other)
   }
@@ -212,37 +213,27 @@ async function revokeCertificates(
       continue
     }
     changes.entries.set(certificate.cert_id, toEntry(parts, certificate, writeInstant(revokedAt), reason))
-    changes.events.push({ cert_id: certificate.cert_id, reason, ...reportedBy(request, added, certificate), ...cause })
+    changes.events.push({
+      cert_id: certificate.cert_id,
+      reason,
+      ...(named.has(certificate.cert_id) ? {} : { revoked_with: namedOf(found, certificate) }),
+      ...(onlyThis ? { only_this: true } : {}),
+      ...reportedBy(request, added, certificate),
+      ...cause,
+    })
   }
-  if (reason !== 'key_compromise') return
+  const alsoRevoked = fresh.map(({ cert_id }) => cert_id).filter((id) => !named.has(id))
+  if (reason !== 'key_compromise') return alsoRevoked
   for (const certificate of found) {
     if (certificate.status !== 'revoked' || certificate.revocation_reason === reason) continue
     await raise(tx, parts, certificate, changes, cause)
   }
+  return alsoRevoked
 }
 
-/**
- * The list names the certificate although its row says that it is in use: the row was edited. The row is corrected, the
- * entry stays, with the more serious reason, and the list is signed again so that the event has its sequence.
- */
-async function relist(
-  tx: Transaction,
-  parts: CrlParts,
-  certificate: RevocableCertificate,
-  entry: string,
-  { changes, reason, cause }: { changes: BatchChanges; reason: RevocationReason; cause: JsonObject },
-): Promise<void> {
-  const { cert_id } = certificate
-  const was = readEntry(entry)
-  if (reason === 'key_compromise' && was?.reason !== reason)
-    return raise(tx, parts, { ...certificate, revoked_at: was?.revoked_at ?? null }, changes, cause)
-  changes.isSignedAgain = true
-  changes.events.push({ cert_id, reason, ...cause })
-}
-
-/** Not for a certificate that a restore has lost, because it had no row. */
-function reportRolledBack({ log }: CrlParts, { cert_id }: RevocableCertificate): void {
-  log.error('a revoked certificate was in use again in the database', { alarm: true, cert_id })
+/** The certificate of the same key that the request names. */
+function namedOf(found: readonly RevocableCertificate[], { node_public_key }: RevocableCertificate): string {
+  return found.find((each) => each.node_public_key === node_public_key)?.cert_id ?? ''
 }
 
 /** For a certificate that the database lacked: how it was identified. */
@@ -254,36 +245,4 @@ function reportedBy(
   if (!added.has(cert_id)) return {}
   const text = missing.find((each) => each.cert_id === cert_id)?.cert_json
   return { known_by: text === NO_TEXT ? 'id_and_key' : 'certificate' }
-}
-
-/** Changes the reason of a revoked certificate to key_compromise. The entry keeps its position and time. */
-async function raise(
-  tx: Transaction,
-  parts: CrlParts,
-  certificate: RevocableCertificate,
-  changes: BatchChanges,
-  cause: JsonObject,
-): Promise<void> {
-  const revokedAt = readInstant(certificate.revoked_at ?? '') ?? parts.clock.now()
-  await raiseReason(tx, certificate.cert_id)
-  const raised = toEntry(parts, certificate, writeInstant(revokedAt), 'key_compromise')
-  // Revoked by an earlier request of the same batch: its entry is not stored yet.
-  if (changes.entries.has(certificate.cert_id)) changes.entries.set(certificate.cert_id, raised)
-  else {
-    const positions = await rewriteEntry(tx, raised)
-    changes.rewrittenAt.push(...positions)
-    // Without a row there is nothing to read: the list is compared with all rows, and reports it.
-    if (positions.length === 0) changes.isSignedAgain = true
-  }
-  changes.events.push({ cert_id: certificate.cert_id, reason: 'key_compromise', ...cause })
-}
-
-function toEntry(
-  parts: CrlParts,
-  certificate: RevocableCertificate,
-  revoked_at: string,
-  reason: RevocationReason,
-): NewEntry {
-  const entry = { certificate_id: certificate.cert_id, revoked_at, reason, issuer: parts.signing.keyId }
-  return { cert_id: certificate.cert_id, entry_json: entryText(entry), expires_at: certificate.expires_at }
 }

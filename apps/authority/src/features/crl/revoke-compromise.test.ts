@@ -36,7 +36,7 @@ describe('POST /admin/revoke for key_compromise', () => {
     const [node, other] = [await newNode(), await newNode()]
     const expired = await enroll(na, node, { max_validity_hours: 1 })
     const revoked = await enroll(na, node)
-    accepted(await revoke({ cert_id: revoked.cert_id, reason: 'superseded' }))
+    accepted(await revoke({ cert_id: revoked.cert_id, reason: 'superseded', only_this: true }))
     clock.advance(3600)
     const [first, second, bystander] = [await enroll(na, node), await enroll(na, node), await enroll(na, other)]
     const renewed = String(accepted(await node.renew(second.cert_id), 201)['cert_id'])
@@ -47,6 +47,7 @@ describe('POST /admin/revoke for key_compromise', () => {
     expect(accepted(answer)).toEqual({
       crl_sequence: before.sequence + 1,
       revoked_count: before.revoked_certificates.length + 3,
+      also_revoked: { count: 2, sample: [second.cert_id, renewed].sort() },
     })
     for (const cert_id of [first.cert_id, second.cert_id, renewed]) {
       expect(entryOf(crl, cert_id)).toMatchObject({ reason: 'key_compromise', revoked_at: writeInstant(clock.now()) })
@@ -74,7 +75,7 @@ describe('POST /admin/revoke for key_compromise', () => {
   it('raised later, gets a new version, keeps position and time, and revokes the others now', async () => {
     const node = await newNode()
     const [first, other] = [await enroll(na, node), await enroll(na, node)]
-    accepted(await revoke({ cert_id: first.cert_id, reason: 'unspecified' }))
+    accepted(await revoke({ cert_id: first.cert_id, reason: 'unspecified', only_this: true }))
     const revokedAt = writeInstant(clock.now())
     accepted(await revoke({ cert_id: await newCertificate() }))
     const before = await list()
@@ -85,6 +86,7 @@ describe('POST /admin/revoke for key_compromise', () => {
     expect(accepted(answer)).toEqual({
       crl_sequence: before.sequence + 1,
       revoked_count: before.revoked_certificates.length + 1,
+      also_revoked: { count: 1, sample: [other.cert_id] },
     })
     const raised = before.revoked_certificates.map((entry) =>
       entry.certificate_id === first.cert_id ? { ...entry, reason: 'key_compromise' } : entry,
@@ -117,7 +119,7 @@ describe('POST /admin/revoke for key_compromise', () => {
       form: 'cert_id',
       missing: [],
       attempt: undefined,
-      allOfKey: false,
+      onlyThis: true,
       cause: {},
     } as const
     const before = await list()

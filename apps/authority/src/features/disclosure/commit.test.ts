@@ -77,12 +77,37 @@ describe('POST /admin/disclosure/commit', () => {
       }
     })
 
+    it('salts the leaves when asked, and gives the seed apart from the record, and to no audit event', async () => {
+      const answer = await commit({ salted: true })
+      const { commitment, seed } = accepted(answer, 201) as { commitment: JsonObject; seed: string }
+      expect(commitment).toMatchObject({ salted: true, capability_count: 8 })
+      expect(commitment['merkle_root']).not.toBe(foreignTree(AGREED).root)
+      expect(JSON.stringify(commitment)).not.toContain(seed)
+      expect(JSON.stringify(await eventsOf(na, answer))).not.toContain(seed)
+      const again = accepted(await commit({ salted: true }), 201)['commitment'] as JsonObject
+      expect(again['merkle_root']).not.toBe(commitment['merkle_root'])
+      const body = { capability: 'ledger.read', capabilities: AGREED, commitment, prover_sovereign_id: 'PARTNER-NET' }
+      // The route stores no seed, so it confirms no guess of a caller that has the commitment.
+      refused(await na.request('POST', '/disclosure/prove', { body }), 422, 'prove_failed')
+      const proof = accepted(await na.request('POST', '/disclosure/prove', { body: { ...body, seed } }))
+      const { commitment_id } = commitment
+      expect(accepted(await na.request('POST', '/disclosure/verify', { body: { proof, commitment } }))).toEqual({
+        valid: true,
+        reason: 'valid',
+        commitment_id,
+      })
+    })
+
     it('is proved and verified end to end', async () => {
       const commitment = accepted(await commit(), 201)
       const body = { capability: AGREED[3] ?? '', capabilities: AGREED, commitment, prover_sovereign_id: 'PARTNER-NET' }
       const proof = accepted(await na.request('POST', '/disclosure/prove', { body }))
       const answer = await na.request('POST', '/disclosure/verify', { body: { proof, commitment } })
-      expect(accepted(answer)).toMatchObject({ valid: true, reason: 'valid' })
+      expect(accepted(answer)).toMatchObject({
+        valid: true,
+        reason: 'valid',
+        warning: 'unsalted: hidden names can be guessed',
+      })
     })
   })
 
@@ -93,6 +118,7 @@ describe('POST /admin/disclosure/commit', () => {
       ['a string', { capabilities: 'ledger.read' }],
       ['a list of 1025', { capabilities: Array.from({ length: 1025 }, (_, i) => `c${i}`) }],
       ['no agreement', { agreement: null }],
+      ['a word for salted', { salted: 'yes' }],
     ])('missing_commit_fields for %s', async (_name, changes) => {
       refused(await commit(changes), 400, 'missing_commit_fields')
     })

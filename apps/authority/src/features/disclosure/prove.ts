@@ -8,7 +8,8 @@ import { readProveRequest } from './requests.ts'
 /**
  * POST /disclosure/prove
  * Builds a membership proof from the request. It uses no stored state and signs nothing: the verifier of the proof also
- * verifies the commitment.
+ * verifies the commitment. The caller gives the seed of a salted commitment: with a stored one this route would confirm
+ * guesses of hidden names.
  */
 export async function prove(call: Call, parts: DisclosureParts): Promise<JsonObject> {
   const request = readProveRequest(call.body)

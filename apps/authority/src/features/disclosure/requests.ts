@@ -10,6 +10,7 @@ export interface ProveRequest {
   readonly capabilities: readonly string[]
   readonly commitment: CapabilityCommitment
   readonly prover_sovereign_id: string
+  readonly seed?: string
 }
 
 /** protocol/trust-operations 7.3, checks in the order of its text. */
@@ -19,6 +20,7 @@ export function readProveRequest(body: JsonObject): ProveRequest {
     capability: field.label(body['capability'] ?? null, 'capability'),
     capabilities: names(body['capabilities'] ?? null, 'capabilities'),
     prover_sovereign_id: field.identifier(body['prover_sovereign_id'] ?? null, 'prover_sovereign_id'),
+    ...((body['seed'] ?? null) === null ? {} : { seed: field.digest(body['seed'] ?? null, 'seed') }),
   }))
   const { record } = readOrRefuse('invalid_commitment', () => readCapabilityCommitment(presented))
   return { ...named, commitment: record }
@@ -28,11 +30,16 @@ export function readProveRequest(body: JsonObject): ProveRequest {
 export function readCommitRequest(body: JsonObject): {
   readonly items: readonly JsonValue[]
   readonly presented: JsonValue
+  readonly isSalted: boolean
 } {
   const items = body['capabilities']
   const isList = Array.isArray(items) && items.length > 0 && items.length <= form.MAX_ITEMS
   if (!isList) throw new Refusal('missing_commit_fields', { field: 'capabilities' })
-  return { items: items as readonly JsonValue[], presented: requirePresent(body, 'agreement', 'missing_commit_fields') }
+  const presented = requirePresent(body, 'agreement', 'missing_commit_fields')
+  const { salted = false } = body
+  // A word that is not understood must not give a form that hides less.
+  if (typeof salted !== 'boolean') throw new Refusal('missing_commit_fields', { field: 'salted' })
+  return { items: items as readonly JsonValue[], presented, isSalted: salted }
 }
 
 /** Checks the list of a commitment: non-empty names, without repetition, all agreed (protocol/trust-operations 7.2). */

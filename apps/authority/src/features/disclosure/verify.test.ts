@@ -38,6 +38,7 @@ async function reason(proof: JsonObject, commitment: JsonObject, more: JsonObjec
     valid: answer['reason'] === 'valid',
     reason: answer['reason'],
     commitment_id: commitment['commitment_id'],
+    warning: 'unsalted: hidden names can be guessed',
   })
   return String(answer['reason'])
 }

@@ -21,5 +21,7 @@ export async function verify(call: Call, parts: DisclosureParts): Promise<JsonOb
   const verdict = await verifyDisclosure(proof, commitment, keys)
   const reason = verdict.ok ? 'valid' : verdict.reason
   recordVerification(call, parts, verdict.ok, reason)
-  return { valid: verdict.ok, reason, commitment_id: commitment.record.commitment_id }
+  const { warning } = verdict
+  const label = warning === undefined ? {} : { warning }
+  return { valid: verdict.ok, reason, commitment_id: commitment.record.commitment_id, ...label }
 }

@@ -5,21 +5,17 @@ import type { Query } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { readIssuePosition, toWireTime, writeIssuePosition } from '../../requests/list-position.ts'
 import { readPage, writeCursor } from '../../requests/paging.ts'
-import { refuseUnknownParameters } from '../../requests/read-fields.ts'
 import { readTimeFilter } from '../../requests/read-filters.ts'
 import { readLabel } from './labels.ts'
 import type { EnrollmentParts } from './parts.ts'
 import { CERTIFICATE_STATES, countInventory, inventoryState, readInventory } from './queries/inventory.ts'
 import type { InventoryFilter, InventoryRow, InventoryState } from './queries/inventory.ts'
 
-const NAMES = ['state', 'cert_id', 'node_public_key', 'role', 'label', 'issued_since', 'issued_until', 'expires_before']
-
 /**
  * GET /admin/certificates
  * Lists every certificate ever issued, newest first, with its state and the label of its node.
  */
 export async function certificates(call: OperatorCall, parts: EnrollmentParts): Promise<JsonObject> {
-  refuseUnknownParameters(call.query, [...NAMES, 'limit', 'cursor'])
   const now = writeSortable(parts.clock.now())
   const filter = readFilter(call.query, now)
   const page = readPage(call.query)

@@ -71,7 +71,7 @@ describe('POST /heartbeat', () => {
 
     it('reports a new list and a new policy immediately', async () => {
       const node = await newNode()
-      const [{ cert_id }, gone] = [await enroll(na, node), await enroll(na, node)]
+      const [{ cert_id }, gone] = [await enroll(na, node), await enroll(na, await newNode())]
       const revoked = accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id: gone.cert_id }))
       expect(accepted(await node.heartbeat(cert_id))['crl_sequence']).toBe(revoked['crl_sequence'])
       for (const policy_id of ['p-1', 'p-2']) {

@@ -20,6 +20,7 @@ import type { Transaction } from '../../database/database.ts'
 import { openEnrollmentBatches } from './batches.ts'
 import type { EnrollmentBatches } from './batches.ts'
 import { readCountedNodes } from './counted-nodes.ts'
+import { forRevocations } from '../../database/room/for-revocations.ts'
 import { inviteWithdraw, withdrawInvites } from './invite-withdraw.ts'
 import type { InviteWithdrawal } from './invite-withdraw.ts'
 import type { EnrollmentParts } from './parts.ts'
@@ -59,7 +60,7 @@ export function openEnrollment(parts: EnrollmentParts): Enrollment {
       bind(enrollment.invite, (call) => invite(call, own)),
       bind(enrollment.inviteBatch, (call) => inviteBatch(call, own)),
       bindRead(enrollment.inviteList, parts, (call, from) => inviteList(call, { ...own, database: from })),
-      bind(enrollment.inviteWithdraw, (call) => inviteWithdraw(call, own)),
+      bind(enrollment.inviteWithdraw, (call) => inviteWithdraw(call, forRevocations(own))),
       bind(enrollment.join, (call) => join(call, own)),
       bind(enrollment.heartbeat, (call) => heartbeat(call, own)),
       bind(enrollment.renew, (call) => renew(call, own)),

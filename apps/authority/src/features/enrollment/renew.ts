@@ -25,7 +25,7 @@ import { lockNodeKeys } from '../../database/locks/node-keys.ts'
 import { EvidenceRefused, evidenceDetails } from '../admission/index.ts'
 import type { EvidenceReason, VerifiedEvidence } from '../admission/index.ts'
 import { rejectCertificate, whyUnusable } from './certificate-state.ts'
-import { findRenewal, insertIssued, loadForRenewal, supersede } from './queries/renewals.ts'
+import { findRenewal, hasRevokedSuccessor, insertIssued, loadForRenewal, supersede } from './queries/renewals.ts'
 import type { RenewableCertificate } from './queries/renewals.ts'
 import { digestOf, matchEvidence, verifyForRenewal } from './renewal-evidence.ts'
 import { readRenewRequest } from './requests.ts'
@@ -60,6 +60,8 @@ export async function renew(call: Call, parts: EnrollmentParts): Promise<HttpRes
     const rejected =
       whyUnusable(stored, request.node_public_key, writeSortable(now)) ?? whyOtherRoles(stored, request.roles)
     if (rejected !== undefined || stored === undefined) return { rejected: rejected ?? 'certificate_not_found' }
+    // Whoever holds the key had a later certificate, which was revoked. This one must not lead to another.
+    if (await hasRevokedSuccessor(tx.query, request.cert_id)) return { rejected: 'certificate_revoked' }
     const retryAfterSeconds = await whenNext(tx.query, parts, request.node_public_key, now)
     if (retryAfterSeconds !== undefined) return { retryAfterSeconds }
     const evidence = await matchEvidence(tx.query, stored, verdict)

@@ -37,12 +37,14 @@ describe('recordDecision', () => {
     const made = await Promise.all(Array.from({ length: 120 }, () => makeDecision(evidence.na, evidence.clock, {})))
     transact.mockClear()
     await Promise.all(
-      made.map(({ decision, context }) =>
+      made.map(({ decision, context, basisVersion }) =>
         evidence.na.features.evidence.recordDecision({
           decision,
           context,
           events: [],
+          basisVersion,
           attempt: undefined,
+          owners: [],
           answer: { status: 201, text: decision.decision_id },
         }),
       ),
@@ -78,12 +80,14 @@ describe('recordDecision', () => {
     // The id of a stored decision: only the unique index can refuse it.
     const twice = { ...second, decision: { ...second.decision, decision_id: first.decision.decision_id } }
     const results = await Promise.allSettled(
-      [first, twice, third].map(({ decision, context }) =>
+      [first, twice, third].map(({ decision, context, basisVersion }) =>
         evidence.na.features.evidence.recordDecision({
           decision,
           context,
           events: [],
+          basisVersion,
           attempt: undefined,
+          owners: [],
           answer: { status: 201, text: '{}' },
         }),
       ),
@@ -153,9 +157,12 @@ describe('recordDecision', () => {
   })
 
   it('repeats the response of the same attempt without another entry', async () => {
-    const { decision, context } = await makeDecision(evidence.na, evidence.clock, {})
+    const { decision, context, basisVersion } = await makeDecision(evidence.na, evidence.clock, {})
     const attempt = { scope: 's', key: 'k', bodyDigest: 'd', expires_at: '2027-01-01T00:00:00.000000Z' }
-    const made = { decision, context, events: [], attempt, answer: { status: 201, text: '{"n":1}' } }
+    const made = {
+      ...{ decision, context, basisVersion, events: [], attempt, owners: [] },
+      answer: { status: 201, text: '{"n":1}' },
+    }
     expect(await evidence.na.features.evidence.recordDecision(made)).toEqual({ status: 201, text: '{"n":1}' })
     const other = await makeDecision(evidence.na, evidence.clock, {})
     const again = { ...made, ...other, answer: { status: 201, text: '{"n":2}' } }

@@ -1,25 +1,26 @@
-import { Refusal } from '@chancery/contract'
 import type { RefusalCode } from '@chancery/contract'
 import { asJson, canonicalJson, decisionSubject, executionSubject } from '@chancery/protocol'
 import type { BoundaryDecision, ContextRecord, JsonObject, JustificationProof, LinkedEntry } from '@chancery/protocol'
 import type { AuditEvent } from '../../audit/record.ts'
-import { spendNonceInside } from '../../auth/nonces.ts'
-import type { NonceClaim } from '../../auth/nonces.ts'
 import { faultPoint } from '#faults'
 import { decisionFacts } from './decision-facts.ts'
 import type { EvidenceState } from './state.ts'
 import type { Transaction } from '../../database/database.ts'
 import { lockEvidenceHead } from './queries/chain.ts'
 import { findNamed } from './queries/lookups.ts'
-import { findStoredResponse, forgetAttempt, storeResponse } from '../../requests/idempotency.ts'
-import type { Attempt, StoredResponse } from '../../requests/idempotency.ts'
+import { storeDecisionResponse } from '../../requests/idempotency.ts'
+import type { StoredResponse } from '../../requests/idempotency.ts'
+import { holdBasisVersion } from '../../database/locks/decision-basis.ts'
+import type { BasisVersion } from '../../database/locks/decision-basis.ts'
+import { claimDecision } from './claim-decision.ts'
+import type { DecisionClaim } from './claim-decision.ts'
 import { SubmissionChecker, namedIds } from './check-submission.ts'
 import type { Submission } from './check-submission.ts'
 import { AppendBatch } from './append-batch.ts'
 import type { DuplicatesItem, RejectionFields, SummaryItem } from './rejections.ts'
 
 /** A signed decision with its inputs. The entries of its justification follow it directly. */
-export interface DecisionItem {
+export interface DecisionItem extends DecisionClaim {
   readonly kind: 'decision'
   readonly decision: BoundaryDecision
   readonly context: ContextRecord
@@ -28,14 +29,6 @@ export interface DecisionItem {
   readonly texts?: { readonly decision: string; readonly proof: string } | undefined
   /** The audit events of the deciding route, stored in the same transaction. */
   readonly events: readonly AuditEvent[]
-  readonly attempt: Attempt | undefined
-  readonly callerNonce?: NonceClaim | undefined
-  readonly answer: StoredResponse
-}
-
-/** The proof of a caller was used before. */
-export function callerReplayed(): Refusal {
-  return new Refusal('caller_proof_rejected', { reason: 'replayed' })
 }
 
 export interface ExecutionItem extends Submission {
@@ -66,28 +59,32 @@ export async function appendBatch(
 ): Promise<(StoredResponse | Error)[]> {
   const submissions = items.filter((item) => item.kind === 'execution')
   const named = namedIds(submissions)
+  const isAllowing = items.some((item) => item.kind === 'decision' && item.decision.authorized)
   const {
     answers: outcomes,
     batch: stored,
     head: before,
+    basisVersion,
   } = await parts.database.write(
     async (tx) => {
       // Sent together: the second waits for the lock of the first, and sees what the last holder committed.
-      const [head, state] = await Promise.all([
+      const [head, basis, state] = await Promise.all([
         lockEvidenceHead(tx),
+        isAllowing ? holdBasisVersion(tx) : undefined,
         submissions.length === 0 ? undefined : findNamed(tx, named, parts.storeSize.entries),
       ])
       faultPoint('evidence-locked')
       const batch = new AppendBatch(parts, head)
       const checker = state === undefined ? undefined : await SubmissionChecker.open(tx, head, state)
       const answers: (StoredResponse | Error)[] = []
-      for (const item of items) answers.push(await appendItem(tx, batch, checker, item))
+      for (const item of items) answers.push(await appendItem(tx, batch, { checker, basisVersion: basis }, item))
       await batch.write(tx)
-      return { answers, batch, head }
+      return { answers, batch, head, basisVersion: basis }
     },
-    { cachedPlans: true, pipelined: true },
+    { cachedPlans: true, pipelined: true, room: 'growth' },
   )
   parts.storeSize.entries = before.last_sequence
+  if (basisVersion !== undefined) parts.lastBasis.version = basisVersion
   parts.listeners.publishAppended(stored.entries)
   stored.countUncounted()
   faultPoint('evidence-committed')
@@ -97,12 +94,12 @@ export async function appendBatch(
 async function appendItem(
   tx: Transaction,
   batch: AppendBatch,
-  checker: SubmissionChecker | undefined,
+  { checker, basisVersion }: { checker: SubmissionChecker | undefined; basisVersion: BasisVersion | undefined },
   item: AppendItem,
 ): Promise<StoredResponse | Error> {
   switch (item.kind) {
     case 'decision':
-      return appendDecision(tx, batch, item)
+      return appendDecision(tx, batch, basisVersion, item)
     case 'execution':
       if (checker === undefined) throw new Error('an execution needs a submission checker')
       return appendExecution(tx, batch, checker, item)
@@ -118,31 +115,24 @@ async function appendItem(
 async function appendDecision(
   tx: Transaction,
   batch: AppendBatch,
+  basisVersion: BasisVersion | undefined,
   item: DecisionItem,
 ): Promise<StoredResponse | Error> {
-  if (item.attempt !== undefined) {
-    try {
-      const earlier = await findStoredResponse(tx, item.attempt, batch.now)
-      if (earlier !== undefined) return earlier
-    } catch (error) {
-      if (error instanceof Refusal) return error
-      throw error
-    }
-  }
-  if (item.callerNonce !== undefined && !(await spendNonceInside(tx, item.callerNonce))) {
-    if (item.attempt !== undefined) await forgetAttempt(tx, item.attempt)
-    return callerReplayed()
-  }
-  if (item.attempt !== undefined) await storeResponse(tx, item.attempt, item.answer)
-  const { decision, context, proof, texts } = item
-  const subject = decisionSubject({ decision, context })
+  const claimed = await claimDecision(tx, item, { basisVersion, now: batch.now })
+  if (claimed !== undefined) return claimed
+  const { decision, proof, texts } = item
+  const context = canonicalJson(asJson(item.context))
+  const subject = decisionSubject({ decision, context: item.context })
   // C({ context, decision }).
-  const payload = `{"context":${canonicalJson(asJson(context))},"decision":${texts?.decision ?? canonicalJson(asJson(decision))}}`
-  const { entry } = batch.append(subject, payload, null, decisionFacts(decision, context))
+  const payload = `{"context":${context},"decision":${texts?.decision ?? canonicalJson(asJson(decision))}}`
+  const { entry } = batch.append(subject, payload, null, decisionFacts(decision, item.context))
+  const { store_sequence } = entry
+  if (item.attempt !== undefined)
+    await storeDecisionResponse(tx, item.attempt, item.answer, { context, store_sequence })
   if (proof !== undefined)
     batch.append({ ...subject, entry_kind: 'justification' }, texts?.proof ?? canonicalJson(asJson(proof)), null)
   const { decision_id } = decision
-  batch.addEvent({ type: 'decision_stored', details: { decision_id, store_sequence: entry.store_sequence } })
+  batch.addEvent({ type: 'decision_stored', details: { decision_id, store_sequence } })
   for (const event of item.events) batch.addEvent(event)
   return item.answer
 }

@@ -3,12 +3,14 @@ import { HOUR } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import { BatchClosedError, BatchFullError, Batcher } from '@chancery/service-kit'
 import type { EvidenceState } from './state.ts'
-import { UnknownOutcomeError } from '../../database/database.ts'
+import { DiskFull, UnknownOutcomeError } from '../../database/database.ts'
 import type { StoredResponse } from '../../requests/idempotency.ts'
 import { translateDatabaseError } from '../../database/open.ts'
 import { AnchorScheduler } from './anchor.job.ts'
 import { appendBatch } from './append.ts'
+import { refuseWithoutRoom } from './disk-space.ts'
 import type { AppendItem } from './append.ts'
+import { BasisChangedError } from './claim-decision.ts'
 
 /** Maximum number of items in one transaction (reliability 6). */
 const MAX_ITEMS = 100
@@ -32,6 +34,7 @@ export class EvidenceAppender {
   async append(item: AppendItem): Promise<StoredResponse> {
     const { clock, rejections, rollback } = this.#parts
     if (rollback.isEvidenceBehind) throw new Refusal('evidence_store_unavailable', { reason: 'evidence_missing' })
+    await refuseWithoutRoom(this.#parts)
     if (item.kind === 'rejection' && rejections.isFull(this.#parts, item.cause)) {
       rejections.add(clock.now(), item.code, item.names().submitted_digest)
       throw new Refusal(item.code)
@@ -39,8 +42,9 @@ export class EvidenceAppender {
     try {
       return await this.#appends.add(item)
     } catch (error) {
-      if (error instanceof Refusal) throw error
+      if (error instanceof Refusal || error instanceof BasisChangedError) throw error
       const outcome = error instanceof UnknownOutcomeError ? { outcome: 'unknown' } : {}
+      if (error instanceof DiskFull) throw new Refusal('disk_space_low', { reason: 'disk_full' }, { cause: error })
       const details = { reason: whyNotAppended(error), ...outcome }
       throw new Refusal('evidence_store_unavailable', details, { cause: error })
     }
@@ -63,6 +67,9 @@ export class EvidenceAppender {
       log.warn('counts of refused evidence lost', { error }),
     )
     await this.#appends.close()
+    await this.#parts.dailyBytes
+      .flush()
+      .catch((error: unknown) => log.warn('the last counts of stored bytes are lost', { error }))
     await this.#anchors.close()
   }
 

@@ -4,7 +4,6 @@ import type { Instant, JsonObject } from '@chancery/protocol'
 import { json } from '@chancery/service-kit'
 import type { HttpResponse, Query } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
-import { refuseUnknownParameters } from '../../requests/read-fields.ts'
 import type { EvidenceParts } from './parts.ts'
 import { readHourCounts } from './queries/counts.ts'
 import type { CountRequest, HourCount } from './queries/counts.ts'
@@ -47,7 +46,6 @@ function toCount({ isByHour, split, isByOutcome }: CountRequest, row: HourCount)
 }
 
 function readCounts(query: Query, now: Instant): CountRequest {
-  refuseUnknownParameters(query, ['by', 'since', 'until', 'split'])
   const isByHour = readChoice(query, 'by', ['hour', 'range']) !== 'range'
   const words = readSplit(query)
   const [from, to] = [readTime(query.first('since')), readTime(query.first('until'))]

@@ -30,6 +30,8 @@ import {
 } from '@chancery/testkit'
 import type { TestResponse, TestAuthority, TestAuthorityOptions } from '@chancery/testkit'
 import { sql } from 'kysely'
+import { readBasisVersion } from '../../database/locks/decision-basis.ts'
+import type { BasisVersion } from '../../database/locks/decision-basis.ts'
 
 export const START = '2026-01-02T03:04:05.678Z'
 export const CAPABILITY = EXECUTED_CAPABILITY
@@ -39,6 +41,7 @@ export interface MadeForTest {
   readonly decision: BoundaryDecision
   readonly context: ContextRecord
   readonly proof: JustificationProof
+  readonly basisVersion: BasisVersion
 }
 
 /** An authority with its store enabled, a manual clock, and one executor with a registered key. */
@@ -176,6 +179,7 @@ export async function makeDecision(
   const { signer } = na.core.signing
   return {
     context,
+    basisVersion: await readBasisVersion(na.core.database),
     decision: await signForm(boundaryDecisionForm, decision, signer),
     proof: await signForm(justificationForm, proof, signer),
   }
@@ -188,7 +192,9 @@ async function decide(na: TestAuthority, clock: ManualClock, wishes: DecisionWis
     context: made.context,
     ...(wishes.withProof === false ? {} : { proof: made.proof }),
     events: [],
+    basisVersion: made.basisVersion,
     attempt: undefined,
+    owners: [],
     answer: { status: 201, text: canonicalJson(asJson(made.decision)) },
   })
   return made

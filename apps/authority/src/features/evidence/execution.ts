@@ -32,7 +32,10 @@ export async function execution(call: Call, parts: ExecutionParts): Promise<Http
   const evidence = member(call.body, 'evidence')
   if (!isJsonObject(evidence)) throw new Refusal('invalid_evidence')
   const item = await readSubmission(parts, evidence, requestDetails(call))
-  if (item.kind === 'execution' && item.verdict?.isGood === true) noteCaller(call, 'executor')
+  if (item.kind === 'execution' && item.verdict?.isGood === true) {
+    noteCaller(call, 'executor')
+    await parts.dailyBytes.take([{ kind: 'key', name: item.verdict.key }], item.payload.length)
+  }
   const { status, text } = await parts.appender.append(item)
   return jsonText(text, status)
 }

@@ -123,12 +123,25 @@ describe('evidence that a restored database has lost', () => {
     expect(await reimport(lines.slice(2))).toEqual({ entries: 2, anchors: 1, lastSequence: 4 })
   })
 
+  /** Another signed history would have another entry at this place. */
+  const other = (text = ''): string => text.replace(/("entry_digest":\s*)"[0-9a-f]{64}"/, `$1"${'0'.repeat(64)}"`)
+
   it.each<[string, () => Promise<EvidenceImportResult>, RegExp]>([
     ['ends too early', () => reimport(lines.slice(0, 3)), /ends at entry 3, and 4 were acknowledged/],
     ['has a gap', () => reimport([lines[3] ?? '']), /entry 4 of the export does not follow entry 2/],
     ['was changed', () => reimport(lines.map((line) => line.replace('"look"', '"take"'))), /was changed/],
     ['is another file', () => reimport(['{}']), /not an evidence event/],
     ['has no anchors', () => reimport(lines, []), /the anchors end at 1, and 2 were made/],
+    [
+      'has two contents of an anchor',
+      () => reimport(lines, [...anchors, other(anchors[1])]),
+      /anchor 2 has two contents/,
+    ],
+    [
+      'has another content of a stored anchor',
+      () => reimport(lines, [...anchors, other(anchors[0])]),
+      /anchor 1 has two/,
+    ],
     ['has another file instead of anchors', () => reimport(lines, ['{}']), /is not an anchor/],
     [
       'has an anchor without a valid signature',

@@ -5,6 +5,7 @@ import {
   asJson,
   executionEvidenceForm,
   instantOf,
+  orderAnchors,
   readEventLine,
   readJson,
   readReceived,
@@ -21,7 +22,7 @@ import { lockEvidenceHead, toStoreHead, writeChain } from './queries/chain.ts'
 import type { NewEntry } from './queries/chain.ts'
 import { EntryRoom } from '../../database/partitions/entry-room.ts'
 import { readAnchor } from './anchor-record.ts'
-import { inspectStore } from './verify-store.ts'
+import { inspectStore, readAnchors } from './verify-store.ts'
 import { findLatestAnchor, insertAnchor } from './queries/entries.ts'
 
 /** The evidence to import. */
@@ -56,8 +57,7 @@ export async function reimportEvidence(parts: EvidenceParts, stored: EvidenceExp
   if (mark === undefined || !rollback.isEvidenceBehind) throw new EvidenceImportError('no evidence is missing')
   // The import raises the anchor version. If only that version shows the rollback, the rollback would not be detected
   // any more: no replay floor would be set, and invites used after the backup would work again (reliability 12.3).
-  if (rollback.isHalted())
-    throw new EvidenceImportError('the database is rolled back: run chancery authority recover first')
+  if (rollback.isHalted()) throw new EvidenceImportError(rollback.haltText)
   const reimported = await database.write(
     async (tx) => {
       await tx.lock('evidence-anchors')
@@ -158,7 +158,10 @@ async function appendAnchors(tx: Transaction, texts: readonly string[], mark: He
   const latest = await findLatestAnchor(tx.query)
   let last: StoreAnchor | undefined = latest === undefined ? undefined : readAnchor(latest)
   let added = 0
-  for (const anchor of texts.map(readAnchorFile).sort((a, b) => a.anchor_sequence - b.anchor_sequence)) {
+  const { anchors, fork } = orderAnchors([...(await readAnchors(tx.query)), ...texts.map(readAnchorFile)])
+  // One of the two is of another history, and nothing here proves which.
+  if (fork !== undefined) throw new EvidenceImportError(`anchor ${fork} has two contents`)
+  for (const anchor of anchors) {
     const { anchor_sequence, store_sequence, anchored_at } = anchor
     if (anchor_sequence <= (last?.anchor_sequence ?? 0)) continue
     const before = last === undefined ? undefined : anchorDigest(last)

@@ -1,6 +1,6 @@
 import { evidence } from '@chancery/contract'
 import type { BoundaryDecision, ContextRecord, Instant, JustificationProof } from '@chancery/protocol'
-import { writeSortable } from '@chancery/protocol'
+import { asJson, canonicalJson } from '@chancery/protocol'
 import { CodedPages } from '@chancery/service-kit'
 import { bind } from '../../auth/access.ts'
 import { bindRead } from '../../auth/replica-routes.ts'
@@ -16,6 +16,7 @@ import { registerKey } from './register-key.ts'
 import { resourceHeads } from './resource-heads.ts'
 import { resources } from './resources.ts'
 import { retention } from './retention.ts'
+import { forRevocations } from '../../database/room/for-revocations.ts'
 import { retireKey } from './retire-key.ts'
 import { search } from './search.ts'
 import { status } from './status.ts'
@@ -23,16 +24,19 @@ import { vendors } from './vendors.ts'
 import { verify } from './verify.ts'
 import type { AuditEvent } from '../../audit/record.ts'
 import type { EvidenceState } from './state.ts'
-import { findStoredResponse, storeResponse } from '../../requests/idempotency.ts'
-import type { Attempt, StoredResponse } from '../../requests/idempotency.ts'
+import { readBasisVersion } from '../../database/locks/decision-basis.ts'
+import type { BasisVersion } from '../../database/locks/decision-basis.ts'
+import type { StoredResponse } from '../../requests/idempotency.ts'
 import type { Feature } from '../../core.ts'
 import { EvidenceAppender } from './appender.ts'
-import { spendNonceInside } from '../../auth/nonces.ts'
-import type { NonceClaim } from '../../auth/nonces.ts'
 import { AppendListeners } from './append-listeners.ts'
 import type { AppendListener } from './append-listeners.ts'
-import { callerReplayed } from './append.ts'
+import { UnchainedDecisions } from './unchained-decisions.ts'
+import type { DecisionClaim } from './claim-decision.ts'
 import type { AppendItem, DecisionItem } from './append.ts'
+import { DailyBytes } from './daily-bytes.ts'
+import { refuseWithoutRoom } from './disk-space.ts'
+import type { ByteOwner } from './daily-bytes.ts'
 import { EntryRoom } from '../../database/partitions/entry-room.ts'
 import { ExecutorKeyCache } from './executor-key-cache.ts'
 import { describeStored } from './describe-decisions.job.ts'
@@ -45,68 +49,64 @@ import { SignatureChecks } from './signature-checks.ts'
 import { StoreVerifier } from './store-verifier.ts'
 import { sweepRemoved } from './sweep.job.ts'
 
+export type { ByteOwner } from './daily-bytes.ts'
 export { listDecidedContexts } from './decision-contexts.ts'
 export type { DecisionRange } from './decision-contexts.ts'
+export { BasisChangedError } from './claim-decision.ts'
 export { measureUnanchored } from './unanchored.ts'
 export { readEvidenceHead } from './queries/chain.ts'
 
 /** A signed decision with everything that must be stored before it is sent. */
-export interface SignedDecision {
+export interface SignedDecision extends DecisionClaim {
   readonly decision: BoundaryDecision
   readonly context: ContextRecord
   readonly proof?: JustificationProof
   readonly texts?: DecisionItem['texts']
   readonly events: readonly AuditEvent[]
-  readonly attempt: Attempt | undefined
-  /** The nonce of the caller of a relay, spent with the decision and not without it. */
-  readonly callerNonce?: NonceClaim | undefined
-  /** The response to the caller. */
-  readonly answer: StoredResponse
+  /** Whose bytes of the day it uses. */
+  readonly owners: readonly ByteOwner[]
 }
 
-/**
- * Stores a decision before it is sent, and returns the response. With the store enabled, decision and justification
- * enter the chain, together with the audit events and the idempotency record. With the store disabled only these two
- * are stored. If the store cannot append, the decision is not sent: 503 evidence_store_unavailable.
- */
-async function recordDecision(
-  parts: EvidenceState,
-  appender: EvidenceAppender,
-  made: SignedDecision,
-): Promise<StoredResponse> {
-  if (parts.settings.evidenceStore) return appender.append({ kind: 'decision', ...made, proof: made.proof })
-  const { attempt, callerNonce } = made
-  if (attempt === undefined && callerNonce === undefined) {
-    await parts.audit.recordAlone(made.events)
-    return made.answer
-  }
-  return parts.database.write(async (tx) => {
-    const earlier = attempt && (await findStoredResponse(tx, attempt, writeSortable(parts.clock.now())))
-    if (earlier !== undefined) return earlier
-    if (callerNonce !== undefined && !(await spendNonceInside(tx, callerNonce))) throw callerReplayed()
-    if (attempt !== undefined) await storeResponse(tx, attempt, made.answer)
-    await parts.audit.recordAll(tx, made.events)
-    return made.answer
-  })
+/** Rows of the audit log, of indexes and of counters, about. */
+const OTHER_ROWS_BYTES = 2048
+
+/** About what a decision adds to the database, as it is before compression. */
+function bytesOf({ answer, context }: SignedDecision): number {
+  const text = canonicalJson(asJson(context))
+  // Stored once, whether the answer repeats it or not.
+  return answer.text.length + (answer.text.includes(text) ? 0 : text.length) + OTHER_ROWS_BYTES
+}
+
+type ResourceHead = { readonly resource_sequence: number; readonly record_digest: string | null }
+
+async function findResourceHead({ database }: EvidenceParts, resource_id: string): Promise<ResourceHead | undefined> {
+  const head = (await findResourceHeads(database, database.read, [resource_id])).get(resource_id)
+  if (head === undefined || head.resource_sequence === null) return undefined
+  return { resource_sequence: head.resource_sequence, record_digest: head.record_digest }
 }
 
 export interface Evidence extends Feature {
-  /** Stores a decision with its audit events before it is sent; 503 when it cannot be stored. */
+  /**
+   * Stores a decision before it is sent, and returns the response. With the store enabled, decision and justification
+   * enter the chain, together with the audit events and the idempotency record. With the store disabled only these two
+   * are stored. If the store cannot append, the decision is not sent: 503 evidence_store_unavailable. Throws
+   * BasisChangedError for an allowed decision that may not have seen a revocation.
+   */
   recordDecision(made: SignedDecision): Promise<StoredResponse>
+  /** To be read before the basis of a decision. */
+  basisVersion(): Promise<BasisVersion>
   append(item: AppendItem): Promise<StoredResponse>
   /** Appends the counts of refused and repeated submissions for minutes or hours that ended before `now`. */
   appendSummaries(now?: Instant): Promise<void>
   subscribe(listener: AppendListener): void
   /** The record that the next one of a resource must link to; undefined before the first. */
-  findResourceHead(
-    resource_id: string,
-  ): Promise<{ readonly resource_sequence: number; readonly record_digest: string | null } | undefined>
+  findResourceHead(resource_id: string): Promise<ResourceHead | undefined>
   /** Removes refused submissions whose retention period is over. */
   removeOldRows(): Promise<void>
 }
 
-export function openEvidence(parts: EvidenceParts): Evidence {
-  const own: EvidenceState = {
+function openState(parts: EvidenceParts): EvidenceState {
+  return {
     ...parts,
     storeVerifier: new StoreVerifier(),
     executorKeys: new ExecutorKeyCache(),
@@ -116,8 +116,15 @@ export function openEvidence(parts: EvidenceParts): Evidence {
     exportPages: new CodedPages(),
     room: new EntryRoom(parts.database),
     storeSize: { entries: 0 },
+    dailyBytes: new DailyBytes(parts),
+    lastBasis: { version: undefined },
   }
+}
+
+export function openEvidence(parts: EvidenceParts): Evidence {
+  const own = openState(parts)
   const appender = new EvidenceAppender(own)
+  const unchained = new UnchainedDecisions(own)
   const handlerParts = { ...own, appender }
   return {
     routes: [
@@ -133,7 +140,7 @@ export function openEvidence(parts: EvidenceParts): Evidence {
       bind(evidence.status, (call) => status(call, handlerParts)),
       bind(evidence.executorKeys, (call) => executorKeys(call, handlerParts)),
       bind(evidence.registerKey, (call) => registerKey(call, handlerParts)),
-      bind(evidence.retireKey, (call) => retireKey(call, handlerParts)),
+      bind(evidence.retireKey, (call) => retireKey(call, forRevocations(handlerParts))),
       bind(evidence.retention, (call) => retention(call, handlerParts)),
       bind(evidence.anchors, (call) => anchors(call, handlerParts)),
       bind(evidence.anchor, (call) => anchor(call, handlerParts)),
@@ -141,24 +148,29 @@ export function openEvidence(parts: EvidenceParts): Evidence {
     ],
     jobs: [
       { name: 'evidence-anchor', everySeconds: 60, run: () => appender.anchorNow() },
+      { name: 'count-bytes', everySeconds: 5, run: () => own.dailyBytes.flush() },
       { name: 'evidence-rejections', everySeconds: 15, run: () => appender.appendSummaries() },
       { name: 'evidence-facts', everySeconds: 60, run: (signal) => describeStored(own, signal) },
       { name: 'evidence-partitions', everySeconds: 60, run: (signal) => keepEvidencePartitions(own, signal) },
       { name: 'evidence-sweep', everySeconds: 60, run: (signal) => sweepRemoved(own, signal) },
     ],
-    recordDecision: (made) => recordDecision(own, appender, made),
+    async recordDecision(made) {
+      // Before anything is stored: what a caller causes has an owner and an end, denied requests too.
+      await refuseWithoutRoom(own)
+      await own.dailyBytes.take(made.owners, bytesOf(made))
+      if (!parts.settings.evidenceStore) return unchained.record(made)
+      return appender.append({ kind: 'decision', ...made, proof: made.proof })
+    },
+    basisVersion: async () => own.lastBasis.version ?? readBasisVersion(parts.database),
     appendSummaries: (now) => appender.appendSummaries(now),
     append: (item) => appender.append(item),
     subscribe: (listener) => own.listeners.add(listener),
-    async findResourceHead(resource_id) {
-      const head = (await findResourceHeads(parts.database, parts.database.read, [resource_id])).get(resource_id)
-      if (head === undefined || head.resource_sequence === null) return undefined
-      return { resource_sequence: head.resource_sequence, record_digest: head.record_digest }
-    },
+    findResourceHead: (resource_id) => findResourceHead(parts, resource_id),
     removeOldRows: () => removeOldRows(own),
     async close() {
       await own.signatureChecks.close()
       await appender.close()
+      await unchained.close()
       await own.storeVerifier.close()
     },
   }

@@ -5,6 +5,12 @@ export interface EvidenceParts
   extends FeatureBase, Pick<Core, 'instance' | 'isServing' | 'limits' | 'purgeClock' | 'reads' | 'rollback'> {
   readonly settings: Pick<
     AuthoritySettings,
-    'anchorIntervalSeconds' | 'databaseLocation' | 'evidenceRejections' | 'evidenceStore' | 'rejectionKeptDays'
+    | 'anchorIntervalSeconds'
+    | 'databaseLocation'
+    | 'evidenceRejections'
+    | 'evidenceStore'
+    | 'keyBytesPerDay'
+    | 'partnerBytesPerDay'
+    | 'rejectionKeptDays'
   >
 }

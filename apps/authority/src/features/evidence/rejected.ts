@@ -4,7 +4,6 @@ import type { JsonObject } from '@chancery/protocol'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { toWireTime } from '../../requests/list-position.ts'
 import { readPosition, readWhole, writeCursor } from '../../requests/paging.ts'
-import { refuseUnknownParameters } from '../../requests/read-fields.ts'
 import type { EvidenceParts } from './parts.ts'
 import { readEvidenceHead } from './queries/chain.ts'
 import { listRejectedEntries, listRejectedRows } from './queries/rejected.ts'
@@ -28,7 +27,6 @@ interface Rejected {
  */
 export async function rejected(call: OperatorCall, parts: EvidenceParts): Promise<JsonObject> {
   const { query } = call
-  refuseUnknownParameters(query, ['cursor', 'limit'])
   const limit = readWhole(query.first('limit') ?? '50', 1, MAX_ROWS)
   const cursor = query.first('cursor')
   const from = cursor === undefined ? { before: Number.MAX_SAFE_INTEGER, row: undefined } : readPlace(cursor)

@@ -123,6 +123,8 @@ describe('a flood of submissions by unknown signers', () => {
     const events = await evidenceStore.na.auditEvents('evidence_rejected')
     expect(events.length).toBe(SINGLES_PER_ADDRESS + 1)
     expect(await evidenceStore.report()).toMatchObject({ verified: true, rejections: lines.length })
+    // The status counts what the verification counts.
+    expect(accepted(await evidenceStore.get('/admin/evidence/status'))['rejections']).toBe(lines.length)
   })
 
   it('gets no more over all addresses and instances', async () => {
@@ -246,6 +248,7 @@ describe('NA_EVIDENCE_REJECTIONS=table', () => {
       own.clock.advance(60)
       await own.na.features.evidence.appendSummaries()
       expect(await state()).toMatchObject({ entries: 0, rejections: 40 })
+      expect(await own.report()).toMatchObject({ verified: true, checked_entries: 0, rejections: 40 })
       expect(await rows()).toBe(SINGLES_PER_ADDRESS)
       own.clock.advance(40 * 86_400)
       accepted(await own.post('/admin/evidence/retention/apply', { older_than_days: 30 }))

@@ -1,7 +1,6 @@
 import { Refusal } from '@chancery/contract'
 import { ENTRY_KINDS, readInstant, writeSortable } from '@chancery/protocol'
 import type { Query } from '@chancery/service-kit'
-import { refuseUnknownParameters } from '../../requests/read-fields.ts'
 
 /** Largest page of every list here (protocol/trust-operations 6.8). */
 export const MAX_PAGE = 1000
@@ -44,16 +43,6 @@ const MAX_GROUPS = 100
 
 export function readSearch(query: Query): SearchRequest {
   const filters = [...FILTERS, ...FACT_FILTERS] as const
-  refuseUnknownParameters(query, [
-    ...filters,
-    'since',
-    'until',
-    'after_sequence',
-    'before_sequence',
-    'order',
-    'group',
-    'limit',
-  ])
   const given = filters.map((name) => [name, readFilter(query, name)] as const)
   const isNewestFirst = readChoice(query, 'order', ['oldest', 'newest']) === 'newest'
   const isGrouped = readChoice(query, 'group', ['decision']) === 'decision'
@@ -96,7 +85,6 @@ function readFilter(query: Query, name: string): string | undefined {
 
 /** One page of a list whose sequences have no gaps. */
 export function readRun(query: Query, from: string, usual: number): { readonly after: number; readonly limit: number } {
-  refuseUnknownParameters(query, [from, 'limit'])
   return {
     after: readWhole(query.first(from), 0, Number.MAX_SAFE_INTEGER, 0),
     limit: readWhole(query.first('limit'), 1, MAX_PAGE, usual),

@@ -1,7 +1,6 @@
 import { Refusal } from '@chancery/contract'
 import type { HttpResponse } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
-import { refuseUnknownParameters } from '../../requests/read-fields.ts'
 import type { EvidenceState } from './state.ts'
 import { readEvidenceHead } from './queries/chain.ts'
 import { historyResponse } from './history.ts'
@@ -14,7 +13,6 @@ import { readResourceHistory } from './queries/search.ts'
  * removed all of them, the head is what the latest checkpoint says.
  */
 export async function resources(call: OperatorCall, parts: EvidenceState): Promise<HttpResponse> {
-  refuseUnknownParameters(call.query, [])
   const resource_id = call.params['resource_id'] ?? ''
   const { removed_through } = await readEvidenceHead(parts.database.read)
   const history = await readResourceHistory(parts.database.read, resource_id, removed_through)

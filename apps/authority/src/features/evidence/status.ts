@@ -3,11 +3,12 @@ import type { OperatorCall } from '../../auth/operator.ts'
 import type { EvidenceParts } from './parts.ts'
 import { readEvidenceHead } from './queries/chain.ts'
 import { readAnchor } from './anchor-record.ts'
-import { countActiveExecutorKeys, findLatestAnchor } from './queries/entries.ts'
+import { countActiveExecutorKeys, countRejectedEntries, findLatestAnchor } from './queries/entries.ts'
 
 /**
  * GET /admin/evidence/status
- * Returns counts from the head row. Sequences have no gaps, so rows are not counted.
+ * Returns counts from the head row. Sequences have no gaps, so only rejections are counted: those in the chain, and
+ * those outside of it, as the verification does.
  */
 export async function status(_call: OperatorCall, parts: EvidenceParts): Promise<JsonObject> {
   const db = parts.database.read
@@ -19,7 +20,7 @@ export async function status(_call: OperatorCall, parts: EvidenceParts): Promise
     evidence_store: 'on',
     entries: head.last_sequence - head.removed_through,
     last_store_sequence: head.last_sequence === 0 ? null : head.last_sequence,
-    rejections: head.rejections,
+    rejections: head.rejections + (await countRejectedEntries(db, head.removed_through)),
     active_executor_keys: await countActiveExecutorKeys(db),
     retention_checkpoint: head.removed_through === 0 ? null : head.removed_through,
     latest_anchor:

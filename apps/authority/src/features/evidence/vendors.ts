@@ -1,7 +1,6 @@
 import { Refusal } from '@chancery/contract'
 import type { HttpResponse } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
-import { refuseUnknownParameters } from '../../requests/read-fields.ts'
 import type { EvidenceState } from './state.ts'
 import { readEvidenceHead } from './queries/chain.ts'
 import { historyResponse } from './history.ts'
@@ -12,7 +11,6 @@ import { readVendorHistory } from './queries/search.ts'
  * Returns the decisions about a vendor and their executions, and the verification of these lines.
  */
 export async function vendors(call: OperatorCall, parts: EvidenceState): Promise<HttpResponse> {
-  refuseUnknownParameters(call.query, [])
   const vendor_id = call.params['vendor_id'] ?? ''
   const { removed_through } = await readEvidenceHead(parts.database.read)
   const history = await readVendorHistory(parts.database.read, vendor_id, removed_through)

@@ -59,7 +59,8 @@ export async function inspectStore(db: Reader, identity: StoreIdentity): Promise
     const { removed_through } = await readEvidenceHead(db)
     // Retention ran in the meantime, so missing entries may have been removed.
     if (removed_through === head.removed_through || round === MAX_ROUNDS)
-      return reportJson(report, { anchors: anchors.report() })
+      // Those outside of the chain are counted as in the status.
+      return reportJson({ ...report, rejections: report.rejections + head.rejections }, { anchors: anchors.report() })
   }
 }
 
@@ -143,7 +144,8 @@ export async function readBoundary(db: Reader): Promise<RetentionCheckpoint | un
   return readOrUndefined(() => readReceived(retentionCheckpointForm, readJson(row.checkpoint_json, ANY_COUNT)).record)
 }
 
-async function readAnchors(db: Reader): Promise<readonly StoreAnchor[]> {
+/** All stored anchors, in order. */
+export async function readAnchors(db: Reader): Promise<readonly StoreAnchor[]> {
   const anchors: StoreAnchor[] = []
   for (;;) {
     const rows = await listAnchors(db, anchors.at(-1)?.anchor_sequence ?? 0, PAGE)

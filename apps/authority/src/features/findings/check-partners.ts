@@ -1,10 +1,10 @@
-import { HOUR, readInstant, writeInstant, writeSortable } from '@chancery/protocol'
+import { HOUR, MINUTE, readInstant, writeInstant, writeSortable } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import { bad, good, warn } from '@chancery/service-kit'
 import type { Finding } from '@chancery/service-kit'
 import { toWireTime } from '../../requests/list-position.ts'
 import { describePartners } from '../partners/index.ts'
-import type { PartnersView } from '../partners/index.ts'
+import type { DescribedPartners, PartnersView } from '../partners/index.ts'
 import { listExpiry } from '../recognition-treaties/index.ts'
 import { listPeerFeeds } from '../revocation-feeds/index.ts'
 import type { PeerFeed } from '../revocation-feeds/index.ts'
@@ -24,7 +24,39 @@ export async function checkPartners({ database, name, now }: CheckedNetwork): Pr
     ...ends.flatMap((each) => checkTreaty(each, now)),
     ...feeds.map((feed) => checkFeed(feed, now)),
     ...(described === undefined ? [] : partnerFindings(described.view, described.outdatedTreaties)),
+    ...(described?.silent ?? []).slice(0, NAMED_PARTNERS).map((each) => silenceFinding(each, now)),
+    ...(described?.announced ?? []).slice(0, NAMED_PARTNERS).map(announcementFinding),
   ]
+}
+
+/** Findings about single partners, of each kind. */
+const NAMED_PARTNERS = 20
+
+function silenceFinding({ sovereign_id, since }: DescribedPartners['silent'][number], now: Instant): Finding {
+  const at = toWireTime(since) ?? ''
+  const minutes = Number((now - (readInstant(since) ?? 0n)) / MINUTE)
+  return warn(
+    'partner-contact',
+    `No contact with ${sovereign_id} for ${minutes} minutes`,
+    `Find the cause with chancery partner pull ${sovereign_id}. To refuse its members after a silence, set NA_PARTNER_CONTACT_MAX_AGE_SECONDS.`,
+    { effect: 'Members that it revoked since then are accepted here.', about: sovereign_id, at },
+  )
+}
+
+function announcementFinding({ sovereign_id, public_key, treaties }: DescribedPartners['announced'][number]): Finding {
+  const found = `${sovereign_id} announces its next key ${public_key}`
+  const [treaty] = treaties
+  if (treaty === undefined) return good('partner-key', `${found}, and every treaty with it names the key`)
+  const keys = [...treaty.subject_public_keys, public_key].map((key) => `--key ${key}`).join(' ')
+  return warn(
+    'partner-key',
+    found,
+    `Compare the key with the partner, then run chancery treaty replace ${treaty.treaty_id} ${keys}.`,
+    {
+      effect: 'When the partner signs with it, its members are not accepted here.',
+      about: sovereign_id,
+    },
+  )
 }
 
 function checkTreaty(

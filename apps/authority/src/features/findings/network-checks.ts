@@ -1,4 +1,5 @@
 import type { Finding } from '@chancery/service-kit'
+import { checkDisk } from './check-disk.ts'
 import { checkLists } from './check-lists.ts'
 import { checkNodes } from './check-nodes.ts'
 import { checkOperatorKeys } from './check-operators.ts'
@@ -20,6 +21,7 @@ export async function checkNetwork(network: CheckedNetwork): Promise<readonly Fi
     ...(nodes === undefined ? [] : await checkNodes(nodes, network)),
     ...(await checkAnchors(network)),
     await checkBackup(network),
+    ...(await checkDisk(network)),
     ...(await checkOperatorKeys(network)),
     ...(await checkInstances(network)),
   ]

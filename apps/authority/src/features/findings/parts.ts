@@ -11,7 +11,7 @@ import type { NodeCounts, Roster } from '../roster/index.ts'
 
 type CheckedSettings = Pick<
   AuthoritySettings,
-  'anchorIntervalSeconds' | 'evidenceStore' | 'haMode' | 'listReaderBytes' | 'workers'
+  'anchorIntervalSeconds' | 'diskFreeBytes' | 'evidenceStore' | 'haMode' | 'listReaderBytes' | 'workers'
 >
 
 /** Inputs of the checks. Undefined members are unknown, and their checks are left out. */

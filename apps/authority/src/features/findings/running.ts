@@ -23,6 +23,8 @@ export const NO_STANDBY: Finding = warn(
   "Set up a standby and synchronous_standby_names = '*'.",
 )
 
+export const MARK_MISSING =
+  'Put the mark of the former host back at a path of NA_HIGH_WATER_FILES, or run chancery authority recover: docs/operate/backup.md.'
 export const SYNC_CLOCK = 'Run a time service (chrony, systemd-timesyncd) here and on the database server.'
 export const RESTORE_ROWS =
   'Find out who wrote to the database. Then chancery authority recover puts back what was signed.'
@@ -46,6 +48,12 @@ export const HEALTH_FINDINGS: Readonly<Record<string, Finding | null>> = {
     'The database is rolled back',
     'Restore a newer backup, or run chancery authority recover: docs/operate/backup.md.',
     { effect: 'The authority signs nothing.' },
+  ),
+  mark_missing: bad(
+    'high-water',
+    'mark_missing: the database has recorded a high-water mark, and no file of NA_HIGH_WATER_FILES has one',
+    MARK_MISSING,
+    { effect: 'It may be an old backup, so the authority refuses all requests.' },
   ),
   clock_offset: bad('clock', 'The clock of this instance differs from the clock of the database', SYNC_CLOCK, {
     effect: 'This instance signs nothing.',

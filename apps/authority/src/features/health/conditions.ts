@@ -20,6 +20,10 @@ export interface Condition {
   holds(parts: HealthParts, readiness: Readiness): boolean | Promise<boolean>
 }
 
+function isHaltedBy(rollback: HealthParts['rollback'], reason: HealthParts['rollback']['reason']): boolean {
+  return rollback.isHalted() && rollback.reason === reason
+}
+
 /** Lists and feeds are signed again after 12 hours. */
 const OVERDUE = 18n * HOUR
 /** How long a treaty that ended without a successor is reported. */
@@ -35,7 +39,8 @@ export const CONDITIONS: readonly Condition[] = [
   { code: 'signing_key_window_over', status: 'unhealthy', holds: isWindowOver },
   { code: 'boundary_policies_unhealthy', status: 'unhealthy', holds: async (parts) => !(await isSetHealthy(parts)) },
   { code: 'evidence_store_unavailable', status: 'unhealthy', holds: isEvidenceClosed },
-  { code: 'state_rollback', status: 'unhealthy', holds: ({ rollback }) => rollback.isHalted() },
+  { code: 'state_rollback', status: 'unhealthy', holds: ({ rollback }) => isHaltedBy(rollback, 'state_rollback') },
+  { code: 'mark_missing', status: 'unhealthy', holds: ({ rollback }) => isHaltedBy(rollback, 'mark_missing') },
   { code: 'clock_offset', status: 'unhealthy', holds: ({ clockCheck }) => clockCheck.isHalted() },
   { code: 'replay_floor', status: 'degraded', holds: (parts) => secondsToFloor(parts) > 0 },
   { code: 'signing_key_window_ending', status: 'degraded', holds: isWindowEnding },

@@ -1,4 +1,5 @@
 import { DAY, MAX_FEED_TOTAL_IDS, SECOND, readInstant, writeSortable } from '@chancery/protocol'
+import { PARTS } from '../../database/room/disk-room.ts'
 import type { Instant } from '@chancery/protocol'
 import { secondsToFloor } from '../../auth/replay-floor.ts'
 import type { HealthState } from './state.ts'
@@ -132,9 +133,10 @@ function registerStandGauges(parts: HealthState): void {
     help: 'Whether a recent write found a full disk.',
     collect: async () => ((await parts.readiness.read()).reasons.includes('disk_full') ? 1 : 0),
   })
+  registerDiskGauges(parts)
   registry.gauge({
     name: 'chancery_state_rollback',
-    help: 'Whether the database is rolled back: all requests are refused until it is recovered.',
+    help: 'Whether the database is rolled back, or the mark that would show it is missing: all requests are refused until it is recovered.',
     collect: () => (parts.rollback.isHalted() ? 1 : 0),
   })
   registry.gauge({
@@ -148,6 +150,28 @@ function registerStandGauges(parts: HealthState): void {
     collect: async () => {
       const at = readStored(await findLastBackup(parts.database.read))
       return at === undefined ? Number.NaN : -until(parts, at)
+    },
+  })
+}
+
+/** Before the disk is full: decisions and evidence are refused first. */
+function registerDiskGauges({ database, metrics: { registry } }: HealthState): void {
+  registry.gauge({
+    name: 'chancery_disk_free_bytes',
+    help: 'Free space on the disk of an SQLite database. Not known for PostgreSQL.',
+    collect: async () => (await database.room.report()).space?.freeBytes ?? Number.NaN,
+  })
+  registry.gauge({
+    name: 'chancery_disk_limit_bytes',
+    help: 'Free space below which decisions and evidence are refused (NA_DISK_FREE_BYTES). Not known for PostgreSQL.',
+    collect: async () => (await database.room.report()).limitBytes ?? Number.NaN,
+  })
+  registry.gauge({
+    name: 'chancery_disk_reserve_released',
+    help: 'Parts of the disk reserve that are in use: 1 refuses decisions and evidence, 2 stores revocations only.',
+    collect: async () => {
+      const report = await database.room.report()
+      return PARTS.filter((part) => report[part] === 'released').length
     },
   })
 }

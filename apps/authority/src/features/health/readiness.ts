@@ -21,6 +21,7 @@ export interface Readiness {
 export async function checkReadiness(parts: HealthParts): Promise<Readiness> {
   const [{ database, schema }, limiterResponds] = await Promise.all([checkDatabase(parts), canCount(parts)])
   const isWritable = database['writable'] === true
+  const refusesGrowth = (await parts.database.room.refusesGrowth().catch(() => undefined)) !== undefined
   const reasons = [
     ...(parts.isServing() ? [] : ['stopping']),
     ...(isWritable ? [] : ['database_unavailable', ...(database['error'] === 'DiskFull' ? ['disk_full'] : [])]),
@@ -38,6 +39,7 @@ export async function checkReadiness(parts: HealthParts): Promise<Readiness> {
     // Served until it is stopped, so that the instances of a release do not all stop at once (see migrate.ts).
     ...(schema === 'newer' ? ['newer_schema'] : []),
     ...(parts.doWorkersRestart() ? [WORKERS_RESTART] : []),
+    ...(refusesGrowth ? ['disk_low'] : []),
     ...parts.recordFaults.warnings,
   ]
   const checks = {

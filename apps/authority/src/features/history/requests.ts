@@ -12,7 +12,6 @@ import {
 import type { HistoryPlace, Instant, RecordSubject, SubjectKind } from '@chancery/protocol'
 import type { Query } from '@chancery/service-kit'
 import { readPosition, readWhole } from '../../requests/paging.ts'
-import { refuseUnknownParameters } from '../../requests/read-fields.ts'
 import { readChoiceFilter, readTextFilter, readTimeFilter } from '../../requests/read-filters.ts'
 
 /** Records of one page of an archive. */
@@ -30,7 +29,6 @@ export interface TrustedRequest {
 }
 
 export function readTrustedRequest(query: Query): TrustedRequest {
-  refuseUnknownParameters(query, ['at', 'id', 'issuer_sovereign_id', 'kind'])
   const [id, time] = [readTextFilter(query, 'id'), readTimeFilter(query, 'at')]
   if (id === undefined) throw new Refusal('invalid_input', { field: 'id' })
   const at = readInstant(time ?? '')
@@ -50,7 +48,6 @@ export interface ArchiveRequest {
 }
 
 export function readArchiveRequest(query: Query): ArchiveRequest {
-  refuseUnknownParameters(query, ['cursor', 'kind', 'limit'])
   const kind = readChoiceFilter(query, 'kind', SUBJECT_KINDS)
   if (kind === undefined) throw new Refusal('invalid_input', { field: 'kind' })
   const cursor = query.first('cursor')

@@ -3,7 +3,6 @@ import { readUses } from '../../auth/key-use.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { listRevokedKeys } from '../../auth/operator-keys.ts'
 import { toWireTime } from '../../requests/list-position.ts'
-import { refuseUnknownParameters } from '../../requests/read-fields.ts'
 import type { OperatorKeysParts } from './parts.ts'
 
 /**
@@ -11,7 +10,6 @@ import type { OperatorKeysParts } from './parts.ts'
  * Lists the keys that are configured or were revoked, by id. A revoked key that is no longer configured has no tier.
  */
 export async function list(call: OperatorCall, parts: OperatorKeysParts): Promise<JsonObject> {
-  refuseUnknownParameters(call.query, [])
   const { database, operators } = parts
   const [rows, uses] = [await listRevokedKeys(database.read), await readUses(database.read)]
   const revoked = new Map(rows.map((row) => [row.key_id, row]))

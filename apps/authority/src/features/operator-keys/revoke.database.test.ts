@@ -165,6 +165,8 @@ describe('POST /admin/operator-keys/{key_id}/revoke', () => {
       ]) {
         const error = refused(await revoke('boss', body, 'boss', pair), 409, 'last_active_operator_key')
         expect(error['details']).toEqual(tier)
+        // A standard key remains, so this is not the last usable one.
+        expect(error['message']).toMatch(/^The last privileged operator key must stay\./)
       }
       refused(await revoke('boss', { force: 1, reason: 'left' }, 'boss', pair), 400, 'invalid_input')
       accepted(await ping('boss', pair))

@@ -59,7 +59,12 @@ export async function revoke(call: OperatorCall, parts: OperatorKeysParts): Prom
     }
     if (left.length === 0) throw new Refusal('last_active_operator_key')
     const isLastPrivileged = stored.tier === 'privileged' && remaining.remaining_privileged_keys === 0
-    if (isLastPrivileged && !isForced) throw new Refusal('last_active_operator_key', { tier: 'privileged' })
+    if (isLastPrivileged && !isForced)
+      throw new Refusal(
+        'last_active_operator_key',
+        { tier: 'privileged' },
+        { message: 'The last privileged operator key must stay. Add another first, or use force with a reason.' },
+      )
     const now = parts.clock.now()
     if (isDryRun) {
       const open_invites = await countOpenInvites(tx.query, made, writeSortable(now))

@@ -5,7 +5,6 @@ import { limitAddress } from '@chancery/service-kit'
 import { keyLimitBucket } from '../../auth/key-limits.ts'
 import type { KeyLimit } from '../../auth/key-limits.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
-import { refuseUnknownParameters } from '../../requests/read-fields.ts'
 import type { OperatorKeysParts } from './parts.ts'
 
 /**
@@ -13,7 +12,6 @@ import type { OperatorKeysParts } from './parts.ts'
  * Returns the calling key with its tier, what is left of its limits, and the settings that operators work with.
  */
 export async function whoami(call: OperatorCall, parts: OperatorKeysParts): Promise<JsonObject> {
-  refuseUnknownParameters(call.query, [])
   const { activeWindow, settings, network, clock } = parts
   const { key_id, publicKey, tier } = call.operator
   return {

@@ -50,4 +50,37 @@ describe('checkFeed', () => {
     const other = { ...known, ids_digest: 'other' }
     expect((await check({ keys: [], known: other })).imported?.slices).toHaveLength(3)
   })
+
+  /** 16 MiB that take seconds to read. */
+  const filler = (unit: (n: number) => string): string =>
+    Array.from({ length: 2_000_000 }, (_, n) => unit(n))
+      .join(',')
+      .slice(0, 16_000_000)
+
+  it.each([
+    [
+      'without a head',
+      `{${Array.from({ length: 1_500_000 }, (_, n) => `"${n.toString(36)}":0`).join(',')}}`,
+      'malformed',
+    ],
+    ['of another sovereign', `{"issuer_sovereign_id":"OTHER","x":[${filler(() => '0')}0]}`, 'mismatch'],
+    ['without a signature', `{"issuer_sovereign_id":"ELSEWHERE","x":[${filler(() => '0')}0]}`, 'unauthentic'],
+    [
+      'with too many ids',
+      `{"issuer_sovereign_id":"ELSEWHERE","revoked_attestation_ids":[${filler(() => '0')}0]}`,
+      'too_large',
+    ],
+    [
+      'with more values than a feed can have',
+      `{"issuer_sovereign_id":"ELSEWHERE","signatures":[{"key_id":"k","sig":"s"}],"x":[${filler(() => '0')}0]}`,
+      'malformed',
+    ],
+  ])('reads little of a document %s', async (_name, text, failure) => {
+    const blocks = [toUtf8(text)]
+    const before = process.cpuUsage()
+    const keys = { always: [issuer.publicKey], former: [] }
+    expect(await checkFeed({ blocks, sovereign_id: 'ELSEWHERE', keys, importing: undefined })).toEqual({ failure })
+    // Reading all of it takes several seconds.
+    expect(process.cpuUsage(before).user / 1000).toBeLessThan(1500)
+  })
 })

@@ -3,26 +3,28 @@ import {
   asJson,
   digestOf,
   instantOf,
-  isJsonObject,
   isPartOf,
+  joinBytes,
   readFeedIndex,
   readFeedPart,
+  readJsonBytes,
   readRevocationFeed,
   verifyList,
   verifyRevocationFeed,
   withSortedIds,
   writeJson,
 } from '@chancery/protocol'
-import type { FeedIndex, JsonValue, RevocationFeed } from '@chancery/protocol'
+import type { FeedIndex, RevocationFeed } from '@chancery/protocol'
 import type { PartnerFeed, PartnerPart } from '../revocation-feeds/index.ts'
 import { MAX_STORED_CHARACTERS, checked, readBlocks } from './check-material.ts'
 import type { Blocks, Checked, Signer } from './check-material.ts'
+import { DocumentHead } from './document-head.ts'
 import { keysAt } from './pin.ts'
 import { StepFailure } from './step-failure.ts'
 import type { StoredFeed } from './stored-facts.ts'
 
-/** Whatever fits into the bytes of a feed is read, so that one with too many ids or reasons is not taken for a malformed one. */
-const FEED_LIMITS = { maxDepth: 64, maxValues: 8_000_000, maxNames: 4_000_000 }
+/** As many ids and reasons as a feed may have, and the members of its head. */
+const FEED_LIMITS = { maxDepth: 8, maxValues: 2 * MAX_READ_FEED_IDS + 100, maxNames: MAX_READ_FEED_IDS }
 
 /** Ids that are imported in one transaction. */
 const SLICE_IDS = 5000
@@ -46,10 +48,9 @@ export interface CheckedFeed {
 /** Reads and verifies a feed. The event loop gets facts and texts only: it reads no long list. */
 export function checkFeed(task: FeedTask): Promise<Checked<CheckedFeed>> {
   return checked(async () => {
-    const value = readBlocks(task.blocks, FEED_LIMITS)
-    if (isTooLong(value)) throw new StepFailure('too_large')
-    const feed = readRevocationFeed(value)
-    if (feed.issuer_sovereign_id !== task.sovereign_id) throw new StepFailure('mismatch')
+    const bytes = joinBytes(task.blocks)
+    checkHead(new DocumentHead(bytes), task.sovereign_id)
+    const feed = readRevocationFeed(readJsonBytes(bytes, FEED_LIMITS))
     const keys = [...keysAt(task.keys, instantOf(feed.issued_at)), ...(task.importing?.keys ?? [])]
     if (!(await verifyRevocationFeed(feed, [...new Set(keys)]))) throw new StepFailure('unauthentic')
     const ids = withSortedIds(feed).revoked_attestation_ids
@@ -70,11 +71,14 @@ export function checkFeed(task: FeedTask): Promise<Checked<CheckedFeed>> {
   })
 }
 
-function isTooLong(value: JsonValue): boolean {
-  if (!isJsonObject(value)) return false
-  const { revoked_attestation_ids: ids, revocation_reasons: reasons } = value
-  const isLong = Array.isArray(ids) && ids.length > MAX_READ_FEED_IDS
-  return isLong || (isJsonObject(reasons) && Object.keys(reasons).length > MAX_READ_FEED_IDS)
+/** Whatever else a feed contains is read only after this, so that an unsigned one costs little. */
+function checkHead(head: DocumentHead, sovereign_id: string): void {
+  if (['revoked_attestation_ids', 'revocation_reasons'].some((name) => head.count(name) > MAX_READ_FEED_IDS))
+    throw new StepFailure('too_large')
+  const issuer = head.read('issuer_sovereign_id')
+  if (typeof issuer !== 'string') throw new StepFailure('malformed')
+  if (issuer !== sovereign_id) throw new StepFailure('mismatch')
+  head.requireSigned()
 }
 
 /** Leaves out what was imported before. */

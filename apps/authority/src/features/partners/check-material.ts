@@ -18,10 +18,11 @@ import {
   verifyKeyHistory,
   writeJson,
 } from '@chancery/protocol'
-import type { FormerKey, GenesisBlock, Instant, JsonValue, ReadLimits } from '@chancery/protocol'
+import type { FormerKey, GenesisBlock, Instant, JsonValue } from '@chancery/protocol'
+import { DocumentHead } from './document-head.ts'
 import { keysAt } from './pin.ts'
 import type { AcceptedKeys, Pin } from './pin.ts'
-import type { StoredCrl, StoredGenesis } from './stored-facts.ts'
+import type { AnnouncedKey, StoredCrl, StoredGenesis } from './stored-facts.ts'
 import { StepFailure } from './step-failure.ts'
 import type { Failure } from './step-failure.ts'
 
@@ -54,8 +55,8 @@ export async function checked<Value>(check: () => Promise<Value>): Promise<Check
   }
 }
 
-export function readBlocks(blocks: Blocks, limits: ReadLimits = LIST_LIMITS): JsonValue {
-  return readJsonBytes(joinBytes(blocks), limits)
+export function readBlocks(blocks: Blocks): JsonValue {
+  return readJsonBytes(joinBytes(blocks), LIST_LIMITS)
 }
 
 function shortText(record: JsonValue): string | null {
@@ -139,6 +140,26 @@ export function checkMetadata(task: {
   })
 }
 
+const MAX_BLOCK_BYTES = 262_144
+
+/** Step 2: the block that the partner announces. It may come with a long list, which is not read. */
+export function checkSuccession(task: {
+  readonly blocks: Blocks
+  readonly genesis: GenesisBlock
+}): Promise<Checked<AnnouncedKey>> {
+  return checked(async () => {
+    const offered = new DocumentHead(joinBytes(task.blocks)).read('genesis', MAX_BLOCK_BYTES)
+    const block = readGenesisBlock(offered ?? null)
+    const { network_name, root_public_key, network_authority: current } = task.genesis
+    if (block.network_name !== network_name || block.root_public_key !== root_public_key)
+      throw new StepFailure('mismatch')
+    if (!(await verifyGenesisBlock(block)).ok) throw new StepFailure('unauthentic')
+    const { public_key, valid_from } = block.network_authority
+    const isNext = public_key !== current.public_key && instantOf(valid_from) >= instantOf(current.valid_from)
+    return isNext ? { public_key, valid_from } : null
+  })
+}
+
 export interface CheckedCrl {
   readonly facts: Omit<StoredCrl, 'etag'> & { readonly entries_digest: string }
   readonly text: string | null
@@ -146,7 +167,9 @@ export interface CheckedCrl {
 
 export function checkCrl(task: Signer & { readonly blocks: Blocks }): Promise<Checked<CheckedCrl>> {
   return checked(async () => {
-    const list = readRevocationList(readBlocks(task.blocks))
+    const bytes = joinBytes(task.blocks)
+    new DocumentHead(bytes).requireSigned()
+    const list = readRevocationList(readJsonBytes(bytes, LIST_LIMITS))
     const { signatures, ...signed } = list
     const own = signatures.filter(({ key_id }) => key_id === list.issuer)
     const isOfIssuer = list.revoked_certificates.every(({ issuer }) => issuer === list.issuer)

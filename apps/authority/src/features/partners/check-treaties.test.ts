@@ -72,13 +72,25 @@ describe('checks in the thread', () => {
 
   it('end with their pull, waiting or running, and do not end those of others', async () => {
     const [first, second] = [new AbortController(), new AbortController()]
-    const running = checks.until(first.signal).run('treaties', large())
-    const waiting = checks.until(second.signal).run('treaties', large())
-    const other = checks.until(new AbortController().signal).run('treaties', large())
+    const running = checks.until('one', first.signal).run('treaties', large())
+    const waiting = checks.until('one', second.signal).run('treaties', large())
+    const other = checks.until('other', new AbortController().signal).run('treaties', large())
     second.abort()
     await expect(waiting).rejects.toMatchObject({ outcome: 'timeout' })
     first.abort()
     await expect(running).rejects.toMatchObject({ outcome: 'timeout' })
     expect((await other).treaties).toHaveLength(900)
   }, 20_000)
+
+  it('do not wait for the document of another partner', async () => {
+    const order: string[] = []
+    const run = async (partner: string, rows: number): Promise<void> => {
+      const task = taskOf(rowsOf(rows, () => foreignTreaty(current, far, NOW)))
+      await checks.until(partner, new AbortController().signal).run('treaties', task)
+      order.push(partner)
+    }
+    // The documents of one partner are checked one after another.
+    await Promise.all([run('many', 900), run('many', 900), run('many', 900), run('other', 100)])
+    expect(order.indexOf('other')).toBeLessThan(2)
+  }, 30_000)
 })

@@ -1,4 +1,4 @@
-import { checkCrl, checkGenesis, checkHistory, checkMetadata } from './check-material.ts'
+import { checkCrl, checkGenesis, checkHistory, checkMetadata, checkSuccession } from './check-material.ts'
 import { checkFeed, checkIndex, checkPart } from './check-feed.ts'
 import { checkTreaties } from './check-treaties.ts'
 
@@ -7,6 +7,7 @@ export const CHECKS = {
   genesis: checkGenesis,
   history: checkHistory,
   metadata: checkMetadata,
+  succession: checkSuccession,
   feed: checkFeed,
   index: checkIndex,
   part: checkPart,

@@ -15,7 +15,7 @@ import { pull } from './pull.ts'
 import { pullDue } from './pull.job.ts'
 import { remove } from './remove.ts'
 import { repin } from './repin.ts'
-import { READ_FEED_AGES } from './queries/partners.ts'
+import { READ_FRESHNESS } from './queries/partners.ts'
 import type { PartnersState } from './state.ts'
 import { treaties } from './treaties.ts'
 import { update } from './update.ts'
@@ -23,20 +23,26 @@ import { update } from './update.ts'
 export { STATES } from './partner-state.ts'
 export type { State as PartnerState } from './partner-state.ts'
 export { countKeyChanges, countReportedTreaties, countStates, describePartners } from './summary.ts'
-export type { PartnerLine, PartnersView } from './summary.ts'
+export type { DescribedPartners, PartnerLine, PartnersView } from './summary.ts'
+
+export interface PartnerFreshness {
+  /** How old the feed may be in decisions. Null: as the setting says. */
+  readonly max_feed_age_seconds: number | null
+  /** The last good pull that also imports the feed. Null: there was none. */
+  readonly contact_at: string | null
+}
 
 export interface Partners extends Feature {
   /** Keys that may sign a record of this date. None for a sovereign that is no partner. */
   acceptedKeys(sovereign_id: string, date: Instant): Promise<readonly string[]>
-  /** How old the feed of a partner may be in decisions. Null: as the setting says. */
-  maxFeedAge(sovereign_id: string): Promise<number | null>
+  freshness(sovereign_id: string): Promise<PartnerFreshness>
 }
 
 /** Other sovereigns whose published material is read (protocol/partners). */
 export function openPartners(given: PartnersParts): Partners {
   const checks = new MaterialChecks()
-  const feedAges = new BatchedRead(
-    (ids) => given.database.run(READ_FEED_AGES, ids),
+  const freshness = new BatchedRead(
+    (ids) => given.database.run(READ_FRESHNESS, ids),
     (row) => row.sovereign_id,
   )
   const parts: PartnersState = { ...given, checks }
@@ -58,9 +64,10 @@ export function openPartners(given: PartnersParts): Partners {
     ],
     jobs: [{ name: 'partner-pull', everySeconds: 5, run: (signal) => pullDue(parts, signal) }],
     acceptedKeys: (sovereign_id, date) => findAcceptedKeys(parts, sovereign_id, date),
-    maxFeedAge: (sovereign_id) => feedAges.find(sovereign_id).then((row) => row?.max_feed_age_seconds ?? null),
+    freshness: async (sovereign_id) =>
+      (await freshness.find(sovereign_id)) ?? { max_feed_age_seconds: null, contact_at: null },
     async close() {
-      await feedAges.close()
+      await freshness.close()
       await checks.close()
     },
   }

@@ -23,7 +23,7 @@ export async function introduce(
 ): Promise<Introduced> {
   const signal = AbortSignal.timeout(INTRODUCTION_MS)
   const read = readFrom(parts, url, signal)
-  const checking = { ...parts, checks: parts.checks.until(signal) }
+  const checking = { ...parts, checks: parts.checks.until(url, signal) }
   try {
     const { block, facts } = await readGenesis(checking, read, pin, sovereign_id)
     if (block.network_name === parts.network.name) throw new Refusal('partner_mismatch', { reason: 'own_sovereign' })

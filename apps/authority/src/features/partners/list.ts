@@ -6,7 +6,6 @@ import { STATES, stateOf } from './partner-state.ts'
 import { listOwnTreaties, listPartners } from './queries/partners.ts'
 import type { OwnTreaty, PartnerRow } from './queries/partners.ts'
 import type { PartnersState } from './state.ts'
-import { refuseUnknownQuery } from './unknown-query.ts'
 import { listedPartner } from './view.ts'
 
 /**
@@ -14,7 +13,6 @@ import { listedPartner } from './view.ts'
  * Lists partners by name.
  */
 export async function list(call: OperatorCall, parts: PartnersState): Promise<JsonObject> {
-  refuseUnknownQuery(call, ['state', 'limit', 'cursor'])
   const state = call.query.first('state')
   if (state !== undefined && !STATES.some((each) => each === state))
     throw new Refusal('invalid_input', { field: 'state' })

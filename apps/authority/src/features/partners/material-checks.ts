@@ -1,4 +1,4 @@
-import { Thread, ThreadEndedError } from '@chancery/service-kit'
+import { FairQueue, Thread, ThreadEndedError } from '@chancery/service-kit'
 import { CHECKS } from './checks.ts'
 import { StepFailure } from './step-failure.ts'
 
@@ -12,8 +12,15 @@ const INLINE_BYTES = 262_144
 /** A page of treaties has one signature for every 700 bytes. */
 const INLINE_TREATY_BYTES = 16_384
 
-/** A check in the thread takes about a second at most. One that takes this long is ended. */
-const CHECK_MS = 20_000
+/** A check in a thread takes about a second at most, and more on a busy machine. One that takes this long is ended. */
+const CHECK_MS = 10_000
+/** Documents of two partners at a time, one of each, so that no partner uses all threads. */
+const TURNS = { atOnce: 2, shortMs: 0, restFactor: 0, restMaxMs: 0 }
+
+interface CheckedPull {
+  readonly partner: string
+  readonly signal: AbortSignal
+}
 
 export interface RunsChecks {
   /** Throws {@link StepFailure} for a document that does not hold. */
@@ -21,48 +28,50 @@ export interface RunsChecks {
 }
 
 /**
- * Checks small documents on the event loop and large ones in a thread, one after another: a pull waits for one document
- * of each other pull at most. The work of a pull that ended is dropped.
+ * Checks small documents on the event loop and large ones in threads. Partners are served in turn. The work of a pull
+ * that ended is dropped.
  */
 export class MaterialChecks {
-  #thread: Thread | undefined
-  #last: Promise<unknown> = Promise.resolve()
+  readonly #turns = new FairQueue(TURNS)
+  readonly #threads = new Set<Thread>()
+  readonly #idle: Thread[] = []
 
-  /** Checks for a pull, until its signal aborts. */
-  until(signal: AbortSignal): RunsChecks {
-    return { run: (name, task) => this.#run(name, task, signal) }
+  /** Checks for a pull of a partner, until its signal aborts. */
+  until(partner: string, signal: AbortSignal): RunsChecks {
+    return { run: (name, task) => this.#run(name, task, { partner, signal }) }
   }
 
   async close(): Promise<void> {
-    await this.#thread?.close()
+    await Promise.all([...this.#threads].map((thread) => thread.close()))
   }
 
-  async #run<Name extends keyof Checks>(name: Name, task: Task<Name>, signal: AbortSignal): Promise<Value<Name>> {
+  async #run<Name extends keyof Checks>(name: Name, task: Task<Name>, pull: CheckedPull): Promise<Value<Name>> {
     const size = task.blocks.reduce((sum, block) => sum + block.length, 0)
     const isSmall = size <= (name === 'treaties' ? INLINE_TREATY_BYTES : INLINE_BYTES)
     const check = CHECKS[name] as (task: Task<Name>) => ReturnType<Checks[Name]>
-    const found = isSmall ? await check(task) : await this.#inTurn(name, task, signal)
+    const found = isSmall ? await check(task) : await this.#inTurn(name, task, pull)
     if ('failure' in found) throw new StepFailure(found.failure)
     return found.value
   }
 
-  #inTurn<Name extends keyof Checks>(name: Name, task: Task<Name>, signal: AbortSignal): Promise<Found<Name>> {
-    return new Promise((resolve, reject) => {
-      const end = (): void => reject(new StepFailure('timeout'))
-      signal.addEventListener('abort', end)
-      this.#last = this.#last
-        .then(() => {
-          if (signal.aborted) throw new StepFailure('timeout')
-          return this.#call(name, task, signal)
-        })
-        .then(resolve, reject)
-        .finally(() => signal.removeEventListener('abort', end))
-    })
+  async #inTurn<Name extends keyof Checks>(name: Name, task: Task<Name>, pull: CheckedPull): Promise<Found<Name>> {
+    const { partner, signal } = pull
+    const slot = this.#turns.take(partner)
+    const drop = (): void => slot.drop()
+    signal.addEventListener('abort', drop)
+    if (signal.aborted) drop()
+    try {
+      if (!(await slot.granted) || signal.aborted) throw new StepFailure('timeout')
+      return await this.#call(name, task, signal)
+    } finally {
+      signal.removeEventListener('abort', drop)
+      slot.end()
+    }
   }
 
-  /** One call at a time, so that ending the thread ends the work of no other pull. */
+  /** One call at a time in a thread, so that ending it ends the work of no other pull. */
   #call<Name extends keyof Checks>(name: Name, task: Task<Name>, signal: AbortSignal): Promise<Found<Name>> {
-    const thread = this.#ready()
+    const thread = this.#take()
     const limit = AbortSignal.any([signal, AbortSignal.timeout(CHECK_MS)])
     const end = (): void => void thread.close()
     limit.addEventListener('abort', end)
@@ -74,12 +83,18 @@ export class MaterialChecks {
         if (error instanceof ThreadEndedError) throw new StepFailure(limit.aborted ? 'timeout' : 'malformed')
         throw error
       })
-      .finally(() => limit.removeEventListener('abort', end))
+      .finally(() => {
+        limit.removeEventListener('abort', end)
+        if (thread.hasEnded || limit.aborted) this.#threads.delete(thread)
+        else this.#idle.push(thread)
+      })
   }
 
-  #ready(): Thread {
-    if (this.#thread === undefined || this.#thread.hasEnded)
-      this.#thread = new Thread('./material-thread', import.meta.url)
-    return this.#thread
+  #take(): Thread {
+    const idle = this.#idle.pop()
+    if (idle !== undefined && !idle.hasEnded) return idle
+    const thread = new Thread('./material-thread', import.meta.url)
+    this.#threads.add(thread)
+    return thread
   }
 }

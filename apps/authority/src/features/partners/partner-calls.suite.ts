@@ -10,12 +10,12 @@ import { StubPartner } from './stub-partner.suite.ts'
 export const LOOPBACK = { NA_CLOCK_CHECK: 'off', NA_PARTNER_ADDRESSES: 'loopback' }
 
 /** Starts an authority before the tests, and stops it and its stubs after them. */
-export function openPartnerCalls(): PartnerCalls {
+export function openPartnerCalls(settings: Readonly<Record<string, string>> = {}): PartnerCalls {
   const clock = new ManualClock('2026-01-02T03:04:05Z')
   let na: TestAuthority
   const calls = new PartnerCalls(() => na, clock)
   beforeAll(async () => {
-    na = await startTestAuthority({ clock, settings: LOOPBACK })
+    na = await startTestAuthority({ clock, settings: { ...LOOPBACK, ...settings } })
   })
   afterAll(async () => {
     await na.stop()

@@ -22,8 +22,22 @@ export function stateOf(
   if (row.paused === 1) return 'paused'
   if (row.last_good_pull_at === null) return 'new'
   const age = now - (readInstant(row.last_good_pull_at) ?? 0n)
-  if (age <= seconds(Math.max(3 * row.interval_seconds, FRESH_SECONDS))) return 'fresh'
+  if (age <= freshFor(row)) return 'fresh'
   return age <= DAY ? 'watch' : 'stale'
+}
+
+/** 15 minutes, or three intervals when they are longer. */
+function freshFor({ interval_seconds }: Pick<PartnerRow, 'interval_seconds'>): Instant {
+  return seconds(Math.max(3 * interval_seconds, FRESH_SECONDS))
+}
+
+/** The last contact of a partner that is silent for too long. A paused partner is not asked. */
+export function silentSince(
+  row: Pick<PartnerRow, 'added_at' | 'interval_seconds' | 'last_good_pull_at' | 'paused'>,
+  now: Instant,
+): string | undefined {
+  const since = row.last_good_pull_at ?? row.added_at
+  return row.paused === 0 && now - (readInstant(since) ?? 0n) > freshFor(row) ? since : undefined
 }
 
 /** Why an operator should look at a partner. `treaties` are the own treaties in force for it. */
@@ -38,6 +52,7 @@ export function reasonsOf(
   const reasons: readonly (readonly [string, boolean])[] = [
     ['metadata_mismatch', facts.metadata_mismatch],
     ['clock_offset', facts.clock_offset],
+    ['key_announced', announcedKey(facts) !== undefined],
     ['key_changed', hasNewKey(facts, now)],
     ['treaty_key_outdated', findOutdated(pin, facts, treaties, now).length > 0],
     ['feed_incomplete', facts.feed_too_large === true || (row.import_feeds === 1 && feed?.complete === false)],
@@ -48,6 +63,12 @@ export function reasonsOf(
     ['genesis_ending', genesis !== undefined && (readInstant(genesis.valid_to) ?? 0n) - now < GENESIS_ENDING],
   ]
   return reasons.flatMap(([reason, holds]) => (holds ? [reason] : []))
+}
+
+/** The next key of the partner, until it is in force. */
+export function announcedKey({ succession, genesis }: StoredFacts): string | undefined {
+  const next = succession?.announced?.public_key
+  return next === genesis?.public_key ? undefined : next
 }
 
 /** Treaties that name none of the accepted keys: members under the current key are refused. */

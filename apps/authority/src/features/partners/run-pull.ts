@@ -12,6 +12,7 @@ import { StepFailure } from './step-failure.ts'
 import type { ReadFrom } from './read-document.ts'
 import { readFeedStep } from './read-feed.ts'
 import { readHistoryStep } from './read-history.ts'
+import { readSuccessionStep } from './read-succession.ts'
 import { readTreatiesStep } from './read-treaties.ts'
 import type { PartnerRow } from './queries/partners.ts'
 import type { PartnersState, PullingParts } from './state.ts'
@@ -46,7 +47,7 @@ export async function runPull(
   const ending = new AbortController()
   let timer = setTimeout(() => ending.abort(), PULL_MS)
   const signal = AbortSignal.any([ending.signal, stop])
-  const parts: PullingParts = { ...given, checks: given.checks.until(signal) }
+  const parts: PullingParts = { ...given, checks: given.checks.until(row.sovereign_id, signal) }
   const started = parts.clock.monotonicMs()
   const allowParts = (): void => {
     clearTimeout(timer)
@@ -58,6 +59,7 @@ export async function runPull(
     if (genesis === undefined) return findings
     // With pinned keys exactly those count, and no root signs for others.
     if (pin.kind === 'root') await step(findings, () => readHistoryStep(parts, findings, read, genesis))
+    await readSuccessionStep(parts, findings, read, genesis)
     await readMetadataStep(parts, findings, read, genesis)
     const pull: Pull = {
       parts,

@@ -10,6 +10,8 @@ export interface StoredFacts {
   readonly crl?: StoredCrl
   readonly treaties?: StoredTreaties
   readonly key_changed_at?: string
+  /** What the partner shows as its newest block. Absent when there never was a succession. */
+  readonly succession?: StoredSuccession
   /** Pulls in a row that showed a lower sequence. */
   readonly rollbacks: { readonly feed: number; readonly crl: number }
   readonly metadata_mismatch: boolean
@@ -25,6 +27,15 @@ export interface StoredGenesis {
   readonly valid_from: string
   readonly valid_to: string
   readonly pinned: boolean
+}
+
+/** The key that follows the one in force, as the root of the partner signed it; null when there is none. */
+export type AnnouncedKey = { readonly public_key: string; readonly valid_from: string } | null
+
+export interface StoredSuccession {
+  /** Null when the newest block is the one in force. */
+  readonly announced: AnnouncedKey
+  readonly etag?: string
 }
 
 export interface StoredFeed {

@@ -2,7 +2,7 @@ import { HOUR, SECOND, readInstant } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import type { Reader } from '../../database/database.ts'
 import { toWireTime } from '../../requests/list-position.ts'
-import { STATES, findOutdated, hasNewKey, reasonsOf, stateOf } from './partner-state.ts'
+import { STATES, announcedKey, findOutdated, hasNewKey, reasonsOf, silentSince, stateOf } from './partner-state.ts'
 import type { State } from './partner-state.ts'
 import type { Pin } from './pin.ts'
 import { countRows } from '../../database/count-rows.ts'
@@ -70,12 +70,20 @@ export interface DescribedPartners {
   readonly view: PartnersView
   /** Ids of own treaties in force that name none of the accepted keys of their partner. */
   readonly outdatedTreaties: readonly string[]
+  /** Partners with an own treaty in force and no contact for longer than a fresh one has. */
+  readonly silent: readonly { readonly sovereign_id: string; readonly since: string }[]
+  /** Partners that announce their next key, with the treaties that do not name it. */
+  readonly announced: readonly {
+    readonly sovereign_id: string
+    readonly public_key: string
+    readonly treaties: readonly OwnTreaty[]
+  }[]
 }
 
 /** For the public dashboard: partners with an own treaty in force, without address or key. */
 export async function describePartners(db: Reader, own: string, now: Instant): Promise<DescribedPartners> {
   const { count, states, alarms } = await countStates(db, now)
-  if (count === 0) return { view: { count, states, alarms, rows: [] }, outdatedTreaties: [] }
+  if (count === 0) return { view: { count, states, alarms, rows: [] }, outdatedTreaties: [], silent: [], announced: [] }
   const treaties = Map.groupBy(await listOwnTreaties(db, own, now), (treaty) => treaty.subject_sovereign_id)
   const named = [...treaties.keys()].slice(0, 1000)
   const rows =
@@ -95,6 +103,23 @@ export async function describePartners(db: Reader, own: string, now: Instant): P
   return {
     view: { count, states, alarms, rows: lines.slice(0, MAX_LINES) },
     outdatedTreaties: outdated.map(({ treaty_id }) => treaty_id),
+    silent: rows.flatMap((row) => {
+      const since = silentSince(row, now)
+      return since === undefined ? [] : [{ sovereign_id: row.sovereign_id, since }]
+    }),
+    announced: rows.flatMap((row) => {
+      const { sovereign_id } = row
+      const public_key = announcedKey(readFacts(row.stored_json))
+      if (public_key === undefined) return []
+      const inForce = treaties.get(sovereign_id) ?? []
+      return [
+        {
+          sovereign_id,
+          public_key,
+          treaties: inForce.filter((each) => !each.subject_public_keys.includes(public_key)),
+        },
+      ]
+    }),
   }
 }
 

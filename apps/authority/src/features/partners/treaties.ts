@@ -7,14 +7,12 @@ import { readPage, writeCursor } from '../../requests/paging.ts'
 import { requirePartner } from './find.ts'
 import { listReportedTexts } from './queries/reported.ts'
 import type { PartnersState } from './state.ts'
-import { refuseUnknownQuery } from './unknown-query.ts'
 
 /**
  * GET /admin/partners/{sovereign_id}/treaties
  * Returns the treaties that a partner reports as active. They decide nothing here.
  */
 export async function treaties(call: OperatorCall, parts: PartnersState): Promise<HttpResponse> {
-  refuseUnknownQuery(call, ['limit', 'cursor'])
   const page = readPage(call.query)
   const { sovereign_id, treaties_as_of } = await requirePartner(parts.database.read, call)
   const rows = await listReportedTexts(parts.database.read, sovereign_id, { limit: page.limit + 1, after: page.after })

@@ -81,13 +81,11 @@ describe('POST /admin/policy', () => {
       expect(verifiesWithNodeCrypto(answer.text, na.genesis.network_authority.public_key)).toBe(true)
     })
 
-    it('fills in every default, also for an empty body', async () => {
-      for (const answer of [await publish({}), await na.as('privileged')('POST', '/admin/policy')]) {
-        const { policy_id, ...policy } = accepted(answer, 201)
-        expect(policy).toMatchObject(DEFAULTS)
-        expect(String(policy_id).slice(0, 7)).toBe('policy-')
-        expect(String(policy_id).slice(7)).toMatch(UUID4)
-      }
+    it('fills in every default, also the id', async () => {
+      const { policy_id, ...policy } = accepted(await publish({ allowed_services: [] }), 201)
+      expect(policy).toMatchObject(DEFAULTS)
+      expect(String(policy_id).slice(0, 7)).toBe('policy-')
+      expect(String(policy_id).slice(7)).toMatch(UUID4)
       expect(accepted(await publish({ routing: { max_hops: 3 } }), 201)['routing']).toEqual({
         ...DEFAULTS.routing,
         max_hops: 3,
@@ -216,6 +214,18 @@ describe('POST /admin/policy', () => {
   })
 
   describe('400', () => {
+    it('a body that says nothing of a policy, and the one in force stays', async () => {
+      const before = await countVersions()
+      const none = await na.as('privileged')('POST', '/admin/policy')
+      for (const answer of [
+        none,
+        await publish({}),
+        await publish({ issued_at: '2030-01-01T00:00:00Z', signatures: [] }),
+      ])
+        expect(refused(answer, 400, 'invalid_policy')['details']).toEqual({ reason: 'empty' })
+      expect(await countVersions()).toEqual(before)
+    })
+
     it.each<[string, JsonObject, string]>([
       ['policy_id empty', { policy_id: '' }, 'policy_id'],
       ['policy_id with a blank', { policy_id: 'a b' }, 'policy_id'],

@@ -16,6 +16,8 @@ export function readPublishRequest(body: JsonObject): {
 } {
   refuseUnknownMembers(body, [...TERMS, ...IGNORED])
   const chosen = Object.fromEntries(Object.entries(body).filter(([name]) => !IGNORED.includes(name)))
+  // A policy of which nothing was said would replace the one in force by defaults.
+  if (Object.keys(chosen).length === 0) throw new Refusal('invalid_policy', { reason: 'empty' })
   try {
     const { policy_id, ...terms } = readPolicyRequest(chosen)
     return { policy_id, terms }

@@ -8,6 +8,7 @@ import { list } from './list.ts'
 import type { RecognitionTreatiesParts } from './parts.ts'
 import { findPartyKeys } from './party-keys.ts'
 import { renew } from './renew.ts'
+import { forRevocations } from '../../database/room/for-revocations.ts'
 import { revoke } from './revoke.ts'
 import { TreatiesWith } from './treaties-with.ts'
 import { pinnedKeys, verifyPostedTreaty } from './verify-posted.ts'
@@ -40,7 +41,7 @@ export function openRecognitionTreaties(parts: RecognitionTreatiesParts): Recogn
       bind(recognitionTreaties.find, (call) => find(call, parts)),
       bind(recognitionTreaties.issue, (call) => issue(call, parts)),
       bind(recognitionTreaties.renew, (call) => renew(call, parts)),
-      bind(recognitionTreaties.revoke, (call) => revoke(call, parts)),
+      bind(recognitionTreaties.revoke, (call) => revoke(call, forRevocations(parts))),
       bind(recognitionTreaties.verify, (call) => verify(call, parts)),
     ],
     jobs: [],

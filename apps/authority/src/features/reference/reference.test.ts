@@ -61,7 +61,7 @@ describe('GET /swagger.json', () => {
   it('is OpenAPI 3.0.3 of the version v0.1, served here', () => {
     expect(document['openapi']).toBe('3.0.3')
     expect(document['info']).toMatchObject({ version: 'v0.1' })
-    expect(document['servers']).toEqual([{ url: 'http://na.example' }])
+    expect(document['servers']).toEqual([{ url: na.url }])
   })
 
   it('lists exactly the existing routes', async () => {
@@ -79,7 +79,10 @@ describe('GET /swagger.json', () => {
       expect(operation.description, id).toMatch(/\S/)
       expect(operation.tags, id).toHaveLength(1)
       expect(['safe', 'node_agent', 'operator', 'managed'], id).toContain(operation.tags[0])
-      expect(['browser_safe', 'node_signed', 'operator_signed'], id).toContain(operation['x-chancery-access'])
+      expect(
+        ['browser_safe', 'node_signed', 'operator_signed', ...(id === 'GET /metrics' ? ['internal'] : [])],
+        id,
+      ).toContain(operation['x-chancery-access'])
       expect(operation['x-chancery-auth-hint'], id).toMatch(/\S/)
       expect(Object.keys(operation.responses).length, id).toBeGreaterThan(1)
       const params = [...path.matchAll(/\{([a-z_]+)\}/g)].map((match) => match[1])
@@ -165,7 +168,8 @@ describe('GET /surfaces', () => {
     const cli = all.filter(({ method }) => method === 'CLI')
     expect(http.map(({ method, target }) => `${method} ${target}`).sort()).toEqual(
       bindingsOf(na.features, na.settings)
-        .open.map(({ route }): string => route.id)
+        .open.filter(({ route }) => route.access !== 'internal')
+        .map(({ route }): string => route.id)
         .sort(),
     )
     expect(cli.map(({ target }) => target).sort()).toEqual(

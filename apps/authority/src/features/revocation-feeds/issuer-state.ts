@@ -13,6 +13,8 @@ export interface IssuerState {
   readonly sequence: number
   /** The newest feed that was imported completely. */
   readonly feed: ImportedFeed | undefined
+  /** When that feed was imported, or last found to be the newest one. Null without a feed. */
+  readonly seen_at: string | null
 }
 
 const MAX_CACHED = 2000
@@ -38,7 +40,14 @@ export class IssuerStates {
     const feed = newest === undefined ? undefined : await this.#dateFeed(newest)
     // Read last: a feed that is imported now must not count as fresh without its ids.
     const listed = await this.#listed.find(listedKey({ issuer_sovereign_id: issuer, attestation_id }))
-    return { sequence: Number(newest?.sequence ?? 0), feed, isListed: listed !== undefined }
+    const [imported, confirmed] = [newest?.imported_at ?? null, newest?.confirmed_at ?? null]
+    return {
+      sequence: Number(newest?.sequence ?? 0),
+      feed,
+      isListed: listed !== undefined,
+      // Sortable texts. Only a feed that was imported can be confirmed.
+      seen_at: imported !== null && confirmed !== null && confirmed > imported ? confirmed : imported,
+    }
   }
 
   async close(): Promise<void> {

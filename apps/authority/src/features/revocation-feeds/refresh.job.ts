@@ -1,4 +1,5 @@
 import { DAY, SECOND, readInstant, writeSortable } from '@chancery/protocol'
+import { forRevocations } from '../../database/room/for-revocations.ts'
 import type { Instant } from '@chancery/protocol'
 import type { RevocationFeedsParts } from './feed-parts.ts'
 import { publishOwnFeed } from './publish.ts'
@@ -32,10 +33,11 @@ function isDue(parts: RevocationFeedsParts, feed: OwnFeed): boolean {
 }
 
 function publishWhere(
-  parts: RevocationFeedsParts,
+  given: RevocationFeedsParts,
   cause: FeedCause,
   isNeeded: (stored: OwnFeed | undefined) => boolean,
 ): Promise<OwnFeed> {
+  const parts = forRevocations(given)
   return parts.database.write(async (tx) => {
     await tx.lock('feed')
     const stored = await findOwnFeed(tx.query)

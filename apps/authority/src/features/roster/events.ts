@@ -6,7 +6,6 @@ import { listEventsOf } from '../../audit/subjects.ts'
 import type { EventPosition } from '../../audit/subjects.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { readPage, writeCursor } from '../../requests/paging.ts'
-import { refuseUnknownParameters } from '../../requests/read-fields.ts'
 import { readNodeKey } from './find.ts'
 import type { RosterParts } from './parts.ts'
 import { findInviteOf, listCertificatesOf } from './queries/one-node.ts'
@@ -18,7 +17,6 @@ const DEFAULT_ROWS = 50
  * Returns audit events that name the key, one of its newest certificates or its invite, newest first.
  */
 export async function events(call: OperatorCall, parts: RosterParts): Promise<JsonObject> {
-  refuseUnknownParameters(call.query, ['cursor', 'limit'])
   const key = readNodeKey(call)
   const page = readPage(call.query)
   const limit = call.query.first('limit') === undefined ? DEFAULT_ROWS : page.limit

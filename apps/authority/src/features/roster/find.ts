@@ -4,7 +4,6 @@ import type { JsonObject } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { toWireTime } from '../../requests/list-position.ts'
-import { refuseUnknownParameters } from '../../requests/read-fields.ts'
 import { momentOf } from './node-state.ts'
 import type { RosterParts } from './parts.ts'
 import { findAgentText, findInviteOf, listCertificatesOf } from './queries/one-node.ts'
@@ -15,7 +14,6 @@ import { readNodes, viewNode } from './queries/rows.ts'
  * Returns one node key with its certificates, agent and invite.
  */
 export async function find(call: OperatorCall, parts: RosterParts): Promise<JsonObject> {
-  refuseUnknownParameters(call.query, [])
   const key = readNodeKey(call)
   const { activeWindow, database, clock } = parts
   const moment = momentOf(clock.now(), activeWindow.seconds)

@@ -3,7 +3,6 @@ import type { Query } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { isLargeTable } from '../../database/large-table.ts'
 import { readPage } from '../../requests/paging.ts'
-import { refuseUnknownParameters } from '../../requests/read-fields.ts'
 import { readChoiceFilter, readTextFilter, readTimeFilter } from '../../requests/read-filters.ts'
 import { readWalkPosition, writeWalkCursor } from '../../requests/walk-segments.ts'
 import { foldLabel } from '../enrollment/index.ts'
@@ -19,7 +18,6 @@ import { walkNodes } from './walk.ts'
 
 const SORTS = ['attention', 'newest', 'ends', 'label'] as const
 type Sort = (typeof SORTS)[number]
-const NAMES = ['state', 'role', 'q', 'has_agent', 'joined_since', 'sort', 'cursor', 'limit']
 
 /** Rows when the caller does not say how many. */
 const DEFAULT_ROWS = 50
@@ -39,7 +37,6 @@ interface Filter {
  * to a bounded number of nodes, so such a page may have fewer rows, and its cursor continues.
  */
 export async function list(call: OperatorCall, parts: RosterState): Promise<JsonObject> {
-  refuseUnknownParameters(call.query, NAMES)
   const filter = readFilter(call.query)
   const page = readPage(call.query)
   const limit = call.query.first('limit') === undefined ? DEFAULT_ROWS : page.limit

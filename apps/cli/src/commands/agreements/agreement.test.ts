@@ -58,6 +58,7 @@ describe('an agreement', () => {
   it('that the authority signed for both is not shown as signed by both, and no key counts for both', async () => {
     const { code, stdout } = await network.asOperator('agreement verify agreement.json')
     expect([code, stdout.includes('signed it for a party')]).toEqual([0, true])
+    expect(stdout).toContain('is the one it was made over')
     const key = network.genesis.network_authority.public_key
     const same = await network.asOperator(`agreement verify agreement.json --offerer-key ${key} --responder-key ${key}`)
     expect([same.code, same.stderr.includes('the same key')]).toEqual([2, true])

@@ -12,15 +12,16 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const [crl, feed] = [pathOf(context, options, 'crl'), pathOf(context, options, 'feed')]
   if (sources === undefined) {
     const exitCode = await commands.recover({
-      ...toHostArguments(context, options, ['--crl', '--feed', '--unknown', '--reason']),
+      ...toHostArguments(context, options, ['--crl', '--feed', '--without-mark', '--unknown', '--reason']),
+      withoutMark: options.isSet('without-mark'),
       ...(crl === undefined ? {} : { crl }),
       ...(feed === undefined ? {} : { feed }),
     })
     return { exitCode }
   }
-  if ((crl ?? feed) !== undefined)
+  if ((crl ?? feed) !== undefined || options.isSet('without-mark'))
     throw usageError(
-      '--audit and --certificates cannot be combined with --crl and --feed.',
+      '--audit and --certificates cannot be combined with --crl, --feed and --without-mark.',
       'Recover first. Then run the command with --audit or --certificates.',
     )
   const own = ['--audit', '--certificates', '--unknown', '--reason']

@@ -82,7 +82,7 @@ function nextSteps(
   if (marks === 0)
     return [
       style.warn('Nothing was compared: there is no high-water mark.'),
-      'Next: chancery authority recover --crl FILE --feed FILE with the newest files of a gateway, a mirror or a partner network, if they are newer than the backup. Then start the authority.',
+      'Next: chancery authority recover --crl FILE --feed FILE with the newest files of a gateway, a mirror or a partner network, or --without-mark if there are none. Then start the authority. One that had a mark refuses all requests until then (mark_missing).',
     ]
   return ['Nothing was published after the backup. Open invites have ended. Next: start the authority.', ...evidence]
 }

@@ -33,6 +33,8 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
 
 async function ask(context: CommandContext, options: Options): Promise<Result> {
   const question = await readQuestion(context, options)
+  if (options.isSet('unsigned') && options.isSet('authority-key'))
+    throw usageError('Give --authority-key or --unsigned, not both.')
   const point = await openDecisionPoint(context, options)
   const keysFor = await loadKeys(context, options)
   const metadata = requireObject(await point.metadata())
@@ -93,7 +95,7 @@ function toValue(text: string): JsonValue {
 
 type KeysFor = (decision: object) => readonly string[]
 
-/** The given keys, else those of the configured network. Undefined when nothing is pinned. */
+/** The given keys, else those of the configured network. Undefined when no key is known. */
 async function loadKeys(context: CommandContext, options: Options): Promise<KeysFor | undefined> {
   const given = await loadPublicKeys(context.cwd, options, 'authority-key')
   if (given !== undefined) return () => given
@@ -109,19 +111,25 @@ interface Answered {
 
 type SignatureState = 'verified' | 'not_checked' | 'none'
 
-/** A signed decision that does not verify, or says something else than the answer, is no decision. */
+/**
+ * An answer that was not verified is no decision, unless --unsigned takes it as it is. A signed decision that does not
+ * verify, or says something else than the answer, is none in any case.
+ */
 async function verify(
   { wire, decision, question }: Answered,
   keysFor: KeysFor | undefined,
   options: Options,
   { now }: CommandContext,
 ): Promise<SignatureState> {
+  const isTaken = options.isSet('unsigned')
   if (wire === undefined) {
-    // A denial needs no signature: it permits nothing.
-    if (decision && options.isSet('authority-key')) throw unverified('it has no signed decision')
-    return 'none'
+    if (isTaken) return 'none'
+    throw unverified('it has no signed decision', TAKE_HINT)
   }
-  if (keysFor === undefined) return 'not_checked'
+  if (keysFor === undefined) {
+    if (isTaken) return 'not_checked'
+    throw unverified('no key of the authority is known', `Give --authority-key. ${TAKE_HINT}`)
+  }
   try {
     const received = readReceived(boundaryDecisionForm, wire)
     const verdict = await verifyBoundaryDecision(received, { keys: keysFor(wire), now: now() })
@@ -138,16 +146,20 @@ async function verify(
   }
 }
 
-function unverified(reason: string): CommandError {
+const TAKE_HINT = 'For a product that signs nothing, add --unsigned: then nothing proves the answer.'
+
+function unverified(
+  reason: string,
+  hint = 'Do not act on it. Check the key, and ask the operator of the decision point.',
+): CommandError {
   const message = `The answer is not verified: ${reason}.`
-  const hint = 'Do not act on it. Check the key, and ask the operator of the decision point.'
   return new CommandError({ code: 'decision_unverified', message, hint, exitCode: 2 })
 }
 
 const SIGNATURE_WORDS: Readonly<Record<SignatureState, string>> = {
   verified: 'verified',
-  not_checked: 'not checked: give --authority-key',
-  none: 'the answer has no signed decision',
+  not_checked: 'not checked: no key is known, so nothing was verified',
+  none: 'the answer has no signed decision, so nothing was verified',
 }
 
 interface Shown {
@@ -160,7 +172,9 @@ interface Shown {
 
 function toResult({ answer, decision, signature, reason, wire }: Shown, { style }: CommandContext): Result {
   const id = textAt(wire, 'decision_id')
-  const title = decision ? style.good('Allowed.') : style.bad('Denied.')
+  const isVerified = signature === 'verified'
+  const word = decision ? style.good('Allowed') : style.bad('Denied')
+  const title = isVerified ? `${word}.` : `${word}, ${style.warn('not verified')}.`
   const rows = [
     ['reason', reason],
     ['decision', id],
@@ -168,7 +182,7 @@ function toResult({ answer, decision, signature, reason, wire }: Shown, { style 
     ['signature', SIGNATURE_WORDS[signature]],
   ].flatMap(([name, value]) => (name === undefined || value === undefined ? [] : [[name, value] as const]))
   return {
-    data: { ...answer, signature },
+    data: { ...answer, signature, verified: isVerified },
     ids: id === undefined ? [] : [id],
     text: `${title}\n${fields(rows, style)}`,
     exitCode: decision ? 0 : 1,

@@ -77,9 +77,9 @@ describe('authzen ask', () => {
     expect(allowed.stdout).toMatch(
       /^Allowed\.\n {2}decision {5}\S+\n {2}valid until {2}2030-\S+\n {2}signature {4}verified\n$/,
     )
-    const denied = await ask(`${alice} --action delete --property action.soft=false --json`)
+    const denied = await ask(`${alice} --action delete --property action.soft=false --json --config operator.toml`)
     expect(denied.code).toBe(1)
-    expect(denied.json()).toMatchObject({ decision: false, signature: 'not_checked' })
+    expect(denied.json()).toMatchObject({ decision: false, signature: 'verified', verified: true })
     const configured = await ask(`${alice} --action delete --property action.soft=true --json --config operator.toml`)
     expect([configured.code, configured.json()['signature']]).toEqual([0, 'verified'])
   })
@@ -87,8 +87,39 @@ describe('authzen ask', () => {
   it('sends properties and context, and only these members', async () => {
     await writeFile(network.setup.path('context.yaml'), 'region: eu\n')
     const flags = `--subject attestation:${attestation} --resource record:record-2 --action write --context context.yaml`
-    expect((await ask(`${flags} --property resource.status=active`)).code).toBe(0)
-    expect((await ask(`${flags} --property resource.status=archived`)).code).toBe(1)
+    const known = `${flags} --config operator.toml`
+    expect((await ask(`${known} --property resource.status=active`)).code).toBe(0)
+    expect((await ask(`${known} --property resource.status=archived`)).code).toBe(1)
+  })
+
+  it('2 for an answer that was not verified: unsigned, or signed by an unknown key; --unsigned takes it and says so', async () => {
+    let decision = true
+    const { server, url } = await startStub((path, _authorization, own) =>
+      path.startsWith('/access')
+        ? { decision }
+        : { policy_decision_point: own, access_evaluation_endpoint: `${own}/access/v1/evaluation` },
+    )
+    try {
+      const key = `--authority-key ${network.genesis.network_authority.public_key}`
+      for (const trust of [key, '--config operator.toml', ''])
+        for (const said of [true, false]) {
+          decision = said
+          const { code, stdout, stderr } = await ask(`${alice} --action read ${trust}`, url)
+          expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining('it has no signed decision')])
+        }
+      const denied = await ask(`${alice} --action read --unsigned --config operator.toml`, url)
+      expect([denied.code, denied.stdout]).toEqual([1, expect.stringMatching(/^Denied, not verified\.[^]*nothing was/)])
+      decision = true
+      const taken = await ask(`${alice} --action read --unsigned --json --config operator.toml`, url)
+      expect([taken.code, taken.json()]).toMatchObject([0, { decision: true, signature: 'none', verified: false }])
+      expect((await ask(`${alice} --action read --unsigned ${key}`, url)).code).toBe(2)
+    } finally {
+      server.close()
+    }
+    const unknown = await ask(`${alice} --action read`)
+    expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('no key of the authority is known')])
+    const open = await ask(`${alice} --action read --unsigned`)
+    expect([open.code, open.stdout]).toEqual([0, expect.stringMatching(/^Allowed, not verified\.[^]*no key is known/)])
   })
 
   it('2 for a wrong key, a wrong credential, a wrong identifier and a wrong call', async () => {

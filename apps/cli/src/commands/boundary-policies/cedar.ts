@@ -26,7 +26,7 @@ export interface Cedar {
 export async function withCedar<Done>(work: (cedar: Cedar) => Promise<Done>): Promise<Done> {
   let opened: Promise<Cedar & { close(): Promise<void> }> | undefined
   const open = (): Promise<Cedar & { close(): Promise<void> }> =>
-    (opened ??= import('@chancery/authority').then(({ openCedarEngine }) => openCedarEngine()))
+    (opened ??= import('@chancery/authority').then(({ openLocalCedar }) => openLocalCedar()))
   try {
     return await work({
       check: async (gates) => {

@@ -25,14 +25,28 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   })
   const anchors = readAnchors(options)
   const listFile = options.text('crl')
+  const isWaived = options.isSet('no-revocation')
+  if (isWaived && listFile !== undefined) throw usageError('Give --crl or --no-revocation, not both.')
   const list = listFile === undefined ? undefined : await loadList(context, listFile)
   const now = context.now()
   const trust: CallerTrust = { anchors, skew: CLOCK_TOLERANCE, now, list: await toCallerMaterial(list, anchors) }
   const verdict = await checkCertificate(certificate, trust)
   const decision = toTrustDecision(verdict, { network: certificate.network_name, policyRevision: null, now })
-  const data = { trusted: decision.trusted, reasons: decision.reasons }
-  const text = decision.trusted ? 'trusted' : ['not trusted:', ...decision.reasons].join('\n')
-  return { data, text, exitCode: decision.trusted ? 0 : 1 }
+  const { reasons } = decision
+  const checked = list === undefined ? 'not_checked' : 'checked'
+  if (!decision.trusted)
+    return {
+      data: { trusted: false, revocation: checked, reasons },
+      text: ['not trusted:', ...reasons].join('\n'),
+      exitCode: 1,
+    }
+  if (list !== undefined) return { data: { trusted: true, revocation: checked, reasons }, text: 'trusted' }
+  // A revoked certificate has valid signatures and times. Only a program that waives the check may read `true`.
+  const data = { trusted: isWaived ? true : null, revocation: checked, reasons }
+  const missing = 'Revocation was not checked: no list was given.'
+  if (isWaived) return { data, text: `trusted, as far as signatures and times go.\n${missing}` }
+  const text = `Signatures and times are valid. ${missing}\nGive --crl with a signed list, or --no-revocation.`
+  return { data, text, exitCode: 2 }
 }
 
 function readAnchors(options: Options): ReadonlyMap<string, Uint8Array> {

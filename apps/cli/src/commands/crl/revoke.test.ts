@@ -88,7 +88,7 @@ describe('revoke', () => {
     })
     await writeFile(network.setup.path('many'), certificates.map(({ cert_id }) => cert_id).join('\n'))
     const before = (await listsOfCallers()).length
-    const { code, stderr, json } = await network.asOperator('revoke --file many --yes --json')
+    const { code, stderr, json } = await network.asOperator('revoke --file many --only-this --yes --json')
     expect(code).toBe(0)
     expect(stderr.trimEnd().split('\n')).toEqual([
       'note: 1000 of 2100 certificates are revoked',
@@ -104,20 +104,25 @@ describe('revoke', () => {
     return readFile(network.setup.path('unknown.pub'), 'utf8')
   }
 
-  it('names the other certificates of the key, and ends them with --all-of-key', async () => {
+  it('ends and names the other certificates of the key, and with --only-this leaves and warns', async () => {
     const [named, other] = await seedCertificates(network.na.parts, {
       count: 2,
       node_public_key: readPublicKeyFile(await otherKey())?.value ?? '',
     })
     const [first, second] = [named?.cert_id ?? '', other?.cert_id ?? '']
-    const { stdout } = await network.asOperator(`revoke ${first} --dry-run`)
-    expect(stdout).toContain(`Of the same node keys and left: 1 certificate: ${second} (--all-of-key ends them too)`)
-    const left = await network.asOperator(`revoke ${first} --yes`)
-    expect(left.stdout).toContain(`1 certificate: ${second} of the same node keys; --all-of-key ends them`)
+    const { stdout } = await network.asOperator(`revoke ${first} --dry-run --only-this`)
+    expect(stdout).toContain(`Warning: still valid, of the same node keys: 1 certificate: ${second}`)
+    const left = await network.asOperator(`revoke ${first} --only-this --yes`)
+    expect(left.stdout).toContain(`still valid, of the same node keys: 1 certificate: ${second}`)
     expect(await reasonOf(second)).toBeUndefined()
-    const all = await network.asOperator(`revoke ${first} --all-of-key --reason superseded --yes --json`)
-    expect(all.json()).toMatchObject({ other_certificates: { count: 0, sample: [] } })
+    const all = await network.asOperator(`revoke ${first} --reason superseded --yes`)
+    expect(all.stdout).toContain(`1 certificate: ${second} of the same node keys`)
     expect([await reasonOf(first), await reasonOf(second)]).toEqual(['unspecified', 'superseded'])
+  })
+
+  it.each(['--only-this --all-of-key', '--only-this --reason key_compromise'])('refuses %s', async (options) => {
+    const { code } = await network.asOperator(`revoke ${(await joined()).certId} ${options} --yes`)
+    expect(code).toBe(2)
   })
 
   it('may be repeated', async () => {
@@ -157,7 +162,7 @@ describe('revoke', () => {
     await network.asOperator(`revoke ${certId} ${other.certId}`, options)
     expect(questions).toEqual([
       `Revoke certificate ${certId} at ${network.na.url} (key_compromise)? Every other certificate of the same node keys goes with it, and the keys are barred. This cannot be undone.`,
-      `Revoke 2 certificates at ${network.na.url} (unspecified)? This cannot be undone.`,
+      `Revoke 2 certificates at ${network.na.url} (unspecified)? Every other certificate of the same node keys goes with it. This cannot be undone.`,
     ])
     expect(await reasonOf(certId)).toBeUndefined()
   })
@@ -205,7 +210,8 @@ it('says how far it came when a later call fails', async () => {
     },
     ({ body }, count) => {
       if (body['dry_run'] === true) return { json: PREVIEWED }
-      return count === 3 ? { json: { crl_sequence: 1, revoked_count: 1000 } } : refused('certificate_not_found')
+      const done = { crl_sequence: 1, revoked_count: 1000, other_certificates: { count: 0, sample: [] } }
+      return count === 3 ? { json: done } : refused('certificate_not_found')
     },
   )
   await writeFile(setup.path('ids'), Array.from({ length: 1500 }, (_each, index) => `c-${index}`).join('\n'))

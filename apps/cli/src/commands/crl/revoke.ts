@@ -23,7 +23,7 @@ interface Plan {
   /** The same certificates in parts, one call for each. */
   readonly parts: readonly RevokedCertificates[]
   readonly reason: RevocationReason
-  readonly allOfKey: boolean
+  readonly onlyThis: boolean
 }
 
 /**
@@ -32,12 +32,7 @@ interface Plan {
  */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { ids, parts } = await readNamed(context, args, options)
-  const plan = {
-    ids,
-    parts,
-    reason: readReason(options.textOrDefault('reason')),
-    allOfKey: options.isSet('all-of-key'),
-  }
+  const plan = { ids, parts, ...readScope(options) }
   const { reason } = plan
   const connection = await connectAsOperator(context, options)
   const { preview, only } = await previewThenConfirm(context, options, {
@@ -56,9 +51,12 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
         'list',
         `number ${done.crl_sequence}, with ${done.revoked_count} ${done.revoked_count === 1 ? 'entry' : 'entries'}`,
       ],
+      ...(done.also_revoked.count === 0
+        ? []
+        : [['also', `${countedText(done.also_revoked, 'certificate')} of the same node keys`] as const]),
       ...(others.count === 0
         ? []
-        : [['left', `${countedText(others, 'certificate')} of the same node keys; --all-of-key ends them`] as const]),
+        : [['warning', `still valid, of the same node keys: ${countedText(others, 'certificate')}`] as const]),
       ...rules.map(
         (rule) =>
           ['rule', `${visible(rule)} admits its workload with a new key; chancery admission remove ends it`] as const,
@@ -72,6 +70,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     reason,
     crl_sequence,
     revoked_count,
+    also_revoked: { ...done.also_revoked },
     other_certificates: { ...others },
     ...(rules.length === 0 ? {} : { admission_rules: rules }),
     forecast: preview.data,
@@ -143,29 +142,38 @@ async function certificateIn(file: string): Promise<JoinCertificate> {
   throw new CommandError({ code: 'file_error', message: `${file} cannot be read: there is no such file or folder.` })
 }
 
+/** The others of a key end with a certificate, unless --only-this is given. --all-of-key is from earlier releases. */
+function readScope(options: Options): Pick<Plan, 'reason' | 'onlyThis'> {
+  const [reason, onlyThis] = [readReason(options.textOrDefault('reason')), options.isSet('only-this')]
+  if (onlyThis && options.isSet('all-of-key')) throw usageError('--only-this and --all-of-key contradict each other.')
+  if (onlyThis && reason === 'key_compromise')
+    throw usageError('A compromised key has no certificate to keep.', 'Leave --only-this out.')
+  return { reason, onlyThis }
+}
+
 function readReason(word: string): RevocationReason {
   const reason = REVOCATION_REASONS.find((each) => each === word)
   if (reason === undefined) throw usageError(`--reason must be one of ${REVOCATION_REASONS.join(', ')}.`)
   return reason
 }
 
-function question({ ids, reason, allOfKey }: Plan, url: string): string {
+function question({ ids, reason, onlyThis }: Plan, url: string): string {
   const what = ids.length === 1 ? `certificate ${visible(ids[0] ?? '')}` : counted(ids.length)
   const more =
     reason === 'key_compromise'
       ? ' Every other certificate of the same node keys goes with it, and the keys are barred.'
-      : allOfKey
-        ? ' Every other certificate of the same node keys goes with it.'
-        : ''
+      : onlyThis
+        ? ' Other certificates of the same node keys stay valid, and the node can go on with them.'
+        : ' Every other certificate of the same node keys goes with it.'
   return `Revoke ${what} at ${url} (${reason})?${more} This cannot be undone.`
 }
 
 /** Requests the previews of all parts before the first revocation, so that an unknown id changes nothing. */
 async function previewAll(connection: Connection, plan: Plan): Promise<Preview> {
-  const { reason, allOfKey } = plan
+  const { reason, onlyThis } = plan
   const parts: RevocationPreview[] = []
   for (const part of plan.parts)
-    parts.push(await connection.ask((client) => client.crl.revoke({ ...part, reason, allOfKey, dryRun: true })))
+    parts.push(await connection.ask((client) => client.crl.revoke({ ...part, reason, onlyThis, dryRun: true })))
   const certificates = sum(parts.map((part) => part.certificates_revoked))
   const others = sum(parts.map((part) => part.other_certificates))
   const raised = sum(parts.map((part) => part.reasons_raised))
@@ -186,7 +194,7 @@ async function previewAll(connection: Connection, plan: Plan): Promise<Preview> 
     `Would leave the registry: ${most}${countedText(agents, 'agent')}`,
     ...(others.count === 0
       ? []
-      : [`Of the same node keys and left: ${most}${countedText(others, 'certificate')} (--all-of-key ends them too)`]),
+      : [`Warning: still valid, of the same node keys: ${most}${countedText(others, 'certificate')}`]),
     ...(raised.count === 0 ? [] : [`Revoked before, now for ${reason}: ${most}${countedText(raised, 'certificate')}`]),
   ]
   return { data, lines: wouldChange ? lines : ['All of them are revoked already.'] }
@@ -202,26 +210,33 @@ function sum(parts: readonly CountedSample[]): CountedSample {
 async function revokeAll(
   context: CommandContext,
   connection: Connection,
-  { ids, parts, reason, allOfKey }: Plan,
+  { ids, parts, reason, onlyThis }: Plan,
 ): Promise<RevocationResult> {
   const nothing: RevocationResult = {
     crl_sequence: 0,
     revoked_count: 0,
+    also_revoked: { count: 0, sample: [] },
     other_certificates: { count: 0, sample: [] },
     admission_rules: undefined,
   }
   const rules = new Set<string>()
+  const also: CountedSample[] = []
   let [result, done] = [nothing, 0]
   for (const part of parts) {
-    const revoke = (client: Client): Promise<RevocationResult> => client.crl.revoke({ ...part, reason, allOfKey })
+    const revoke = (client: Client): Promise<RevocationResult> => client.crl.revoke({ ...part, reason, onlyThis })
     result = await connection.ask(revoke).catch((error: unknown) => {
       throw done === 0 ? error : toPartial(error, done, ids.length)
     })
+    also.push(result.also_revoked)
     for (const rule of result.admission_rules ?? []) rules.add(rule)
     done += (part.certificates ?? part.cert_ids).length
     if (parts.length > 1) context.note(`${done} of ${ids.length} certificates are revoked`)
   }
-  return rules.size === 0 ? result : { ...result, admission_rules: [...rules] }
+  return {
+    ...result,
+    also_revoked: sum(also),
+    admission_rules: rules.size === 0 ? undefined : [...rules],
+  }
 }
 
 function toPartial(error: unknown, done: number, all: number): CommandError {

@@ -8,7 +8,12 @@ export function describeCommitment(commitment: CapabilityCommitment, style: Styl
       ['commitment', commitment.commitment_id],
       ['issuer', commitment.issuer_sovereign_id],
       ['agreement', commitment.agreement_id],
-      ['capabilities', `${commitment.capability_count}, none of them shown`],
+      [
+        'capabilities',
+        commitment.salted === true
+          ? `at most ${commitment.capability_count}, none of them shown`
+          : `${commitment.capability_count}, hidden names can be guessed`,
+      ],
       ['root', commitment.merkle_root],
       ['committed', commitment.committed_at],
     ],

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { writeJson } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { foreignSovereign } from '@chancery/testkit'
@@ -35,12 +35,14 @@ const ALL = '--capability ledger.read --capability ledger.append --capability le
 describe('disclose', () => {
   it('commits to everything agreed, proves one at home, and verifies it', async () => {
     const committed = await network.asOperator('disclose commit agreement.json --out commitment.json')
-    expect([committed.code, committed.stdout.includes('3, none of them shown')]).toEqual([0, true])
+    expect([committed.code, committed.stdout.includes('at most 4, none of them shown')]).toEqual([0, true])
+    const seed = await readFile(network.setup.path('commitment.json.seed'), 'utf8')
+    expect(await readFile(network.setup.path('commitment.json'), 'utf8')).not.toContain(seed.trim())
     const line = `disclose prove commitment.json --reveal ledger.read ${ALL} --prover PARTNER-NET`
     const proved = await network.run(`${line} --out proof.json`)
     expect([proved.code, proved.stdout.includes('ledger.read')]).toEqual([0, true])
     const verified = await network.asOperator('disclose verify proof.json --commitment commitment.json --json')
-    expect([verified.code, verified.json()['reason']]).toEqual([0, 'valid'])
+    expect([verified.code, verified.json()['reason'], verified.json()['warning']]).toEqual([0, 'valid', null])
     const foreign = await network.asOperator(
       `disclose verify proof.json --commitment commitment.json --issuer-key ${partner.publicKey}`,
     )
@@ -51,7 +53,10 @@ describe('disclose', () => {
 
   it('commits to a part, and refuses what was not agreed', async () => {
     const part = await network.asOperator('disclose commit agreement.json --capability ledger.read --json')
-    expect(part.json()['capability_count']).toBe(1)
+    expect(part.json()).toMatchObject({
+      commitment: { capability_count: 4 },
+      seed: expect.stringMatching(/^[0-9a-f]{64}$/),
+    })
     const more = await network.asOperator('disclose commit agreement.json --capability vault.open')
     expect([more.code, more.stderr.includes('(commit_failed)')]).toEqual([1, true])
   })
@@ -59,7 +64,28 @@ describe('disclose', () => {
   it('proves nothing over another list', async () => {
     const line = 'disclose prove commitment.json --reveal ledger.read --capability ledger.read --prover P'
     const { code, stderr } = await network.run(line)
-    expect([code, stderr.includes('made over 3 capabilities')]).toEqual([1, true])
+    expect([code, stderr.includes('made over at most 4 capabilities')]).toEqual([1, true])
+    await writeFile(network.setup.path('wrong.seed'), 'no seed')
+    const other = await network.run(`${line.replace(' --prover', ` ${ALL} --prover`)} --seed wrong.seed`)
+    expect([other.code, other.stderr.includes('does not have the seed')]).toEqual([2, true])
+  })
+
+  it('labels the form of older networks, in text and in JSON', async () => {
+    const committed = await network.asOperator('disclose commit agreement.json --unsalted --out plain.json')
+    expect(committed.stdout).toContain('unsalted: hidden names can be guessed')
+    await network.run(
+      `disclose prove plain.json --reveal ledger.read ${ALL} --prover PARTNER-NET --out plain-proof.json`,
+    )
+    const line = 'disclose verify plain-proof.json --commitment plain.json'
+    const [text, json] = [await network.asOperator(line), await network.asOperator(`${line} --json`)]
+    expect([text.code, text.stdout]).toEqual([0, expect.stringContaining('unsalted: hidden names can be guessed')])
+    expect(json.json()['warning']).toBe('unsalted: hidden names can be guessed')
+    const key = network.na.genesis.network_authority.public_key
+    const offline = await network.run(`verify plain-proof.json --commitment plain.json --key ${key}`)
+    expect([offline.code, offline.stdout]).toEqual([
+      0,
+      expect.stringContaining('unsalted: hidden names can be guessed'),
+    ])
   })
 
   it('signs nothing when the file is in the way or is something else', async () => {

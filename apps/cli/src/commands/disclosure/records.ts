@@ -2,6 +2,11 @@ import { agreementRecordForm, commitmentForm, membershipProofForm, readReceived 
 import type { AgreementRecord, CapabilityCommitment, CapabilityMembershipProof, Received } from '@chancery/protocol'
 import type { RecordKind } from '../../files/json-file.ts'
 
+/** Where the seed of a commitment is stored by default. */
+export function seedFileOf(commitmentFile: string): string {
+  return `${commitmentFile}.seed`
+}
+
 export const AGREEMENT: RecordKind<Received<AgreementRecord>> = {
   name: 'an agreement record',
   member: 'agreement',

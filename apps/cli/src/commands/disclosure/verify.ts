@@ -1,3 +1,4 @@
+import { visible } from '@chancery/protocol'
 import { connect } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
@@ -20,6 +21,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const verdict = await connection.ask((client) =>
     client.disclosure.verify({ proof: proof.wire, commitment, ...supplied }),
   )
-  const text = `${verdictText(verdict, DISCLOSURE_REASONS, style)}\n${describeProof(proof.record, style)}`
+  const label = verdict.warning === null ? '' : `\n${style.warn(visible(verdict.warning))}`
+  const text = `${verdictText(verdict, DISCLOSURE_REASONS, style)}${label}\n${describeProof(proof.record, style)}`
   return { data: verdict, text, exitCode: verdict.valid ? 0 : 1 }
 }

@@ -41,7 +41,8 @@ export class HomeStore implements NodeStore {
   }
 
   #path(document: NodeDocument): string {
-    return document === 'join' ? join(dirname(this.#files.certificate), 'join.json') : this.#files[document]
+    if (document !== 'join' && document !== 'positions') return this.#files[document]
+    return join(dirname(this.#files.certificate), `${document}.json`)
   }
 }
 

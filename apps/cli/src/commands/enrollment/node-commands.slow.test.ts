@@ -43,6 +43,7 @@ describe('heartbeat', () => {
       next_heartbeat_seconds: expect.any(Number) as number,
       crl_sequence: 0,
       policy_id: null,
+      genesis_block: 'unchanged',
     })
   })
 

@@ -1,4 +1,5 @@
 import { Node, RevokedError } from '@chancery/sdk'
+import type { CrlEntry } from '@chancery/sdk'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
 import { CommandError } from '../../errors/failure.ts'
@@ -44,12 +45,13 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   if (stop.aborted) end()
   const error = await node.ended
   stop.removeEventListener('abort', end)
-  if (error !== undefined) throw error instanceof RevokedError ? toFailure(error) : error
+  if (error instanceof RevokedError && error.entry !== undefined) throw toFailure(error.entry)
+  if (error !== undefined) throw error
   report({ event: 'stopped', text: 'stopped by a signal' })
   return {}
 }
 
-function toFailure({ entry }: RevokedError): CommandError {
+function toFailure(entry: CrlEntry): CommandError {
   return new CommandError({
     code: 'certificate_revoked',
     message: `The revocation list names this certificate (${entry.reason}, ${entry.revoked_at}).`,

@@ -1,21 +1,33 @@
-import { mkdir } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
-import { asJson, writeJson } from '@chancery/protocol'
-import { connectAsOperator } from '../../connection/connection.ts'
+import { resolve } from 'node:path'
+import { AnchorChecker, anchorDigest, asJson, toUtf8, writeJson } from '@chancery/protocol'
+import type { StoreAnchor } from '@chancery/protocol'
+import { FOLLOW_HINT, connectAsOperator } from '../../connection/connection.ts'
 import type { Connection } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
-import { FOR_ALL, replaceFile, toFailure, typed } from '../../files/files.ts'
+import { CommandError, usageError } from '../../errors/failure.ts'
+import { typed } from '../../files/files.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { plural } from '../../output/plural.ts'
+import { ArchiveFolder } from './archive-files/files.ts'
+import { KnownAnchors } from './saved-anchors.ts'
+
+/** A saved anchor never changes, and every user may read it. */
+const READ_ONLY = 0o444
 
 /** evidence anchor */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const connection = await connectAsOperator(context, options)
-  const { anchor, status } = await connection.ask((client) => client.evidence.anchor())
   const given = options.text('save')
+  if (given !== undefined && connection.genesis === undefined)
+    throw usageError(
+      'An anchor is verified before it is saved, and no genesis block pins the authority.',
+      'Give a configuration with paths.genesis.',
+    )
+  const { anchor, status } = await connection.ask((client) => client.evidence.anchor())
+  if (anchor !== null) await requireValid(connection, [anchor])
   const folder = given === undefined ? undefined : resolve(context.cwd, given)
-  const saved = folder === undefined ? 0 : await saveAnchors(connection, folder)
+  const saved = folder === undefined ? 0 : await saveAnchors(context, connection, folder)
   const note =
     folder === undefined
       ? ''
@@ -26,21 +38,72 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   return { data, text: `${word} through entry ${anchor.store_sequence} (anchor ${anchor.anchor_sequence}).${note}` }
 }
 
-/** One file per anchor, named by its sequence, so that a later run only adds files. */
-async function saveAnchors(connection: Connection, folder: string): Promise<number> {
-  await mkdir(folder, { recursive: true }).catch((error: unknown) => {
-    throw toFailure(error, folder, 'made')
+/** Refuses anchors that the pinned authority did not sign, or that are not one chain. */
+async function requireValid(connection: Connection, anchors: readonly StoreAnchor[]): Promise<void> {
+  const { genesis, followed, url } = connection
+  if (genesis === undefined) return
+  const { chainFindings } = await AnchorChecker.open(anchors, followed?.keys ?? { genesis }, genesis.network_name)
+  const [first] = chainFindings
+  if (first === undefined) return
+  throw new CommandError({
+    code: first.reason,
+    message: `${url} gives an anchor that does not verify: anchor ${first.anchor_sequence}, ${first.detail}. Nothing was saved.`,
+    hint: `Do not trust this store. ${FOLLOW_HINT}`,
   })
-  let count = 0
+}
+
+/**
+ * One file per anchor, named by its sequence. A file is never replaced: an anchor with another content than a saved one
+ * proves that the store was rewritten, and is saved next to it.
+ */
+async function saveAnchors({ cwd }: CommandContext, connection: Connection, folder: string): Promise<number> {
+  const anchors = await fetchAnchors(connection)
+  await requireValid(connection, anchors)
+  const known = await KnownAnchors.read(cwd, folder)
+  const files = new ArchiveFolder(folder)
+  const forks: string[] = []
+  for (const anchor of anchors) {
+    // What follows a contradiction belongs to that other history.
+    const isFork = forks.length > 0 || known.contradicts(anchor)
+    const name = fileName(anchor, isFork)
+    if (isFork) forks.push(name)
+    if (!known.has(anchor)) await files.create(name, toUtf8(`${writeJson(asJson(anchor))}\n`), READ_ONLY)
+  }
+  const last = anchors.at(-1)?.anchor_sequence ?? 0
+  if (forks.length === 0 && last >= known.last) return anchors.length
+  throw rewritten(
+    forks.length > 0
+      ? `${connection.url} signed another history than ${typed(cwd, folder)} has, from anchor ${anchors[anchors.length - forks.length]?.anchor_sequence ?? 0} on`
+      : `${typed(cwd, folder)} has anchor ${known.last}, and ${connection.url} ends with anchor ${last}`,
+    forks,
+  )
+}
+
+async function fetchAnchors(connection: Connection): Promise<readonly StoreAnchor[]> {
+  const found: StoreAnchor[] = []
   for (let after: number | null = 0; after !== null;) {
     const from: number = after
     const page = await connection.ask((client) => client.evidence.anchors({ after_anchor: from, limit: 1000 }))
-    for (const anchor of page.anchors) {
-      const name = `anchor-${String(anchor.anchor_sequence).padStart(8, '0')}.json`
-      await replaceFile(join(folder, name), `${writeJson(asJson(anchor))}\n`, FOR_ALL)
-      count += 1
-    }
+    found.push(...page.anchors)
     after = page.next_after_anchor
   }
-  return count
+  return found
+}
+
+/** The digest in the name of a fork lets several be saved, each once. */
+function fileName(anchor: StoreAnchor, isFork: boolean): string {
+  const name = `anchor-${String(anchor.anchor_sequence).padStart(8, '0')}`
+  return isFork ? `${name}.fork-${anchorDigest(anchor).slice(0, 16)}.json` : `${name}.json`
+}
+
+function rewritten(what: string, forks: readonly string[]): CommandError {
+  return new CommandError({
+    code: 'history_rewritten',
+    message: `THE STORE WAS REWRITTEN: ${what}.`,
+    problems:
+      forks.length === 0
+        ? []
+        : [`Saved next to the others: ${forks[0] ?? ''} (${plural(forks.length, 'anchor')} in all).`],
+    hint: 'No saved anchor was replaced. Store a copy of the folder on another machine before you ask the operator.',
+  })
 }

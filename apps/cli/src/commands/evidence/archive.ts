@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import { connectAsOperator, genesisWord } from '../../connection/connection.ts'
+import { connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { typed } from '../../files/files.ts'
 import { plural } from '../../output/plural.ts'
@@ -10,6 +10,7 @@ import { ArchiveFolder } from './archive-files/files.ts'
 import { openValidArchive } from './archive-files/read.ts'
 import { openSource } from './archive-files/source.ts'
 import { ArchiveWriter } from './archive-files/write.ts'
+import { saveExecutorKeys, verifyCommand } from './verify-hint.ts'
 
 /** Runs `evidence archive`: adds the entries that the log covers and the folder does not have. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
@@ -25,11 +26,19 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
       if (count % 1000 === 0) progress.update(`Archived ${plural(count, 'entry', 'entries')}`)
     }),
   )
-  const data = { folder, entries, segments, first_sequence: chain.first, last_sequence: last }
+  const keys = await saveExecutorKeys(connection, folder)
+  const data = {
+    folder,
+    entries,
+    segments,
+    first_sequence: chain.first,
+    last_sequence: last,
+    executor_keys: keys ?? null,
+  }
   if (entries === 0) return { data, text: `The archive is complete through entry ${last}.` }
   const added = `${plural(entries, 'entry', 'entries')}, through entry ${last}, in ${plural(segments, 'new segment')}`
   return {
     data,
-    text: `${style.good('Archived')} ${added}.\nVerify it: chancery evidence verify ${name} --genesis ${genesisWord(cwd, connection)}`,
+    text: `${style.good('Archived')} ${added}.\nVerify it: ${verifyCommand(context, options, { connection, file: folder, keys })}`,
   }
 }

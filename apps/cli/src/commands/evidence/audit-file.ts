@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { pipeline } from 'node:stream'
 import { createGunzip, createZstdDecompress } from 'node:zlib'
-import { joinBytes } from '@chancery/protocol'
+import { isJsonObject, joinBytes, readEventLine, visible } from '@chancery/protocol'
 import type { StoreChecker } from '@chancery/protocol'
 import { CommandError } from '../../errors/failure.ts'
 import { toFailure } from '../../files/files.ts'
@@ -25,7 +25,7 @@ export async function auditFile(
   path: string,
   checker: StoreChecker,
   keys: AuditKeys,
-  update: (share: number) => void,
+  { network, update }: { readonly network: string; readonly update: (share: number) => void },
 ): Promise<void> {
   const handle = await open(path).catch((error: unknown) => {
     throw toFailure(error, path, 'read')
@@ -34,10 +34,18 @@ export async function auditFile(
   try {
     const source = await openSource(handle)
     const pending: Promise<ExaminedLines>[] = []
+    let events = 0
     const takeNext = async (): Promise<void> => {
-      for (const line of (await pending.shift()) ?? []) checker.take(line ?? undefined)
+      for (const line of (await pending.shift()) ?? []) {
+        checker.take(line ?? undefined)
+        if (line !== null) events += 1
+      }
     }
+    let isFirst = true
     for await (const block of readBlocks(source, path)) {
+      const named = isFirst ? networkOf(block) : undefined
+      if (named !== undefined && named !== network) throw otherNetwork(path, named, network)
+      isFirst = false
       const examined = threads.examine(block)
       // The promise may fail while an earlier one is awaited; the caller that awaits it receives the error.
       examined.catch(() => undefined)
@@ -46,6 +54,7 @@ export async function auditFile(
       update(source.share())
     }
     while (pending.length > 0) await takeNext()
+    if (events === 0 && checker.checked > 0) throw brokenFile(path, 'no line of it is an entry')
   } finally {
     await threads.close()
     await handle.close()
@@ -107,6 +116,26 @@ async function* readBlocks({ chunks, maxLineBytes }: Source, path: string): Asyn
     throw error
   }
   if (saved.length > 0) yield joinBytes(saved)
+}
+
+/** The network that the first decision of a block names. Nothing is verified yet. */
+function networkOf(block: Uint8Array): string | undefined {
+  for (const line of Buffer.from(block).toString('utf8').split('\n', 100)) {
+    const event = readEventLine(line)
+    const payload = event?.entry.entry_kind === 'decision' ? event.payload : undefined
+    const decision = isJsonObject(payload) ? payload['decision'] : undefined
+    const name = isJsonObject(decision) ? decision['operator_sovereign_id'] : undefined
+    if (typeof name === 'string') return name
+  }
+  return undefined
+}
+
+function otherNetwork(path: string, named: string, network: string): CommandError {
+  return new CommandError({
+    code: 'other_network',
+    message: `${path} is of another network: its decisions name ${visible(named)}, and you trust ${visible(network)}.`,
+    hint: 'Give --genesis with the genesis block of that network.',
+  })
 }
 
 function brokenFile(path: string, problem: string): CommandError {

@@ -1,19 +1,9 @@
-import { readdir } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
-import {
-  FormError,
-  isJsonObject,
-  readReceived,
-  readTrustedPublicKey,
-  retentionCheckpointForm,
-  shape,
-  storeAnchorForm,
-} from '@chancery/protocol'
-import type { JsonValue, RetentionCheckpoint, SignerKeys, StoreAnchor } from '@chancery/protocol'
+import { resolve } from 'node:path'
+import { FormError, readReceived, readTrustedPublicKey, retentionCheckpointForm, shape } from '@chancery/protocol'
+import type { JsonValue, RetentionCheckpoint, SignerKeys } from '@chancery/protocol'
 import { findConfig } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
-import { toFailure, typed } from '../../files/files.ts'
 import { keysFileOf, openFollowedKeys } from '../../connection/followed-keys.ts'
 import { loadKeyHistory, loadVerifiedGenesis } from '../../files/genesis-file.ts'
 import { loadJsonObject, loadRecord } from '../../files/json-file.ts'
@@ -70,45 +60,6 @@ export async function loadBoundary(
     read: (value: JsonValue) => readReceived(retentionCheckpointForm, value).record,
   }
   return loadRecord(cwd, file, kind, CHECKPOINT_LIMITS)
-}
-
-/** Reads every .json file of a folder: an anchor, a response with one, or a page of anchors. Each sequence once. */
-export async function loadAnchors({ cwd }: CommandContext, options: Options): Promise<readonly StoreAnchor[]> {
-  const named = options.text('anchors')
-  if (named === undefined) return []
-  const folder = resolve(cwd, named)
-  const names = await readdir(folder).catch((error: unknown) => {
-    throw toFailure(error, folder, 'read')
-  })
-  const found = new Map<number, StoreAnchor>()
-  for (const name of names.filter((each) => each.endsWith('.json')).sort()) {
-    const file = join(folder, name)
-    const value = await loadJsonObject(cwd, file)
-    const page = Array.isArray(value['anchors']) ? (value['anchors'] as readonly JsonValue[]) : undefined
-    for (const each of page ?? [isJsonObject(value['anchor']) ? value['anchor'] : value]) {
-      const anchor = readAnchorFrom(file, each)
-      found.set(anchor.anchor_sequence, anchor)
-    }
-  }
-  // Without an anchor, a cut or replaced store is not detected.
-  if (found.size === 0)
-    throw usageError(
-      `--anchors ${typed(cwd, folder)}: this folder contains no anchor.`,
-      'Give the folder with the saved .json files (chancery evidence anchor --save FOLDER), or leave out --anchors.',
-    )
-  return [...found.values()].sort((a, b) => a.anchor_sequence - b.anchor_sequence)
-}
-
-function readAnchorFrom(file: string, value: JsonValue): StoreAnchor {
-  try {
-    return readReceived(storeAnchorForm, value).record
-  } catch (error) {
-    if (!(error instanceof FormError)) throw error
-    throw new CommandError(
-      { code: 'invalid_record', message: `${file} is not an anchor: ${error.message}.` },
-      { cause: error },
-    )
-  }
 }
 
 const readKeys = shape.arrayOf(

@@ -34,6 +34,10 @@ export function describeStore({ style }: CommandContext, file: string, report: S
   const counted = `${plural(checked_entries, 'entry', 'entries')}, ${plural(decisions, 'decision')}, ${plural(executions, 'execution')}${refused}`
   const [first] = failures
   if (first === undefined) return `${style.good('Verified:')} ${visible(file)} contains ${counted}; all are valid.`
+  // The same name with another key: every line would fail, and none would say why.
+  const unsigned = failures.filter(({ reason, detail }) => reason === 'invalid_signature' && detail === 'decision')
+  if (decisions > 0 && unsigned.length === decisions)
+    return `${style.bad('Not valid:')} no decision in ${visible(file)} is signed by a key of the given network. It is of another network, or a former key is missing (--key-history).\n${counted}, ${failures.length} failures.`
   const place = first.store_sequence === null ? 'the checkpoint' : `entry ${first.store_sequence}`
   const shown = failures
     .slice(0, 20)

@@ -116,6 +116,37 @@ describe('evidence export and verify', () => {
     expect(code).toBe(0)
   })
 
+  it('print a command that verifies the export as printed, with the executor keys saved next to it', async () => {
+    const hint = /^Verify it: chancery (.+)$/m.exec(exported)?.[1] ?? ''
+    expect(hint).toBe('evidence verify ./all.jsonl --executor-keys ./all.jsonl.keys.json --config operator.toml')
+    expect((await network.run(hint)).stdout).toContain('Verified: ./all.jsonl contains 5 entries')
+    const part = await succeed('evidence export --out part.jsonl --since 2')
+    expect(part).toContain('It begins with entry 3.')
+    expect(part).not.toContain('chancery evidence verify')
+    const [text, changed] = [await file('part.jsonl.keys.json'), 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=']
+    const other = text.replace(/"public_key":"[^"]+"/, `"public_key":"${changed}"`)
+    await writeFile(network.setup.path('part.jsonl.keys.json'), other)
+    const again = await network.asOperator('evidence export --out part.jsonl --resume')
+    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('has another executor key "rotator-1"')])
+    expect(await file('part.jsonl.keys.json')).toBe(other)
+  })
+
+  it('say in one sentence that a file is no export, and that an export is of another network', async () => {
+    await writeFile(network.setup.path('notes.jsonl'), '{"line":1}\n'.repeat(80))
+    const notes = await network.run(`evidence verify notes.jsonl ${FLAGS}`)
+    expect([notes.code, notes.stdout]).toEqual([1, ''])
+    expect(notes.stderr).toContain('is not an evidence export: no line of it is an entry.')
+    const key = network.genesis.network_authority.public_key
+    const other = await network.run(`evidence verify all.jsonl --authority-key ${key} --network OTHER-NET`)
+    expect([other.code, other.stdout]).toEqual([1, ''])
+    expect(other.stderr).toContain('its decisions name TEST-NET, and you trust OTHER-NET')
+    const stranger = (await testSigner('na-test', 'stranger')).publicKey
+    const sameName = `evidence verify all.jsonl --authority-key ${stranger} --network TEST-NET --executor-keys keys.json`
+    const { code, stdout } = await network.run(sameName)
+    expect([code, stdout.trim().split('\n').length]).toEqual([1, 2])
+    expect(stdout).toContain('no decision in all.jsonl is signed by a key of the given network')
+  })
+
   it('refuse a folder without anchors', async () => {
     await mkdir(network.setup.path('empty'))
     await mkdir(network.setup.path('other'))
@@ -176,7 +207,6 @@ describe('evidence export and verify', () => {
     ],
     ['a missing beginning', (lines) => lines.slice(1), 'entry 2 (store_sequence_gap)'],
     ['a missing end', (lines) => lines.slice(0, 4), 'entry 5 (export_ends_before_anchor)'],
-    ['no line at all', () => ['gone'], 'entry 1 (entry_digest_mismatch)'],
   ])('name the first bad entry: %s', async (_name, edit, place) => {
     const lines = (await file('all.jsonl')).split('\n').slice(0, -1)
     await writeFile(network.setup.path('forged.jsonl'), `${edit(lines).join('\n')}\n`)
@@ -280,7 +310,14 @@ describe('evidence witness', () => {
       expect(caught.code).toBe(1)
       expect(caught.stderr).toContain('THE LOG WAS REWRITTEN')
       expect([await file('seen.log'), await file('cosigned.txt')]).toEqual(before)
-      expect(await file('seen.log.fork-10')).toContain('\n10\n')
+      const fork = (await readdir(network.setup.path('.'))).find((name) => name.startsWith('seen.log.fork-10-'))
+      expect(await file(fork ?? '')).toContain('\n10\n')
+      // A witness without its state does not replace the note of the first history either.
+      const anew = `evidence witness --state new.log --out cosigned.txt --url ${other.na.url}`
+      expect((await network.asOperator(anew)).stderr).toContain('THE LOG WAS REWRITTEN')
+      expect(await file('cosigned.txt')).toBe(before[1])
+      const beside = await network.asOperator('evidence witness --state new.log --out witness.key')
+      expect([beside.code, beside.stderr]).toEqual([1, expect.stringContaining('is not a checkpoint')])
     } finally {
       await other.close()
     }

@@ -3,17 +3,20 @@ import { open } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { constants, createGzip, createZstdCompress } from 'node:zlib'
-import { writeJson } from '@chancery/protocol'
-import { connectAsOperator, genesisWord } from '../../connection/connection.ts'
+import { fromUtf8, readEventLine } from '@chancery/protocol'
+import { connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { usageError } from '../../errors/failure.ts'
 import type { Result } from '../../output/result.ts'
-import { OWNER_ONLY, refuseExisting, replaceFile, toFailure, typed } from '../../files/files.ts'
+import { OWNER_ONLY, refuseExisting, toFailure, typed } from '../../files/files.ts'
 import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { withProgress } from '../../output/progress.ts'
 import { plural } from '../../output/plural.ts'
 import { findExportEnd } from './export-end.ts'
+import { saveExecutorKeys, verifyCommand } from './verify-hint.ts'
+
+const LINE_FEED = 10
 
 /** Higher levels take several times as long for a tenth less. */
 const CODERS = {
@@ -34,13 +37,13 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
       '--resume cannot be combined with --compress or --since.',
       'Only a file that is not compressed can be continued, and it states where.',
     )
-  const keysFile = `${file}.executor-keys.json`
-  if (!isResumed) await refuseExisting([file, keysFile])
+  if (!isResumed) await refuseExisting([file])
   const connection = await connectAsOperator(context, options)
   const handle = await open(file, isResumed ? 'a+' : 'wx', OWNER_ONLY).catch((error: unknown) => {
     throw toFailure(error, file, 'written')
   })
   let count = 0
+  let first: number | undefined
   try {
     const since = isResumed
       ? await cutUnfinished(handle, typed(cwd, file))
@@ -48,6 +51,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
     await withProgress(context, 'Exporting', async (progress) => {
       async function* pages(): AsyncGenerator<Uint8Array> {
         for await (const page of connection.client().evidence.pages(since, { compressed: compress !== undefined })) {
+          if (!isResumed) first ??= sequenceOfFirst(page.bytes)
           yield page.bytes
           count += page.entries
           progress.update(`Exported ${plural(count, 'entry', 'entries')}`)
@@ -62,14 +66,21 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   } finally {
     await handle.close()
   }
-  // The keys are no entries of the store, and without them no execution can be verified.
-  const executor_keys = (await connection.ask((client) => client.evidence.executorKeys())).map((key) => ({ ...key }))
-  if (executor_keys.length > 0) await replaceFile(keysFile, `${writeJson({ executor_keys })}\n`, OWNER_ONLY)
-  const keys = executor_keys.length === 0 ? '' : ` --executor-keys ${typed(cwd, keysFile)}`
   const entries = `${count} ${isResumed ? 'more ' : ''}${count === 1 ? 'entry' : 'entries'}`
-  const text = `${style.good('Exported')} ${entries} to ${typed(cwd, file)}.\nVerify it: chancery evidence verify ${typed(cwd, file)} --genesis ${genesisWord(cwd, connection)}${keys}`
-  const written = executor_keys.length === 0 ? {} : { executor_keys_file: keysFile }
-  return { data: { entries: count, file, ...written }, text }
+  const keys = await saveExecutorKeys(connection, file)
+  const text = [
+    `${style.good('Exported')} ${entries} to ${typed(cwd, file)}.`,
+    // A part of the store verifies only with what connects its beginning.
+    first === undefined || first === 1
+      ? `Verify it: ${verifyCommand(context, options, { connection, file, keys })}`
+      : `It begins with entry ${first}. Verify it together with the part before, or with the checkpoint of the retention.`,
+  ].join('\n')
+  return { data: { entries: count, file, executor_keys: keys ?? null }, text }
+}
+
+function sequenceOfFirst(bytes: Uint8Array): number | undefined {
+  const end = bytes.indexOf(LINE_FEED)
+  return readEventLine(fromUtf8(bytes.subarray(0, end)) ?? '')?.entry.store_sequence
 }
 
 /** Removes a line that was not written in full, and returns the sequence of the last one that was. */

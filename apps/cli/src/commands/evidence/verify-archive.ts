@@ -13,10 +13,11 @@ import { compareWithLiving } from './archive-files/live.ts'
 import type { ArchiveFinding } from './archive-files/read.ts'
 import { verifyArchive } from './archive-files/verify.ts'
 import type { ArchiveAudit, ArchiveReport } from './archive-files/verify.ts'
-import { loadAnchors, loadExecutorKeys, loadTrust } from './audit-inputs.ts'
+import { loadExecutorKeys, loadTrust } from './audit-inputs.ts'
 import { keysOf } from './audit-keys.ts'
 import { AuditThreads } from './audit-threads.ts'
 import { describeStore, missingKeysText, setAside } from './describe-report.ts'
+import { loadAnchors } from './saved-anchors.ts'
 
 /** Blocks in flight for each thread. */
 const AHEAD = 4

@@ -6,11 +6,12 @@ import type { Result } from '../../output/result.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { withProgress } from '../../output/progress.ts'
 import { auditFile } from './audit-file.ts'
-import { loadAnchors, loadBoundary, loadExecutorKeys, loadTrust } from './audit-inputs.ts'
+import { loadBoundary, loadExecutorKeys, loadTrust } from './audit-inputs.ts'
 import { keysOf } from './audit-keys.ts'
 import { plural } from '../../output/plural.ts'
 import { usageError } from '../../errors/failure.ts'
 import { describeStore, missingKeysText, setAside } from './describe-report.ts'
+import { loadAnchors } from './saved-anchors.ts'
 import { verifyFolder } from './verify-archive.ts'
 
 /** Runs `evidence verify` without a server, with the given keys only. A folder is an archive. */
@@ -26,11 +27,13 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const boundary = await loadBoundary(context, options)
   const checker = new StoreChecker({ keys: keysOf(keys), scope: 'store', boundary, anchors })
   await withProgress(context, `Verifying ${file}`, (progress) =>
-    auditFile(resolve(context.cwd, file), checker, keys, (share) =>
-      progress.update(
-        `Verified ${plural(checker.checked, 'entry', 'entries')} (${Math.floor(share * 100)} %), ${plural(checker.failureCount, 'failure')}`,
-      ),
-    ),
+    auditFile(resolve(context.cwd, file), checker, keys, {
+      network: trust.network,
+      update: (share) =>
+        progress.update(
+          `Verified ${plural(checker.checked, 'entry', 'entries')} (${Math.floor(share * 100)} %), ${plural(checker.failureCount, 'failure')}`,
+        ),
+    }),
   )
   const report = await checker.finish()
   const { verified, unjudged } = options.isSet('executor-keys') ? { verified: report, unjudged: 0 } : setAside(report)

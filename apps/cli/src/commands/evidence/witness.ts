@@ -6,9 +6,11 @@ import {
   cosignNote,
   fromBase64,
   isJsonObject,
+  readCheckpointText,
   readJson,
   readNote,
   toBase64,
+  toHex,
   verifyConsistency,
   writeJson,
   writeNote,
@@ -86,8 +88,13 @@ async function follow(
     })
   if (stored !== undefined && isNew)
     throw new CommandError({ code: 'file_exists', message: `${file} exists already.`, hint: 'Run without --init.' })
+  const out = options.text('out')
+  const noteFile = out === undefined ? undefined : resolve(context.cwd, out)
+  const noted = noteFile === undefined ? undefined : await loadNote(noteFile)
   const seen = await fetchCheckpoint(connection)
   if (stored !== undefined) await requireGrown(connection, file, stored, seen)
+  // The last checkpoint that was written there is replaced only by one that continues it.
+  if (noteFile !== undefined && noted !== undefined) await requireGrown(connection, noteFile, noted, seen)
   await save(file, stored, seen)
   const made = await cosign(context, options, seen)
   return { stored, seen, cosigned: made?.note, verifierKey: made?.verifierKey }
@@ -131,7 +138,7 @@ async function requireGrown(connection: Connection, file: string, stored: Cached
     })
   const isGrown = seen.size >= stored.size && (await isConsistent(connection, stored, seen))
   if (isGrown) return
-  const proof = `${file}.fork-${seen.size}`
+  const proof = `${file}.fork-${seen.size}-${toHex(seen.root).slice(0, 16)}`
   await writeNewFile(proof, `${stored.note}\n${seen.note}`, FOR_ALL).catch((error: unknown) => {
     // An earlier run saved this contradiction.
     if (!(error instanceof CommandError) || error.code !== 'file_exists') throw error
@@ -154,11 +161,28 @@ async function isConsistent(connection: Connection, stored: Cached, seen: SeenCh
   })
 }
 
-async function loadStored(file: string): Promise<Cached | undefined> {
-  const text = await readText(file).catch((error: unknown) => {
+function readIfThere(file: string): Promise<string | undefined> {
+  return readText(file).catch((error: unknown) => {
     if (error instanceof CommandError && errorCode(error.cause) === 'ENOENT') return undefined
     throw error
   })
+}
+
+/** The checkpoint in the file of --out. Any other file is left as it is. */
+async function loadNote(file: string): Promise<Cached | undefined> {
+  const note = await readIfThere(file)
+  const checkpoint = note === undefined ? undefined : readCheckpointText(readNote(note)?.text ?? '')
+  if (note === undefined) return undefined
+  if (checkpoint !== undefined) return { ...checkpoint, note }
+  throw new CommandError({
+    code: 'file_exists',
+    message: `${file} exists already, and is not a checkpoint.`,
+    hint: 'Give another --out, or move the file away first.',
+  })
+}
+
+async function loadStored(file: string): Promise<Cached | undefined> {
+  const text = await readIfThere(file)
   if (text === undefined) return undefined
   const { origin, size, root, note } = readObject(text)
   const bytes = typeof root === 'string' ? fromBase64(root) : undefined

@@ -17,6 +17,7 @@ const NEXT = {
   list: list('na-2', 9),
   origin: 'https://na.example.org',
   withoutList: new Set<string>(),
+  formerKeys: [],
 }
 
 it('pins the new key in addition to the old one, each with the address of its own list', () => {
@@ -64,4 +65,16 @@ it('drops an issuer without a list after an undone succession, and only issuers 
   expect(undone.entry).toEqual({ ...entry, additional_issuers: { other: elsewhere } })
   expect(followNetwork(undone.entry, back).change).toBe('unchanged')
   expect(followNetwork(entry, back).entry).toEqual({ ...BEFORE, crl_url: 'https://na.example.org/crl/keys/na-1' })
+})
+
+it('records the former keys of the history, and changes nothing when it has them', () => {
+  const former = { key_id: 'na-1', public_key: 'AAA=', valid_from: 'a', valid_to: 'b' }
+  const { entry } = followNetwork(BEFORE, { ...NEXT, formerKeys: [former] })
+  const promoted = followNetwork(entry, { ...NEXT, formerKeys: [former], withoutList: new Set(['na-1']) })
+  expect(promoted.entry).toMatchObject({ anchors: { 'na-2': 'BBB=' }, former_keys: [former] })
+  expect(followNetwork(promoted.entry, { ...NEXT, formerKeys: [former] }).change).toBe('unchanged')
+  // The root may end the time of a former key earlier.
+  const shorter = { ...former, valid_to: 'a2' }
+  const again = followNetwork(promoted.entry, { ...NEXT, formerKeys: [shorter] })
+  expect(again).toEqual({ change: 'recorded', entry: { ...promoted.entry, former_keys: [shorter] } })
 })

@@ -1,5 +1,5 @@
-import { isJsonObject } from '@chancery/protocol'
-import type { Crl, JsonObject, JsonValue } from '@chancery/protocol'
+import { asJson, canonicalJson, isJsonObject } from '@chancery/protocol'
+import type { Crl, FormerKey, JsonObject, JsonValue } from '@chancery/protocol'
 
 /** The newest key of a network, signed by the root, with its list. */
 export interface FollowedIssuer {
@@ -10,9 +10,11 @@ export interface FollowedIssuer {
   readonly origin: string
   /** Issuers of the entry whose list the authority does not serve: their keys are retired, or never signed. */
   readonly withoutList: ReadonlySet<string>
+  /** Of the key history that the root signed. Records of that time are still shown in the mesh. */
+  readonly formerKeys: readonly FormerKey[]
 }
 
-export type Change = 'unchanged' | 'added' | 'promoted' | 'dropped'
+export type Change = 'unchanged' | 'added' | 'promoted' | 'dropped' | 'recorded'
 
 /** Issuers of an entry that are read from this authority, the primary one first. */
 export function issuersOf(entry: JsonObject, origin: string): readonly string[] {
@@ -40,8 +42,17 @@ export function followNetwork(entry: JsonObject, issuer: FollowedIssuer): { entr
           Object.entries(moreOf(entry)).filter((each) => !isOver(each)),
         )
   const followed = pinNewest(saved, issuer)
-  if (followed.change !== 'unchanged' || over.length === 0) return followed
-  return { entry: followed.entry, change: 'dropped' }
+  const recorded = withFormer(followed.entry, issuer.formerKeys)
+  if (followed.change !== 'unchanged') return { entry: recorded, change: followed.change }
+  if (over.length > 0) return { entry: recorded, change: 'dropped' }
+  return { entry: recorded, change: recorded === followed.entry ? 'unchanged' : 'recorded' }
+}
+
+/** Returns the same entry when it has these keys already. */
+function withFormer(entry: JsonObject, formerKeys: readonly FormerKey[]): JsonObject {
+  const { former_keys: before = [], ...rest } = entry
+  if (canonicalJson(before) === canonicalJson(asJson(formerKeys))) return entry
+  return formerKeys.length === 0 ? rest : { ...rest, former_keys: asJson(formerKeys) }
 }
 
 function pinNewest(entry: JsonObject, issuer: FollowedIssuer): { entry: JsonObject; change: Change } {

@@ -75,9 +75,14 @@ describe('gateway follow', () => {
   }
 
   it('lets a running gateway follow a switch without a restart, and revocations of both keys arrive', async () => {
+    const before = await readFile(policyFile, 'utf8')
     expect([await follow(), await isTrusted(certificate)]).toEqual(['unchanged', true])
+    expect(await readFile(policyFile, 'utf8')).toBe(before)
     const next = await setup.announce(SECOND_KEY)
     expect([await follow(), await isTrusted(certificate)]).toEqual(['added', true])
+    // The audit names the policy by its revision.
+    const revisions = [before, await readFile(policyFile, 'utf8')].map((text) => JSON.parse(text).revision)
+    expect(new Set(revisions).size).toBe(2)
     expect((await stat(policyFile)).mode & 0o777).toBe(0o600)
     await setup.switchTo(next)
     const renewed = await renew()
@@ -94,6 +99,7 @@ describe('gateway follow', () => {
     const policy = JSON.parse(await readFile(policyFile, 'utf8')) as { networks: { 'TEST-NET': JsonObject } }
     expect(policy.networks['TEST-NET']['anchors']).toEqual({ 'na-2': expect.anything() })
     expect(policy.networks['TEST-NET']['additional_issuers']).toBeUndefined()
+    expect(policy.networks['TEST-NET']['former_keys']).toMatchObject([{ key_id: 'na-test' }])
     const ready = await gateway.request('GET', '/ready')
     expect([ready.status, ready.text]).toMatchObject([200, expect.anything()])
   }, 120_000)
@@ -103,7 +109,7 @@ describe('gateway follow', () => {
     // Missed before the switch: the command works afterwards, too.
     expect(await follow()).toBe('added')
     await setup.switchTo(await setup.announce(FIRST_KEY))
-    expect([await follow(), await isTrusted(certificate)]).toEqual(['unchanged', true])
+    expect([await follow(), await isTrusted(certificate)]).toEqual(['recorded', true])
     await setup.retire()
     expect([await follow(), await isTrusted(certificate)]).toEqual(['dropped', true])
   }, 120_000)

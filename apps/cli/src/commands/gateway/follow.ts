@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { isJsonObject, verifyList, writeJson } from '@chancery/protocol'
+import { isJsonObject, verifyList, writeInstant, writeJson } from '@chancery/protocol'
 import type { Crl } from '@chancery/protocol'
 import { RefusedError } from '@chancery/sdk'
 import type { Client } from '@chancery/sdk'
@@ -48,11 +48,15 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const origin = connection.url.replace(/\/$/, '')
   const others = [...new Set([issuerOf(entry), ...issuersOf(entry, origin)])].filter((id) => id !== list.issuer)
   const withoutList = await connection.ask((client) => findWithoutList(client, others))
-  const { entry: next, change } = followNetwork(entry, { publicKey, list, origin, withoutList })
+  const former = followed.keys.history?.former_keys ?? []
+  const formerKeys = former.filter((key) => key.public_key !== publicKey)
+  const { entry: next, change } = followNetwork(entry, { publicKey, list, origin, withoutList, formerKeys })
   if (change === 'unchanged') return { data: { change, key_id: list.issuer }, text: 'The policy pins the newest key.' }
   // Keeps the indentation of the operator's file.
   const isWide = (await readText(policyFile)).includes('\n  ')
-  const written = { ...policy, networks: { ...networks, [network]: next } }
+  // The audit names the policy of each request by its revision.
+  const revision = writeInstant(context.now())
+  const written = { ...policy, revision, networks: { ...networks, [network]: next } }
   const text = isWide ? JSON.stringify(JSON.parse(writeJson(written)), undefined, 2) : writeJson(written)
   await replacePolicy(cwd, policyFile, policy, `${text}\n`)
   const over = others.filter((id) => withoutList.has(id)).join(', ')
@@ -60,8 +64,9 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
     added: `${style.good('Added')} ${list.issuer} to ${network}: the gateway accepts certificates of both keys.`,
     promoted: `${style.good('Replaced')} the retired issuer ${issuerOf(entry)} of ${network} by ${list.issuer}.`,
     dropped: `${style.good('Removed')} ${over} from ${network}: the authority signs no list with it.`,
+    recorded: `${style.good('Recorded')} the former keys of ${network}: the mesh shows their records while they last.`,
   }[change]
-  return { data: { change, key_id: list.issuer }, text: `${report}\nReload the gateway (SIGHUP) to use it.` }
+  return { data: { change, key_id: list.issuer, revision }, text: `${report}\nReload the gateway (SIGHUP) to use it.` }
 }
 
 /** Returns a list of the newest key: the announced first one, or the current one. That key must have signed it. */

@@ -112,6 +112,26 @@ describe('gateway state and audit', () => {
     expect((await setup.run(`gateway audit export --format xml --env-file ${env}`)).code).toBe(2)
   })
 
+  it('prune needs a stopped gateway and an age, keeps what waits for a collector, and the chain stays valid', async () => {
+    const prune = `gateway audit prune --older-than-days 0 --env-file ${env}`
+    expect((await setup.run(prune)).stderr).toContain('in use by another process')
+    expect((await setup.run(`gateway audit prune --env-file ${env}`)).code).toBe(2)
+    await gateway.stop('keep')
+    const young = await setup.run(`gateway audit prune --older-than-days 1 --env-file ${env} --json`)
+    expect(young.json()).toMatchObject({ removed_count: 0, waiting_count: 0 })
+    const pruned = (await setup.run(`${prune} --json`)).json()
+    expect(pruned['removed_count']).toBeGreaterThan(1)
+    expect((await setup.run(`gateway audit verify --env-file ${env}`)).code).toBe(0)
+    const exported = await setup.run(`gateway audit export --env-file ${env}`)
+    expect(exported.stdout.trimEnd().split('\n')).toHaveLength(1)
+    expect(exported.stdout).toContain('"event":"audit_pruned"')
+    await writeFile(env, `${await readFile(env, 'utf8')}\nGATEWAY_AUDIT_URL=https://collector.example/audit\n`)
+    // This event waits for the collector, so a second one stays, too.
+    await setup.run(`gateway state clear-suspect agency na-main --reason checked --env-file ${env}`)
+    expect((await setup.run(`${prune} --json`)).json()).toMatchObject({ removed_count: 1, waiting_count: 2 })
+    expect((await setup.run(`${prune} --json`)).json()).toMatchObject({ removed_count: 0, waiting_count: 2 })
+  })
+
   it('overrides need a stopped gateway, a reason and something to override', async () => {
     const clear = `gateway state clear-suspect agency na-main --reason checked --env-file ${env}`
     const busy = await setup.run(clear)
@@ -240,8 +260,13 @@ describe('local tools', () => {
     ]
     await writeFile(setup.path('cert.json'), (await setup.run(issue)).stdout)
     const key = /^[A-Za-z0-9+/]{43}=$/m.exec(await readFile(setup.path('na.pub'), 'utf8'))?.[0] ?? ''
-    const good = await setup.run(['cert', 'verify', 'cert.json', '--anchor', `na-test=${key}`])
-    expect([good.code, good.stdout]).toEqual([0, 'trusted\n'])
+    const verify = ['cert', 'verify', 'cert.json', '--anchor', `na-test=${key}`]
+    const unchecked = await setup.run(verify)
+    expect([unchecked.code, unchecked.stdout]).toEqual([2, expect.stringContaining('Revocation was not checked')])
+    expect((await setup.run([...verify, '--json'])).json()).toMatchObject({ trusted: null, revocation: 'not_checked' })
+    const waived = await setup.run([...verify, '--no-revocation'])
+    expect([waived.code, waived.stdout]).toEqual([0, expect.stringContaining('Revocation was not checked')])
+    expect((await setup.run([...verify, '--no-revocation', '--crl', 'crl.json'])).code).toBe(2)
     const other = await setup.run(['cert', 'verify', 'cert.json', '--anchor', `na-test=${node}`])
     expect([other.code, other.stdout]).toEqual([
       1,

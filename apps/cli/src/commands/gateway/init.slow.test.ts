@@ -186,20 +186,21 @@ describe('gateway add-network', () => {
     const second = await startTestAuthority({ network: 'SECOND-NET' })
     try {
       const { publicKey } = await testSigner('other', 'other root')
+      await writeFile(setup.path('second.pub'), writePublicKeyFile(second.genesis.root_public_key, 'rs-test'))
       await init('--out gateway')
       const before = await policyOf('gateway')
       const add = `gateway add-network --json --gateway gateway --authority ${second.url}`
       expect(errorOf(await run(`${add} --root-key ${publicKey}`)).code).toBe('root_key_mismatch')
-      expect(errorOf(await run(`${add} --root-key root.pub --client other`)).code).toBe('usage')
+      expect(errorOf(await run(`${add} --root-key second.pub --client other`)).code).toBe('usage')
       expect(await policyOf('gateway')).toEqual(before)
-      const added = await run(`${add} --root-key root.pub`)
+      const added = await run(`${add} --root-key second.pub`)
       expect([added.code, added.json()['network']]).toEqual([0, 'SECOND-NET'])
       expect(await policyOf('gateway')).toMatchObject({
         networks: { 'TEST-NET': expect.anything(), 'SECOND-NET': { authority_url: second.url } },
         clients: [{ id: 'service', networks: ['TEST-NET', 'SECOND-NET'] }],
       })
       expect((await stat(setup.path('gateway/policy.json'))).mode & 0o777).toBe(0o600)
-      expect(errorOf(await run(`${add} --root-key root.pub`)).code).toBe('network_exists')
+      expect(errorOf(await run(`${add} --root-key second.pub`)).code).toBe('network_exists')
       expect((await readdir(setup.path('gateway'))).sort()).toHaveLength(4)
     } finally {
       await second.stop()

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { readFile, stat } from 'node:fs/promises'
 import { createServer, request as httpRequest } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -12,6 +13,8 @@ type Answer = (response: ServerResponse, message: Json) => void
 let network = undefined as unknown as GuardNetwork
 let session = undefined as unknown as GuardSession
 let address: string
+let secretFile: string
+let secret: Record<string, string>
 let answerCall: Answer | undefined
 let answerList: Answer | undefined
 const seen: { headers: IncomingMessage['headers']; body: string }[] = []
@@ -50,6 +53,8 @@ beforeAll(async () => {
   await network.run(['mcp', 'pin', '--home', 'agent', '--server', 'files', '--upstream', url])
   session = new GuardSession(network, ['--upstream', url, '--listen', '127.0.0.1:0'])
   address = await session.address()
+  secretFile = network.setup.path('agent', 'mcp', 'files', 'client.secret')
+  secret = { 'chancery-client-secret': (await readFile(secretFile, 'utf8')).trim() }
 })
 afterEach(() => {
   answerCall = undefined
@@ -66,7 +71,7 @@ async function post(
   body: string | Buffer<ArrayBuffer>,
   headers: Record<string, string> = JSON_TYPE,
 ): Promise<Response> {
-  return fetch(address, { method: 'POST', headers, body, redirect: 'manual' })
+  return fetch(address, { method: 'POST', headers: { ...secret, ...headers }, body, redirect: 'manual' })
 }
 
 const message = (method: string, params: object = {}): string =>
@@ -78,12 +83,36 @@ async function newOutcome(before: number): Promise<unknown> {
   return (await network.executions()).at(-1)?.['outcome']
 }
 
+describe('a program of this machine without the client secret', () => {
+  it.each([
+    ['none', {}],
+    ['another', { 'chancery-client-secret': 'x'.repeat(43) }],
+    ['an empty one', { 'chancery-client-secret': '' }],
+  ])('is refused with %s, and the server gets nothing', async (_name, headers) => {
+    const { length } = seen
+    for (const method of ['POST', 'GET', 'DELETE']) {
+      const body = method === 'POST' ? { body: call() } : {}
+      const response = await fetch(address, { method, headers: { ...JSON_TYPE, ...headers }, ...body })
+      expect(response.status).toBe(403)
+      expect(await response.text()).toContain('Chancery-Client-Secret is missing or wrong')
+    }
+    expect(seen.length).toBe(length)
+  })
+
+  it('cannot read the secret, which the guard names at its start and never sends to the server', async () => {
+    expect((await stat(secretFile)).mode & 0o077).toBe(0)
+    expect(session.notes).toContain(`clients send the header Chancery-Client-Secret with the content of ${secretFile}`)
+    expect((await post(message('ping'))).status).toBe(200)
+    expect(JSON.stringify(seen.at(-1))).not.toContain(secret['chancery-client-secret'])
+  })
+})
+
 describe('a request', () => {
   it('is written again, with a fixed content type', async () => {
     const type = { 'content-type': 'application/json; charset="UTF-8"', 'content-language': 'x' }
     expect((await post('{"jsonrpc":"2.0",\r\n "id":1, "method":"ping"}', type)).status).toBe(200)
     const { headers, body } = seen.at(-1) ?? { headers: {}, body: '' }
-    expect(body).toBe('{"jsonrpc":"2.0","id":1,"method":"ping"}')
+    expect(body).toMatch(/^\{"jsonrpc":"2.0","id":"[0-9a-f-]{36}","method":"ping"\}$/)
     expect([headers['content-type'], headers['content-language']]).toEqual(['application/json', undefined])
   })
 
@@ -138,6 +167,58 @@ describe('a request', () => {
   })
 })
 
+describe('ids toward the server', () => {
+  const events = { 'content-type': 'text/event-stream' }
+  const said = (message: object): string => `data: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`
+
+  it('are random, so that a late response to an earlier request of the same id is not taken for its own', async () => {
+    const { length } = await network.executions()
+    const ids: unknown[] = []
+    // As a server does that finds the stream of a request by its id.
+    answerCall = (response, { id }) => {
+      ids.push(id)
+      response.writeHead(200, events)
+      const failed = { content: [{ type: 'text', text: 'late' }], isError: true }
+      for (const late of [1, ids[0]].filter((each) => each !== id)) response.write(said({ id: late, result: failed }))
+      if (ids.length === 2) response.write(said({ id, result: { content: [{ type: 'text', text: 'own' }] } }))
+      response.end()
+    }
+    await (await post(call())).text()
+    const text = await (await post(call())).text()
+    expect(text).toContain('own')
+    expect(ids.every((id) => id !== 1) && ids[0] !== ids[1]).toBe(true)
+    await expect.poll(async () => (await network.executions()).length).toBe(length + 2)
+    expect((await network.executions()).slice(length).map(({ outcome }) => outcome)).toEqual(['partial', 'success'])
+  })
+
+  it('are in progress and cancellations, too, and the client gets its own back', async () => {
+    let sent = undefined as unknown as { id: string; params: { _meta: { progressToken: unknown } } }
+    let running: ServerResponse | undefined
+    answerCall = (response, given) => {
+      sent = given as unknown as typeof sent
+      running = response
+      const { progressToken } = sent.params['_meta']
+      response.writeHead(200, events)
+      response.write(said({ method: 'notifications/progress', params: { progressToken: 'of-me', progress: 1 } }))
+      response.write(said({ method: 'notifications/progress', params: { progressToken, progress: 2 } }))
+    }
+    const answer = post(call({ _meta: { progressToken: 'of-me' } }))
+    await expect.poll(() => running).toBeDefined()
+    const cancel = (requestId: unknown): Promise<Response> =>
+      post(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } }))
+    const { length } = seen
+    expect((await cancel('another')).status).toBe(202)
+    expect(seen.length).toBe(length)
+    expect((await cancel(1)).status).toBe(202)
+    expect(JSON.parse(seen.at(-1)?.body ?? '')).toMatchObject({ params: { requestId: sent.id } })
+    running?.end(said({ id: sent.id, result: { content: [] } }))
+    const text = await (await answer).text()
+    expect(text).toContain('"progressToken":"of-me","progress":2')
+    expect(text).not.toContain('"progress":1')
+    expect(text).not.toContain('"result"')
+  })
+})
+
 describe('a call with an unknown effect', () => {
   it('is recorded as partial when the response is cut after its headers', async () => {
     const { length } = await network.executions()
@@ -153,7 +234,12 @@ describe('a call with an unknown effect', () => {
     const { length } = await network.executions()
     const client = new AbortController()
     answerCall = () => client.abort()
-    const sent = fetch(address, { method: 'POST', headers: JSON_TYPE, body: call(), signal: client.signal })
+    const sent = fetch(address, {
+      method: 'POST',
+      headers: { ...JSON_TYPE, ...secret },
+      body: call(),
+      signal: client.signal,
+    })
     await expect(sent).rejects.toThrow('aborted')
     expect(await newOutcome(length)).toBe('partial')
   })
@@ -166,7 +252,7 @@ describe('a call with an unknown effect', () => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       for (let sent = 0; sent < 40; sent += 1) isBlocked = !response.write(event)
     }
-    const client = httpRequest(address, { method: 'POST', headers: JSON_TYPE }).end(call())
+    const client = httpRequest(address, { method: 'POST', headers: { ...JSON_TYPE, ...secret } }).end(call())
     client.on('error', () => undefined)
     const [response] = (await once(client, 'response')) as [IncomingMessage]
     await expect.poll(() => isBlocked && response.readableLength > 0).toBe(true)
@@ -182,7 +268,7 @@ describe('a response', () => {
     expect([response.status, response.headers.get('location')]).toEqual([502, null])
   })
 
-  const list = JSON.stringify({ jsonrpc: '2.0', id: 1, result: { tools: TOOLS } })
+  const list = JSON.stringify({ jsonrpc: '2.0', id: 'ID', result: { tools: TOOLS } })
   it.each([
     ['a list', 'application/json', `[${list}]`, 502],
     ['a byte order mark', 'application/json', `\ufeff${list}`, 502],
@@ -192,7 +278,8 @@ describe('a response', () => {
     ['a list in an event', 'text/event-stream', `data: [${list}]\n\n`, 200],
     ['an event with a name', 'text/event-stream', `event: x\rdata: ${list}\r\r`, 200],
   ])('never shows tools that are not granted: %s', async (_name, type, body, status) => {
-    answerList = (response) => void response.writeHead(200, { 'content-type': type }).end(body)
+    answerList = (response, { id }) =>
+      void response.writeHead(200, { 'content-type': type }).end(body.replace('ID', String(id)))
     const response = await post(message('tools/list'))
     const text = await response.text()
     expect(response.status).toBe(status)

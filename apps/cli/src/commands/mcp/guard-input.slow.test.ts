@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -22,6 +22,7 @@ const TOOLS = [
 let network = undefined as unknown as GuardNetwork
 let session = undefined as unknown as GuardSession
 let address: string
+let secret: Record<string, string>
 /** Calls that reached the server. */
 const seen: string[] = []
 const upstream = createServer((request, response) => void serve(request, response))
@@ -44,6 +45,8 @@ beforeAll(async () => {
   await network.run(['mcp', 'pin', '--home', 'agent', '--server', 'files', '--upstream', url])
   session = new GuardSession(network, ['--upstream', url, '--listen', '127.0.0.1:0'])
   address = await session.address()
+  const text = await readFile(network.setup.path('agent', 'mcp', 'files', 'client.secret'), 'utf8')
+  secret = { 'chancery-client-secret': text.trim() }
 })
 afterAll(async () => {
   await session.stop()
@@ -54,7 +57,7 @@ afterAll(async () => {
 
 async function call(params: object, headers: Record<string, string> = {}): Promise<Json> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })
-  const response = await fetch(address, { method: 'POST', headers: { ...JSON_TYPE, ...headers }, body })
+  const response = await fetch(address, { method: 'POST', headers: { ...JSON_TYPE, ...secret, ...headers }, body })
   return (await response.json()) as Json
 }
 

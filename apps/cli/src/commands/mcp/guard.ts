@@ -1,11 +1,12 @@
+import { join } from 'node:path'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import type { CommandContext } from '../../context.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
 import type { Result } from '../../output/result.ts'
 import { Gate } from './gate.ts'
 import { openHome, readTarget } from './home.ts'
-import { guardHttp } from './http.ts'
-import type { ListenAddress } from './http.ts'
+import { guardHttp } from './listen.ts'
+import type { ListenAddress } from './listen.ts'
 import { guardStdio } from './stdio.ts'
 import { ToolGuard } from './tool-guard.ts'
 import { openUpstream } from './upstream.ts'
@@ -19,7 +20,8 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const guard = new ToolGuard({ ...home, gate, note: context.note })
   try {
     if ('upstream' in target) {
-      await guardHttp(context, guard, { upstream: openUpstream(context, home, target.upstream, options), address })
+      const upstream = openUpstream(context, home, target.upstream, options)
+      await guardHttp(context, guard, { upstream, address, secretFile: join(home.folder, 'client.secret') })
       return {}
     }
     const { code, isClientGone } = await guardStdio(context, guard, target.words)

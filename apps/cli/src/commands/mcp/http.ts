@@ -1,17 +1,14 @@
 import { createHash } from 'node:crypto'
-import { once } from 'node:events'
-import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { writeJson } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
 import type { ActionReport } from '@chancery/sdk'
-import type { CommandContext } from '../../context.ts'
-import { CommandError } from '../../errors/failure.ts'
 import { KnownTools } from './known-tools.ts'
 import type { KnownTool } from './known-tools.ts'
-import { CODES, errorBody, headerMismatch, readClientMessage, readServerMessage } from './messages.ts'
-import type { ServerMessage } from './messages.ts'
+import { CODES, errorBody, headerMismatch, notValid, readClientMessage, readServerMessage } from './messages.ts'
+import type { ClientMessage, ServerMessage } from './messages.ts'
+import { RequestIds } from './request-ids.ts'
+import type { SentRequest } from './request-ids.ts'
 import { versionOf, wrongHeader, wrongParam } from './request-headers.ts'
 import { readEvents, writeEvent } from './sse.ts'
 import { outcomeOfResponse } from './tool-guard.ts'
@@ -21,41 +18,21 @@ import type { Upstream } from './upstream.ts'
 
 const MAX_BODY_BYTES = 4 * 1024 * 1024
 const MOST_CALLERS = 1000
-const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]'])
-
-export interface ListenAddress {
-  readonly host: string
-  readonly port: number
+interface Caller {
+  readonly known: KnownTools
+  readonly ids: RequestIds
 }
 
-/** Serves until the process is stopped. */
-export async function guardHttp(
-  context: CommandContext,
-  guard: ToolGuard,
-  { upstream, address }: { readonly upstream: Upstream; readonly address: ListenAddress },
-): Promise<void> {
-  const stop = context.stop()
-  const proxy = new HttpGuard(guard, upstream, context.note)
-  const server = createServer((request, response) => void proxy.handle(request, response))
-  server.listen(address.port, address.host)
-  await once(server, 'listening').catch((error: unknown) => {
-    const message = `Cannot listen on ${address.host}:${address.port}.`
-    throw new CommandError({ code: 'cannot_listen', message, hint: 'Choose another port.' }, { cause: error })
-  })
-  const { port } = server.address() as AddressInfo
-  context.stdout.write(`listening on http://${address.host}:${port}${upstream.url.pathname}\n`)
-  if (!stop.aborted) await once(stop, 'abort')
-  server.close()
-  server.closeAllConnections()
-  await proxy.idle()
-}
+/** What a response of the server belongs to: a request with its id at the server, or only a caller. */
+type Answered = { readonly ids: RequestIds } & (SentRequest | { readonly own?: never; readonly request?: never })
 
-class HttpGuard {
+/** Passes requests of clients on to a server, as far as the guard allows them. */
+export class HttpGuard {
   readonly #guard: ToolGuard
   readonly #upstream: Upstream
   readonly #note: (text: string) => void
-  /** Tools by caller: one caller never sees or uses the list of another. */
-  readonly #known = new Map<string, KnownTools>()
+  /** By caller: one caller never sees or uses the list of another, and never names its requests. */
+  readonly #callers = new Map<string, Caller>()
   readonly #work = new Set<Promise<void>>()
 
   constructor(guard: ToolGuard, upstream: Upstream, note: (text: string) => void) {
@@ -82,8 +59,6 @@ class HttpGuard {
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const refusal = refusalOf(request, this.#upstream.url)
-    if (refusal !== undefined) return sendJson(response, refusal[0], errorBody(null, CODES.invalid, refusal[1]))
     if (request.method !== 'POST') return this.#pass(request, response, undefined)
     if (!isPlainJson(request.headers))
       return sendJson(response, 415, errorBody(null, CODES.invalid, 'The body must be application/json in UTF-8.'))
@@ -98,35 +73,52 @@ class HttpGuard {
       return sendJson(response, 400, headerMismatch(message.kind === 'request' ? message.id : null, wrong))
     this.#guard.begin(message.method)
     if (message.kind === 'request') return this.#request(message, request, response)
-    if (message.method.startsWith('notifications/')) return this.#pass(request, response, message.value)
-    return sendJson(response, 400, errorBody(null, CODES.invalid, 'This is not a notification.'))
+    if (message.method === 'notifications/cancelled') return this.#cancel(message, request, response)
+    if (this.#guard.passesNotice(message.method)) return this.#pass(request, response, message.value)
+    return sendJson(response, 403, errorBody(null, CODES.denied, 'This guard does not pass on this notification.'))
   }
 
-  async #request(message: ClientRequest, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  /** Passes a cancellation on in the id that the server knows. One of an unknown request has no meaning for the server. */
+  async #cancel(
+    { params, value }: Extract<ClientMessage, { readonly kind: 'notification' }>,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
+    const own = this.#callerOf(callerKey(request)).ids.cancel(params)
+    if (own === undefined) return void response.writeHead(202, { 'cache-control': 'no-store' }).end()
+    return this.#pass(request, response, { ...value, params: { ...params, requestId: own } })
+  }
+
+  async #request(received: ClientRequest, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const caller = passedHeaders(request.headers)
     const key = callerKey(request)
+    const { known, ids } = this.#callerOf(key)
+    const { own, request: message } = ids.toServer(received)
     const tools = {
-      known: this.#knownOf(key),
+      known,
       caller: key,
       ask: (method: string, params: JsonObject) => this.#upstream.ask(caller, method, params),
       wrongHeader: ({ headers }: KnownTool, given: JsonObject) =>
         wrongParam(request.headers, headers, { given, isModern: versionOf(message.params) !== undefined }),
     }
-    const guarded = await this.#guard.request(message, tools, (sent, report) =>
-      this.#exchange({ ...message, value: sent }, { request, response }, report),
-    )
+    const guarded = await this.#guard
+      .request(message, tools, (sent, report) =>
+        this.#exchange({ own, request: { ...message, value: sent }, ids }, { request, response }, report),
+      )
+      .finally(() => ids.end(own))
     if (!guarded.passed) sendJson(response, guarded.status, guarded.body)
   }
 
   /** Sends a request of the client to the server and its response back, and reports what it saw. */
   async #exchange(
-    message: ClientRequest,
+    sent: Answered & SentRequest,
     { request, response }: { request: IncomingMessage; response: ServerResponse },
     report: (said: ActionReport) => void,
   ): Promise<void> {
     if (response.destroyed) return report({ outcome: 'failure', detail: 'the client disconnected before the call' })
     // The server may have executed the call, whatever happens from here on.
     report(outcomeOfResponse(undefined))
+    const { request: message } = sent
     const upstream = await this.#sendOn(request, response, message.value).catch((error: unknown) => {
       if (isRefused(error)) report({ outcome: 'failure', detail: 'the server cannot be reached' })
       return undefined
@@ -135,7 +127,7 @@ class HttpGuard {
       return sendJson(response, 502, errorBody(message.id, CODES.internal, 'The server did not respond.'))
     const { statusCode = 502 } = upstream
     try {
-      const found = await this.#return(upstream, response, message)
+      const found = await this.#return(upstream, response, sent)
       if (found !== undefined) report(outcomeOfResponse(found))
       else if (statusCode >= 400 && statusCode < 500)
         report({ outcome: 'failure', detail: `the server returned status ${statusCode}` })
@@ -147,7 +139,7 @@ class HttpGuard {
   /** Passes a request on that needs no decision. */
   async #pass(request: IncomingMessage, response: ServerResponse, body: JsonObject | undefined): Promise<void> {
     const upstream = await this.#sendOn(request, response, body)
-    await this.#return(upstream, response, undefined)
+    await this.#return(upstream, response, { ids: this.#callerOf(callerKey(request)).ids })
   }
 
   #sendOn(request: IncomingMessage, response: ServerResponse, body: JsonObject | undefined): Promise<IncomingMessage> {
@@ -160,15 +152,15 @@ class HttpGuard {
     return this.#upstream.send(request.method ?? 'GET', passedHeaders(request.headers), bytes, gone.signal)
   }
 
-  /** Returns the response to `message`, when it was among what the server sent. */
+  /** Returns the response to the request, when it was among what the server sent. */
   async #return(
     upstream: IncomingMessage,
     response: ServerResponse,
-    message: ClientRequest | undefined,
+    sent: Answered,
   ): Promise<ServerMessage | undefined> {
     const headers = { ...returnedHeaders(upstream), 'cache-control': 'no-store' }
     const { statusCode: status = 502 } = upstream
-    const id = message?.id ?? null
+    const id = sent.request?.id ?? null
     // A client that follows a redirect would go around the guard.
     if ((status >= 300 && status < 400) || !isNotEncoded(upstream.headers)) {
       upstream.destroy()
@@ -179,7 +171,7 @@ class HttpGuard {
     if (isStream(upstream)) {
       response.writeHead(status, { ...headers, 'content-type': 'text/event-stream' })
       response.flushHeaders()
-      return this.#returnEvents(upstream, response, message)
+      return this.#returnEvents(upstream, response, sent)
     }
     const bytes = await readAll(upstream)
     if (bytes.length === 0) {
@@ -187,21 +179,18 @@ class HttpGuard {
       return undefined
     }
     const received = readServerMessage(bytes)
-    const body =
-      received.kind === 'invalid' ? { ...received.value, id } : await this.#guard.shown(received, message?.method)
+    const known = received.kind === 'invalid' ? undefined : sent.ids.toClient(received)
+    const body = known === undefined ? notValid(id) : await this.#guard.shown(known, sent.request?.method)
     response
-      .writeHead(received.kind === 'invalid' && status < 400 ? 502 : status, {
-        ...headers,
-        'content-type': 'application/json',
-      })
+      .writeHead(known === undefined && status < 400 ? 502 : status, { ...headers, 'content-type': 'application/json' })
       .end(writeJson(body))
-    return isResponseTo(received, message) ? received : undefined
+    return isResponseTo(received, sent.own) ? received : undefined
   }
 
   async #returnEvents(
     upstream: IncomingMessage,
     response: ServerResponse,
-    message: ClientRequest | undefined,
+    sent: Answered,
   ): Promise<ServerMessage | undefined> {
     let found: ServerMessage | undefined
     try {
@@ -212,10 +201,13 @@ class HttpGuard {
           continue
         }
         const received = readServerMessage(event.data)
-        if (received.method === 'notifications/tools/list_changed') this.#known.clear()
-        if (isResponseTo(received, message)) found = received
-        const shown = await this.#guard.shown(received, message?.method)
-        await write(response, writeEvent({ ...event, data: writeJson(shown) }))
+        if (received.method === 'notifications/tools/list_changed')
+          for (const { known } of this.#callers.values()) known.clear()
+        if (isResponseTo(received, sent.own)) found = received
+        const known = sent.ids.toClient(received)
+        const shown = known === undefined ? undefined : await this.#guard.shown(known, sent.request?.method)
+        // A client may resume after an event that is not shown.
+        await write(response, writeEvent({ ...event, data: shown === undefined ? undefined : writeJson(shown) }))
       }
     } catch {
       // The server or the client ended the stream. What was seen until then counts.
@@ -225,13 +217,13 @@ class HttpGuard {
     return found
   }
 
-  #knownOf(key: string): KnownTools {
-    const known = this.#known.get(key) ?? new KnownTools()
-    this.#known.delete(key)
-    this.#known.set(key, known)
-    const [oldest] = this.#known.keys()
-    if (this.#known.size > MOST_CALLERS && oldest !== undefined) this.#known.delete(oldest)
-    return known
+  #callerOf(key: string): Caller {
+    const caller = this.#callers.get(key) ?? { known: new KnownTools(), ids: new RequestIds() }
+    this.#callers.delete(key)
+    this.#callers.set(key, caller)
+    const [oldest] = this.#callers.keys()
+    if (this.#callers.size > MOST_CALLERS && oldest !== undefined) this.#callers.delete(oldest)
+    return caller
   }
 }
 
@@ -241,8 +233,8 @@ function callerKey({ headers }: IncomingMessage): string {
   return createHash('sha256').update(JSON.stringify(facts)).digest('hex')
 }
 
-function isResponseTo(received: ServerMessage, message: ClientRequest | undefined): boolean {
-  return message !== undefined && received.kind === 'response' && received.id === message.id
+function isResponseTo(received: ServerMessage, own: string | undefined): boolean {
+  return own !== undefined && received.kind === 'response' && received.id === own
 }
 
 /** Writes, and waits while the client is slower than the server. */
@@ -262,20 +254,7 @@ function isRefused(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === 'ECONNREFUSED' || error.code === 'ENOTFOUND')
 }
 
-/** A web page must not reach a guard at a loopback address, neither directly nor by a name that resolves to it. */
-function refusalOf({ method = '', url = '', headers }: IncomingMessage, upstream: URL): [number, string] | undefined {
-  const { host = '', origin } = headers
-  if (!isLoopbackHost(`http://${host}`)) return [403, 'This host is not allowed.']
-  if (origin !== undefined && !isLoopbackHost(origin)) return [403, 'This origin is not allowed.']
-  if (url !== `${upstream.pathname}${upstream.search}`) return [404, 'There is no such endpoint.']
-  return ['GET', 'POST', 'DELETE'].includes(method) ? undefined : [405, 'This method is not allowed.']
-}
-
-function isLoopbackHost(address: string): boolean {
-  return URL.canParse(address) && LOOPBACK.has(new URL(address).hostname)
-}
-
-function sendJson(response: ServerResponse, status: number, body: JsonObject): void {
+export function sendJson(response: ServerResponse, status: number, body: JsonObject): void {
   if (response.headersSent || response.destroyed) return
   response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' }).end(writeJson(body))
 }

@@ -133,8 +133,11 @@ function hidesTools(result: JsonObject): boolean {
 }
 
 function unusable(id: string | number | null): ServerMessage {
-  const value = errorBody(id, CODES.internal, 'The server sent a message that is not valid.')
-  return { kind: 'invalid', id, value }
+  return { kind: 'invalid', id, value: notValid(id) }
+}
+
+export function notValid(id: JsonValue): JsonObject {
+  return errorBody(id, CODES.internal, 'The server sent a message that is not valid.')
 }
 
 /** Returns the id of a text that is not strict JSON, so that its request gets an error. */

@@ -2,19 +2,21 @@ import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { member, writeJson } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { writeJson } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
 import type { CommandContext } from '../../context.ts'
 import { CommandError } from '../../errors/failure.ts'
 import { KnownTools } from './known-tools.ts'
 import { readLines } from './lines.ts'
-import { CODES, errorBody, idKey, isId, readClientMessage, readServerMessage } from './messages.ts'
-import type { ServerMessage } from './messages.ts'
+import { CODES, errorBody, idKey, readClientMessage, readServerMessage } from './messages.ts'
+import type { ClientMessage, ServerMessage } from './messages.ts'
+import { RequestIds } from './request-ids.ts'
 import { outcomeOfResponse } from './tool-guard.ts'
 import type { ClientRequest, ToolGuard } from './tool-guard.ts'
 
 /** A response, which may be an invalid one; undefined when it was lost. */
 type Received = ServerMessage | undefined
+type ClientNotification = Extract<ClientMessage, { readonly kind: 'notification' }>
 
 const MOST_PENDING = 1000
 const END_MS = 2000
@@ -49,7 +51,7 @@ export class ServerProcess {
   }
 
   /** Sends a request and waits for its response. */
-  request(id: JsonValue, message: JsonObject): Promise<Received> {
+  request(id: string, message: JsonObject): Promise<Received> {
     return new Promise((resolve) => {
       if (this.#isEnded || this.#pending.size >= MOST_PENDING) return resolve(undefined)
       this.#pending.set(idKey(id), resolve)
@@ -57,8 +59,9 @@ export class ServerProcess {
     })
   }
 
-  /** A server does not respond to a cancelled request. */
-  cancel(id: JsonValue): void {
+  /** Informs the server, too. It does not respond to a cancelled request, and a late response is dropped. */
+  cancel(id: string, message: JsonObject): void {
+    this.send(message)
     this.#settle(idKey(id), undefined)
   }
 
@@ -137,8 +140,12 @@ class StdioSession {
   readonly #guard: ToolGuard
   readonly #server: ServerProcess
   readonly #known = new KnownTools()
-  /** Requests of the client without a response. */
-  readonly #running = new Map<string, { isCancelled: boolean; isSent: boolean }>()
+  readonly #ids = new RequestIds()
+  /** Requests of the client without a response, by the id that the client gave. */
+  readonly #running = new Set<string>()
+  /** Those that the server has, and those that the client cancelled, by the id of the guard. */
+  readonly #sent = new Set<string>()
+  readonly #cancelled = new Set<string>()
   readonly #work = new Set<Promise<void>>()
 
   constructor(context: CommandContext, guard: ToolGuard, words: readonly string[]) {
@@ -146,9 +153,10 @@ class StdioSession {
     this.#guard = guard
     this.#server = new ServerProcess(words, {
       context,
-      onMessage: ({ method, value }) => {
-        if (method === 'notifications/tools/list_changed') this.#known.clear()
-        this.#answer(value)
+      onMessage: (message) => {
+        if (message.method === 'notifications/tools/list_changed') this.#known.clear()
+        const shown = this.#ids.toClient(message)
+        if (shown !== undefined) this.#answer(shown.value)
       },
     })
   }
@@ -178,10 +186,8 @@ class StdioSession {
     if (message.kind === 'response') return this.#server.send(message.value)
     this.#guard.begin(message.method)
     if (message.kind === 'notification') {
-      // Another notification could be a request that a server executes without a response.
-      if (!message.method.startsWith('notifications/')) return
-      if (message.method === 'notifications/cancelled') this.#cancel(member(message.params, 'requestId'))
-      return this.#server.send(message.value)
+      if (!this.#guard.passesNotice(message.method)) return
+      return message.method === 'notifications/cancelled' ? this.#cancel(message) : this.#server.send(message.value)
     }
     const key = idKey(message.id)
     if (this.#running.has(key))
@@ -195,39 +201,43 @@ class StdioSession {
     this.#work.add(work)
   }
 
-  async #request(request: ClientRequest): Promise<void> {
-    const { id, method } = request
+  async #request(received: ClientRequest): Promise<void> {
+    const { id, method } = received
     const key = idKey(id)
-    const state = { isCancelled: false, isSent: false }
-    this.#running.set(key, state)
+    this.#running.add(key)
+    const { own, request } = this.#ids.toServer(received)
     const ask = (name: string, params: JsonObject): Promise<JsonObject | undefined> => this.#server.ask(name, params)
     const tools = { known: this.#known, caller: '', ask }
     const guarded = await this.#guard
       .request<Received>(request, tools, async (sent, report) => {
-        if (state.isCancelled) {
+        if (this.#cancelled.has(own)) {
           report({ outcome: 'failure', detail: 'cancelled before the call' })
           return undefined
         }
-        state.isSent = true
-        const received = await this.#server.request(id, sent)
-        report(outcomeOfResponse(received))
-        return received
+        this.#sent.add(own)
+        const response = await this.#server.request(own, sent)
+        report(outcomeOfResponse(response))
+        return response
       })
-      .finally(() => this.#running.delete(key))
+      .finally(() => {
+        this.#ids.end(own)
+        this.#running.delete(key)
+        this.#sent.delete(own)
+      })
     // A cancelled request gets no response.
-    if (state.isCancelled) return
+    if (this.#cancelled.delete(own)) return
     if (!guarded.passed) return this.#answer(guarded.body)
-    const { value } = guarded
-    if (value === undefined) return this.#answer(errorBody(id, CODES.internal, 'The server did not respond.'))
-    this.#answer(await this.#guard.shown(value, method))
+    const shown = guarded.value === undefined ? undefined : this.#ids.toClient(guarded.value)
+    if (shown === undefined) return this.#answer(errorBody(id, CODES.internal, 'The server did not respond.'))
+    this.#answer(await this.#guard.shown(shown, method))
   }
 
-  #cancel(id: JsonValue | undefined): void {
-    if (!isId(id)) return
-    const state = this.#running.get(idKey(id))
-    if (state === undefined) return
-    state.isCancelled = true
-    if (state.isSent) this.#server.cancel(id)
+  /** Passes a cancellation on in the id that the server knows. It has no meaning for a request that the server never got. */
+  #cancel({ params, value }: ClientNotification): void {
+    const own = this.#ids.cancel(params)
+    if (own === undefined) return
+    this.#cancelled.add(own)
+    if (this.#sent.has(own)) this.#server.cancel(own, { ...value, params: { ...params, requestId: own } })
   }
 
   #answer(body: JsonObject): void {

@@ -1,5 +1,6 @@
 import { isJsonObject, member, visible } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { denialCode } from '@chancery/sdk'
 import type { ActionReport } from '@chancery/sdk'
 import { DecisionUnavailableError, deniedResult, denialText, outcomeOf, refusedResult } from '@chancery/sdk/mcp'
 import type { DeniedDecision, ToolCall } from '@chancery/sdk/mcp'
@@ -14,26 +15,37 @@ import type { GuardRules, MethodRule } from './rules.ts'
 
 export type ClientRequest = Extract<ClientMessage, { readonly kind: 'request' }>
 
-/** Methods that execute nothing. Others are refused unless a rule names them. */
-const PASSED: ReadonlySet<string> = new Set([
-  'initialize',
-  'ping',
-  'server/discover',
-  'prompts/list',
-  'prompts/get',
-  'resources/list',
-  'resources/templates/list',
-  'resources/read',
-  'resources/subscribe',
-  'resources/unsubscribe',
-  'completion/complete',
-  'logging/setLevel',
-  'subscriptions/listen',
-  'tasks/get',
-  'tasks/list',
-  'tasks/result',
-  'tasks/cancel',
+/** What methods do without a rule. Those that name something of the server need a decision; unknown ones are refused. */
+const DEFAULT_RULES: ReadonlyMap<string, MethodRule> = new Map<string, MethodRule>([
+  ...[
+    'initialize',
+    'ping',
+    'server/discover',
+    'tools/list',
+    'prompts/list',
+    'resources/list',
+    'resources/templates/list',
+    'resources/unsubscribe',
+    'logging/setLevel',
+  ].map((method) => [method, 'pass'] as const),
+  ...[
+    'tools/call',
+    'prompts/get',
+    'resources/read',
+    'resources/subscribe',
+    'subscriptions/listen',
+    'completion/complete',
+    'tasks/get',
+    'tasks/list',
+    'tasks/result',
+    'tasks/cancel',
+  ].map((method) => [method, 'decide'] as const),
 ])
+
+/** Notifications of the protocol. Another one could be a request that a server executes without a response. */
+const NOTIFICATIONS: ReadonlySet<string> = new Set(
+  ['initialized', 'cancelled', 'progress', 'roots/list_changed'].map((name) => `notifications/${name}`),
+)
 
 /** What a call may have besides name, arguments and `_meta`. */
 const CALL_INPUT: ReadonlySet<string> = new Set(['inputResponses', 'requestState', 'task'])
@@ -85,9 +97,17 @@ export class ToolGuard {
     this.#parts = parts
   }
 
-  ruleOf(method: string): MethodRule {
-    if (method === 'tools/call') return 'decide'
-    return this.#parts.rules.methods.get(method) ?? (PASSED.has(method) || method === 'tools/list' ? 'pass' : 'refuse')
+  #ruleOf(method: string): MethodRule {
+    // The rules file cannot name tools/call and tools/list.
+    return this.#parts.rules.methods.get(method) ?? DEFAULT_RULES.get(method) ?? 'refuse'
+  }
+
+  /** Whether a notification of the client goes to the server. */
+  passesNotice(method: string): boolean {
+    if (NOTIFICATIONS.has(method)) return true
+    const isOpen = method.startsWith('notifications/') && this.#parts.rules.methods.get(method) === 'pass'
+    if (!isOpen) this.#noteOnce(`the notification ${visible(method, { maxLength: 100 })} is not passed on.`)
+    return isOpen
   }
 
   /** Starts the work that counts. A client may only have asked which protocol version the guard has. */
@@ -98,7 +118,7 @@ export class ToolGuard {
   /** Passes a request on when its rule and the authority allow it. */
   async request<Value>(request: ClientRequest, tools: CallerTools, forward: Forward<Value>): Promise<Guarded<Value>> {
     const { id, method, value } = request
-    const rule = this.ruleOf(method)
+    const rule = this.#ruleOf(method)
     if (rule === 'pass') return { passed: true, value: await forward(value, () => undefined) }
     if (rule === 'refuse') return refused(id, `This guard does not pass on ${visible(method, { maxLength: 100 })}.`)
     const read = method === 'tools/call' ? await this.#toolCall(request, tools) : this.#otherCall(request)
@@ -186,7 +206,7 @@ export class ToolGuard {
 
   #otherCall({ method, params, value }: ClientRequest): ReadCall {
     const { _meta: meta = {}, ...given } = params
-    const call = { server: this.#parts.server, tool: method, arguments: given, named: ['name', 'uri'] }
+    const call = { server: this.#parts.server, tool: method, arguments: given, named: ['name', 'uri', 'taskId'] }
     return { call: isJsonObject(meta) ? { ...call, meta } : { ...call, arguments: params }, message: value }
   }
 
@@ -206,6 +226,7 @@ export class ToolGuard {
       return refused(id, denialText(outcome.denied), {
         decision_id: decision.decision_id,
         reason: decision.denial_reason,
+        code: denialCode(decision) ?? null,
       })
     } catch (error) {
       if (!(error instanceof DecisionUnavailableError)) throw error

@@ -1,14 +1,32 @@
 import {
   FormError,
-  boundaryDecisionForm,
   isJsonObject,
   justificationForm,
+  meaningOf,
   readReceived,
   signerKeys,
   verifyJustification,
   verifyRecordOfKind,
 } from '@chancery/protocol'
-import type { JsonObject, OfflineTrust, OfflineVerdict } from '@chancery/protocol'
+import type {
+  CheckedPart,
+  DecisionMeaning,
+  JsonObject,
+  OfflineTrust,
+  RefusedRecord,
+  Unproven,
+} from '@chancery/protocol'
+
+/** What the check of a file found. */
+export type VerifiedFile =
+  | {
+      readonly ok: true
+      readonly checked: readonly CheckedPart[]
+      readonly unproven: readonly Unproven[]
+      /** What a decision says. */
+      readonly result?: DecisionMeaning
+    }
+  | RefusedRecord
 
 /** The file of `evaluate --out` and `ask --out`: the response of the authority with decision and justification. */
 export interface EvaluatedFile {
@@ -29,19 +47,16 @@ export function findEvaluated(value: JsonObject): EvaluatedFile | undefined {
 }
 
 /** Both are valid, and the justification is of this decision (protocol/trust-operations 4.9). */
-export async function verifyEvaluated(
-  { decision, proof }: EvaluatedFile,
-  trust: OfflineTrust,
-): Promise<OfflineVerdict> {
+export async function verifyEvaluated({ decision, proof }: EvaluatedFile, trust: OfflineTrust): Promise<VerifiedFile> {
   const verdict = await verifyRecordOfKind('boundary-decision', decision, trust)
   if (!verdict.ok) return verdict
+  const { record, checked, unproven } = verdict
   try {
-    const { record } = readReceived(boundaryDecisionForm, decision)
     const account = await verifyJustification(readReceived(justificationForm, proof), signerKeys(trust), record)
     if (!account.ok) return { ok: false, reason: account.reason, problem: 'justification_proof' }
   } catch (error) {
     if (!(error instanceof FormError)) throw error
     return { ok: false, reason: 'malformed', problem: `justification_proof.${error.message}` }
   }
-  return verdict
+  return { ok: true, checked, unproven, result: meaningOf(record) }
 }

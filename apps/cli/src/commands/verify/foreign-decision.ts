@@ -1,9 +1,9 @@
 import { signerKeys, verifyForeignDecision } from '@chancery/protocol'
-import type { DecisionMeaning, OfflineTrust, OfflineVerdict } from '@chancery/protocol'
+import type { OfflineTrust } from '@chancery/protocol'
 import type { Options } from '../../arguments/options.ts'
 import { usageError } from '../../errors/failure.ts'
 import { loadJsonObject } from '../../files/json-file.ts'
-import type { EvaluatedFile } from './evaluated.ts'
+import type { EvaluatedFile, VerifiedFile } from './evaluated.ts'
 
 /** The options of a decision on a member of a partner; undefined when none was given. */
 export function foreignDecisionFiles(options: Options): ForeignFiles | undefined {
@@ -25,7 +25,7 @@ export async function verifyForeignFile(
   cwd: string,
   evaluated: EvaluatedFile | undefined,
   { files, trust }: { readonly files: ForeignFiles; readonly trust: OfflineTrust },
-): Promise<OfflineVerdict & { readonly result?: DecisionMeaning }> {
+): Promise<VerifiedFile> {
   if (evaluated === undefined)
     throw usageError(
       'The file must contain decision and justification_proof, as evaluate --out and ask --out write them.',
@@ -38,7 +38,15 @@ export async function verifyForeignFile(
   const keys = signerKeys(trust, decision)
   const given = { decision, justification, context, attestation, treaty }
   const verdict = await verifyForeignDecision(given, { keys, now: trust.now })
-  if (verdict.accepted) return { ok: true, result: verdict.reason }
+  const { genesis } = trust
+  if (verdict.accepted && genesis !== undefined && decision['operator_sovereign_id'] !== genesis.network_name)
+    return { ok: false, reason: 'wrong_issuer' }
+  if (verdict.accepted) {
+    const parts = { ok: true, result: verdict.reason } as const
+    return genesis === undefined
+      ? { ...parts, checked: ['signature', 'time', 'basis'], unproven: ['network', 'revocation'] }
+      : { ...parts, checked: ['signature', 'network', 'time', 'basis'], unproven: ['revocation'] }
+  }
   const { reason, problem } = verdict
   return { ok: false, reason, ...(problem === undefined ? {} : { problem }) }
 }

@@ -1,4 +1,5 @@
-import type { RecordKindName, Unproven } from '@chancery/protocol'
+import { UNSALTED } from '@chancery/protocol'
+import type { CheckedPart, RecordKindName, Unproven } from '@chancery/protocol'
 
 interface KindWords {
   readonly name: string
@@ -93,7 +94,7 @@ export const KIND_WORDS: Readonly<Record<RecordKindName, KindWords>> = {
   },
   'capability-commitment': {
     name: 'capability commitment',
-    proves: 'The issuer committed to this many capabilities without showing them.',
+    proves: 'The issuer committed to capabilities without showing them.',
   },
   'capability-membership-proof': {
     name: 'proof of a capability',
@@ -127,4 +128,23 @@ export const UNPROVEN_WORDS: Readonly<Record<Unproven, string>> = {
   node_key: 'that this key is the one of the node. Compare it, or give it with --key.',
   node_membership: 'that the node is a member now. Check its certificate and the revocation list.',
   authorship: 'who wrote it. It has no signature.',
+  network: 'that it is of the network you mean. Give --genesis to compare the name in it.',
+  revocation: 'that it was not revoked since. Check the current list or feed of its issuer.',
+  newest: 'that no later one replaced it. Ask its issuer for the newest.',
+  basis: 'the records that it names. Verify them, too, or verify an evidence pack.',
+  first_use: 'that it is used for the first time. Compare it with those you have seen.',
+  time: 'that it is valid now.',
+  hidden_names: `that the other names are hidden. ${UNSALTED}.`,
+}
+
+export const CHECKED_WORDS: Readonly<Record<CheckedPart, string>> = {
+  signature: 'signature',
+  network: 'network',
+  time: 'time',
+  revocation: 'revocation',
+  root_key: 'root key',
+  node_key: 'node key',
+  commitment: 'commitment',
+  validators: 'validators',
+  basis: 'the records it names',
 }

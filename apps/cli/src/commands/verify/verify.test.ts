@@ -88,6 +88,9 @@ describe('verify', () => {
     )
     const stored = await network.run('verify one.json --genesis genesis.json --json')
     expect([stored.code, stored.json()]).toMatchObject([0, { valid: true, kind: 'boundary-decision' }])
+    // Genuine, and a denial: text and JSON say so.
+    expect(stored.json()['result']).toBe('unauthorized_capability_out_of_scope')
+    expect((await network.run('verify one.json --genesis genesis.json')).stdout).toContain('Denied: unauthorized_')
     const proof = one?.['justification_proof'] as JsonObject
     for (const [changed, reason] of [
       [{ ...one, justification_proof: two?.['justification_proof'] }, 'decision_id_mismatch'],
@@ -159,9 +162,11 @@ describe('verify', () => {
   it('says what a record that holds does not prove', async () => {
     const { code, stdout } = await network.run('verify genesis.json')
     expect([code, stdout.includes('Not proven: that this root key')]).toEqual([0, true])
-    expect((await network.run('verify genesis.json --json')).json()['unproven']).toEqual(['root_key'])
+    expect((await network.run('verify genesis.json --json')).json()['unproven']).toEqual(['root_key', 'newest'])
     const known = await network.run(`verify genesis.json --key ${network.genesis.root_public_key} --json`)
-    expect([known.code, known.json()['unproven']]).toEqual([0, []])
+    expect([known.code, known.json()['unproven']]).toEqual([0, ['newest']])
+    const alice = await network.run('verify alice.json --genesis genesis.json')
+    expect(alice.stdout).toContain('Checked: signature, network, time.\nNot proven: that it was not revoked since.')
   })
 
   it('verifies the proof of a capability with its commitment', async () => {

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
-import { isJsonObject, detectRecordKind, verifyRecordOfKind, visible } from '@chancery/protocol'
-import type { JsonObject, JsonValue, OfflineTrust, OfflineVerdict, RecordKindName } from '@chancery/protocol'
+import { isJsonObject, detectRecordKind, meaningOf, verifyRecordOfKind, visible } from '@chancery/protocol'
+import type { BoundaryDecision, JsonObject, JsonValue, OfflineTrust, RecordKindName } from '@chancery/protocol'
 import { MAX_PACK_LENGTH, isEvidencePack, isEvidencePage } from '@chancery/sdk'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
@@ -14,10 +14,10 @@ import { loadPublicKeys } from '../../files/public-keys.ts'
 import { loadValidatorKeys } from '../../files/validator-keys.ts'
 import { COMMITMENT } from '../disclosure/records.ts'
 import { findEvaluated, verifyEvaluated } from './evaluated.ts'
-import type { EvaluatedFile } from './evaluated.ts'
+import type { EvaluatedFile, VerifiedFile } from './evaluated.ts'
 import { FEED_INDEX_WORDS, isFeedIndex, verifyFeedIndex } from './feed-index.ts'
 import { foreignDecisionFiles, verifyForeignFile } from './foreign-decision.ts'
-import { KIND_WORDS, UNPROVEN_WORDS } from './kinds.ts'
+import { CHECKED_WORDS, KIND_WORDS, UNPROVEN_WORDS } from './kinds.ts'
 import { loadPackTrust, verifyPack } from './pack.ts'
 import { OFFLINE_REASONS } from './reasons.ts'
 import { verdictText } from '../../output/verdict-text.ts'
@@ -41,19 +41,19 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   }
   const { name, proves } = kind === 'feed-index' ? FEED_INDEX_WORDS : KIND_WORDS[kind]
   const files = foreignDecisionFiles(options)
-  const verified: OfflineVerdict & { readonly result?: string } = await (files === undefined
+  const verified: VerifiedFile = await (files === undefined
     ? verify(kind, value, trust, evaluated)
     : verifyForeignFile(cwd, evaluated, { files, trust }))
   if (!verified.ok && verified.reason.endsWith('_needed')) return notVerified(kind, verified.reason, context)
-  const { result } = verified
+  const { result, checked, unproven } = verified.ok ? verified : { result: undefined, checked: [], unproven: [] }
   const verdict = { valid: verified.ok, reason: verified.ok ? 'valid' : verified.reason }
   const words = { ...OFFLINE_REASONS, valid: proves }
-  const unproven = verified.ok ? (verified.unproven ?? []) : []
   const problem = verified.ok ? undefined : verified.problem
   const more = [
     ...(result === undefined
       ? []
       : [`  ${result === 'authorized' ? style.good('Allowed') : style.bad('Denied')}: ${result}`]),
+    ...(checked.length === 0 ? [] : [`  Checked: ${checked.map((each) => CHECKED_WORDS[each]).join(', ')}.`]),
     ...unproven.map((each) => `${style.warn('Not proven:')} ${UNPROVEN_WORDS[each]}`),
     ...(problem === undefined ? [] : [`  ${visible(problem)}`]),
   ]
@@ -64,6 +64,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     kind,
     explanation,
     problem: problem ?? null,
+    checked,
     unproven,
     ...(result === undefined ? {} : { result }),
   }
@@ -92,20 +93,23 @@ async function verifyPackFile(context: CommandContext, text: string, options: Op
 /** A missing key is a wrong call: the record may be valid. A program that reads only `valid` does not accept it. */
 function notVerified(kind: VerifiedKind, reason: string, { style }: CommandContext): Result {
   const explanation = OFFLINE_REASONS[reason] ?? reason
-  const data = { valid: false, reason, kind, explanation, problem: null, unproven: [] }
+  const data = { valid: false, reason, kind, explanation, problem: null, checked: [], unproven: [] }
   return { data, text: `${style.warn('Not verified:')} ${explanation}`, exitCode: 2 }
 }
 
 type VerifiedKind = RecordKindName | 'feed-index'
 
-function verify(
+async function verify(
   kind: VerifiedKind,
   value: JsonObject,
   trust: OfflineTrust,
   evaluated: EvaluatedFile | undefined,
-): Promise<OfflineVerdict> {
+): Promise<VerifiedFile> {
   if (evaluated !== undefined) return verifyEvaluated(evaluated, trust)
-  return kind === 'feed-index' ? verifyFeedIndex(value, trust) : verifyRecordOfKind(kind, value, trust)
+  if (kind === 'feed-index') return verifyFeedIndex(value, trust)
+  const verdict = await verifyRecordOfKind(kind, value, trust)
+  if (!verdict.ok || kind !== 'boundary-decision') return verdict
+  return { ...verdict, result: meaningOf(verdict.record as BoundaryDecision) }
 }
 
 async function loadTrustInputs({ cwd, now }: CommandContext, options: Options): Promise<OfflineTrust> {

@@ -1,4 +1,4 @@
-import { AUDIT_EVENTS } from '@chancery/contract'
+import { AUDIT_EVENTS, UNVERIFIED_EVENTS } from '@chancery/contract'
 import type { AuditEventType } from '@chancery/contract'
 import type { JsonObject } from '@chancery/protocol'
 import { plain } from '../../components/plain.ts'
@@ -18,7 +18,8 @@ const WITH_NAMES: Partial<Readonly<Record<AuditEventType, Sentence>>> = {
   invites_withdrawn: (detail) => `Unused invites were withdrawn: ${detail('count')}.`,
   agent_registered: (detail) => `The agent ${detail('agent_id')} was registered.`,
   agent_deregistered: (detail) => `The agent ${detail('agent_id')} was removed.`,
-  admin_auth_failed: (detail) => `A request with the operator key ${detail('key_id')} did not verify.`,
+  admin_auth_failed: (detail) =>
+    `A request that claims to be from the operator key ${detail('key_id')} did not verify.`,
   crl_published: (detail) => `Version ${detail('sequence')} of the revocation list was published.`,
   invite_created: (detail) => `A node was invited as ${detail('roles')}.`,
   node_label_set: (detail) => `A node was named ${detail('label')}.`,
@@ -44,9 +45,15 @@ export function eventText(type: string, details: JsonObject = {}): string {
   return text === undefined || used.length === 0 ? AUDIT_EVENTS[type as AuditEventType].when : text
 }
 
-/** Returns who acted: an operator key, a node, an executor, or the authority itself. */
-export function eventActor(details: JsonObject, ownKeyId: string): string {
-  const [key, executor, node] = ['key_id', 'executor_sovereign_id', 'node_public_key'].map((name) => details[name])
+/** Returns who acted: an operator key, a node, an executor, or the authority itself; or who a caller claimed to be. */
+export function eventActor(type: string, details: JsonObject, ownKeyId: string): string {
+  // The key of this event is the one that was revoked.
+  const keyMember = type === 'operator_key_revoked' ? 'revoked_by' : 'key_id'
+  const [key, executor, node] = [keyMember, 'executor_sovereign_id', 'node_public_key'].map((name) => details[name])
+  if (UNVERIFIED_EVENTS.has(type)) {
+    const claimed = [key, executor, node].find((name) => typeof name === 'string' && name !== 'missing')
+    return claimed === undefined ? 'an unknown caller' : `claims to be ${plain(claimed)}`
+  }
   if (typeof key === 'string') return key === ownKeyId ? `${key} (you)` : key
   if (typeof executor === 'string') return executor
   return typeof node === 'string' ? `node ${node.slice(0, 8)}` : 'the authority'

@@ -38,6 +38,7 @@ export const ATTENTION_WORDS: Readonly<Record<string, string>> = {
   crl_old: 'Its revocation list is overdue.',
   treaties_truncated: 'It has more treaties than were read.',
   edge_limit: 'The limit of reported treaties is reached.',
+  key_announced: 'It announces its next authority key.',
   genesis_ending: 'Its authority key ends within 14 days.',
 }
 

@@ -8,6 +8,7 @@ export const SET_PROBLEM_WORDS: Readonly<Record<ResolutionFailure, string>> = {
   policy_signature_invalid: 'Its signature is not valid. Publish it again.',
   policy_invalid: 'Its content does not validate. Publish a corrected version.',
   policy_expired: 'It has ended. Publish and activate a version with a later end, or deactivate it.',
+  no_policy_applied: 'Policies are required, and none applied to the request. Activate one that covers it.',
 }
 
 export function setProblemText(reason: string): string {

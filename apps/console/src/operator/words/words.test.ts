@@ -1,5 +1,6 @@
 import { AUDIT_EVENTS, ERRORS } from '@chancery/contract'
 import { GATE_TYPE_NAMES, REVOCATION_REASONS } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
 import { describe, expect, it } from 'vitest'
 import { nextStep } from './errors.ts'
 import { eventActor, eventText } from './events.ts'
@@ -34,11 +35,22 @@ describe('words', () => {
   })
 
   it('names who acted: an operator, an executor, a node or the authority', () => {
-    expect(eventActor({ key_id: 'op-1', node_public_key: 'k' }, 'op-1')).toBe('op-1 (you)')
-    expect(eventActor({ key_id: 'op-2' }, 'op-1')).toBe('op-2')
-    expect(eventActor({ executor_sovereign_id: 'TREASURY' }, 'op-1')).toBe('TREASURY')
-    expect(eventActor({ node_public_key: 'abcdefghijkl' }, 'op-1')).toBe('node abcdefgh')
-    expect(eventActor({}, 'op-1')).toBe('the authority')
+    const actor = (details: JsonObject, type = 'invite_created'): string => eventActor(type, details, 'op-1')
+    expect(actor({ key_id: 'op-1', node_public_key: 'k' })).toBe('op-1 (you)')
+    expect(actor({ key_id: 'op-2' })).toBe('op-2')
+    expect(actor({ executor_sovereign_id: 'TREASURY' })).toBe('TREASURY')
+    expect(actor({ node_public_key: 'abcdefghijkl' })).toBe('node abcdefgh')
+    expect(actor({})).toBe('the authority')
+    expect(actor({ key_id: 'op-1', revoked_by: 'op-2' }, 'operator_key_revoked')).toBe('op-2')
+  })
+
+  it('never says that a caller was who it claimed to be', () => {
+    for (const type of ['admin_auth_failed', 'admin_auth_throttled'])
+      expect(eventActor(type, { key_id: 'op-1' }, 'op-1')).toBe('claims to be op-1')
+    expect(eventActor('admin_auth_failed', { key_id: 'missing' }, 'op-1')).toBe('an unknown caller')
+    expect(eventActor('node_auth_failed', {}, 'op-1')).toBe('an unknown caller')
+    expect(eventActor('evidence_rejected', { executor_sovereign_id: 'TREASURY' }, 'op-1')).toBe('claims to be TREASURY')
+    expect(eventText('admin_auth_failed', { key_id: 'op-1' })).toMatch(/claims to be from the operator key op-1/)
   })
 
   it('has a sentence for every gate type and every reason', () => {

@@ -33,7 +33,7 @@ export async function diagnose(
     ]
   const now = clock.now()
   const instance = await checkInstance(settings)
-  const { state, findings } = readStoredState(settings, instance.isRunning)
+  const { state, findings } = readStoredState(settings, instance.isRunning, now)
   const { workers } = settings
   return [
     understood,

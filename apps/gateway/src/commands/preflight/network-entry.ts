@@ -26,6 +26,7 @@ export async function toNetworkEntry(
     crl: { ...list },
     required_roles: [],
     ...(await formerIssuers(current, source)),
+    ...(current.former.length === 0 ? {} : { former_keys: current.former }),
   }
 }
 

@@ -1,14 +1,13 @@
 import type { JsonObject } from '@chancery/protocol'
 import { collectProcessMetrics } from '@chancery/service-kit'
 import type { ChannelOperations, Metrics, SettingSources, SupervisedWorker } from '@chancery/service-kit'
-import { operatorEvent } from '../../audit/operator-event.ts'
 import type { RefusalSum } from '../../audit/refusal-audit.ts'
 import type { Core } from '../../core.ts'
 import type { LoadedFiles } from '../../policy/load-files.ts'
 import type { Policy } from '../../policy/policy.ts'
 import type { QuotaClaim, SpentProof } from '../../quota/quota.ts'
 import type { GatewaySettings } from '../../settings/gateway-settings.ts'
-import { startBackground } from '../../startup/background.ts'
+import { recordOpening, startBackground } from '../../startup/background.ts'
 import { openCore } from '../../startup/open-core.ts'
 import type { CoreOptions } from '../../startup/open-core.ts'
 import { reload } from '../../startup/reload.ts'
@@ -49,7 +48,7 @@ export async function openOwner(
   const { core, access, trust } = opened
   const background = startBackground(opened, [])
   const processMetrics = collectProcessMetrics(core.metrics.registry, core.clock)
-  await core.state?.append(operatorEvent('state_opened', { version: core.version }, core))
+  await recordOpening(opened)
   const toLease = (): Lease => ({
     sentNs: process.hrtime.bigint(),
     state: core.state === undefined ? undefined : { isHealthy: core.state.isHealthy, usage: core.state.usage },
@@ -100,7 +99,7 @@ function operationsOf({ state, quota, refusals }: Pick<Core, 'state' | 'quota' |
     findStored: ({ network, issuer }: { network: string; issuer: string }) => state?.findStored(network, issuer),
     findEvents: ({ requestId, newest }: { requestId: string; newest: number }) => state?.findEvents(requestId, newest),
     claimQuota: (claim: QuotaClaim) => quota.claim(claim),
-    spendProof: (proof: SpentProof) => quota.spend(proof),
+    spendProof: ({ proof, claim }: { proof: SpentProof; claim: QuotaClaim }) => quota.spend(proof, claim),
     probeQuota: () => quota.probe(),
     addRefusals: (sums: readonly RefusalSum[]) => {
       for (const sum of sums) refusals.add(sum)

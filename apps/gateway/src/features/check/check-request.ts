@@ -4,8 +4,9 @@ import { readTraceParent } from '@chancery/service-kit'
 import type { AuditedRequest } from '../../audit/request-audit.ts'
 import type { Deadline } from '../../edge/deadline.ts'
 import { toRefusal } from '../../edge/error-body.ts'
+import type { CheckPolicy } from '../../policy/policy.ts'
 import type { AskingCall } from '../decisions/index.ts'
-import { LENGTH_HEADER, RESULT_HEADERS, isRefusedHeader } from './checked-request.ts'
+import { RESULT_HEADERS, isRefusedHeader, reportedBody } from './checked-request.ts'
 import type { CheckedRequest } from './checked-request.ts'
 import { decideRoute } from './decide-route.ts'
 import { CHECK_PREFIX } from './dialects.ts'
@@ -136,7 +137,7 @@ async function permit(
 ): Promise<ResultHeaders> {
   const matched = matchRoute(check.policy.routes, request.method, request.target)
   check.context.check_route = `${matched.route.method} ${matched.route.path}`
-  await checkBody(request, node, matched)
+  await checkBody(request, node, matched, check.policy)
   const { asks } = matched.route
   if (asks === undefined) return resultOf(node, undefined)
   const call: AskingCall = {
@@ -154,17 +155,26 @@ async function permit(
 
 const NOTHING = contentDigest(new Uint8Array())
 
+/** These have no defined body. A proxy that says nothing about one is not asked for more. */
+const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD'])
+
 /** Check 5 of the request proof. A proxy that sends no body, or a part of it, leaves this to the service behind it. */
-async function checkBody(request: CheckedRequest, { digest }: ProvenNode, { route }: MatchedRoute): Promise<void> {
+async function checkBody(
+  request: CheckedRequest,
+  { digest }: ProvenNode,
+  { route }: MatchedRoute,
+  { proxyReportsBody }: CheckPolicy,
+): Promise<void> {
   const bytes = await request.body()
   const isPartial = request.all('x-envoy-auth-partial-body').some((value) => value !== 'false')
   if (bytes.length > 0 && !isPartial) {
     if (contentDigest(bytes) !== digest) throw new GatewayRefusal('digest_mismatch')
     return
   }
-  // The node signed that there is no body. The proxy may know better.
-  const isUnseen = request.all(LENGTH_HEADER).some((value) => value !== '' && value !== '0')
-  if (digest === NOTHING && !isPartial && !isUnseen) return
+  // The node signed that there is no body. The proxy must know: a service may get one that was not compared.
+  const reported = reportedBody(request)
+  const isKnown = reported === 'none' || (reported === 'unknown' && (proxyReportsBody || BODILESS.has(request.method)))
+  if (digest === NOTHING && !isPartial && isKnown) return
   if (route.body !== 'upstream') throw new GatewayRefusal('body_not_seen')
 }
 

@@ -109,6 +109,27 @@ describe('200', () => {
       expect(await outcome({ headers: { 'x-original-length': length } })).toEqual([200, undefined])
   })
 
+  it('passes another method without a body only when the proxy says that there is none', async () => {
+    const post = { method: 'POST', target: '/jobs' }
+    expect(await outcome({ ...post, headers: { 'x-original-length': '0' } })).toEqual([200, undefined])
+    // A body of HTTP/2 needs no length, so a proxy without one knows nothing.
+    for (const length of [undefined, '', ['0', '']])
+      expect(await outcome({ ...post, headers: { 'x-original-length': length } })).toEqual([403, 'body_not_seen'])
+  })
+
+  it('takes no report of a client where the proxy sends bodies itself, unless the policy says that it always does', async () => {
+    const post = async () => {
+      const headers = await provenHeaders(node, { method: 'POST', target: '/jobs', now: clock.now() })
+      const given = { method: 'POST', path: '/check/jobs', headers: { ...headers, 'x-original-length': '0' } }
+      const { status, reason } = await askCheck(checkUrl(envoy), given)
+      return [status, reason]
+    }
+    expect(await post()).toEqual([403, 'body_not_seen'])
+    await envoy.reload(await policyWith([], { proxy_reports_body: true }))
+    expect(await post()).toEqual([200, undefined])
+    await envoy.reload(await policyWith([]))
+  })
+
   it('leaves the body to the service where the route says so', async () => {
     const { status, headers } = await ask({ method: 'POST', target: '/uploads', body: 'data' })
     expect([status, headers['chancery-body-digest']]).toEqual([200, contentDigest(toUtf8('data'))])

@@ -30,11 +30,25 @@ export const RESULT_HEADERS = {
 /** Why a request does not pass. nginx keeps this one of an answer only, and `www-authenticate`. */
 export const REASON_HEADER = 'chancery-reason'
 
-/** The length of a body that the proxy does not send to the check, or `chunked`. Empty without a body. */
-export const LENGTH_HEADER = 'x-original-length'
+/** The length of a body that the proxy does not send to the check: `0`, another number, or `chunked`. */
+const LENGTH_HEADER = 'x-original-length'
+
+/**
+ * Returns what the proxy says about a body that it does not send. Envoy sends bodies and no report; over gRPC it sends
+ * the headers of the client, whose lengths it enforces. There a client could add the header of the other dialects.
+ */
+export function reportedBody(request: CheckedRequest): 'none' | 'some' | 'unknown' {
+  const { dialect } = request
+  if (dialect === 'envoy') return 'unknown'
+  const names = dialect === 'grpc' ? ['content-length', 'transfer-encoding'] : [LENGTH_HEADER]
+  const values = names.flatMap((name) => request.all(name))
+  if (values.some((value) => value !== '' && value !== '0')) return 'some'
+  // A proxy that knows no length may still pass on a body, for example of HTTP/2.
+  return values.length > 0 && values.every((value) => value === '0') ? 'none' : 'unknown'
+}
 
 /** Some services take method or path from these headers, and the check uses the request line. */
-const OVERRIDES = [
+export const OVERRIDES = [
   'x-http-method',
   'x-http-method-override',
   'x-method-override',

@@ -61,7 +61,7 @@ describe.each(['relay', 'operator'] as const)('with the key of a %s', (kind) => 
 
   async function ask(by: ProvingNode, method: string, target: string) {
     const headers = await provenHeaders(by, { method, target, now: setup.clock.now() })
-    const asked = { 'x-forwarded-method': method, 'x-forwarded-uri': target }
+    const asked = { 'x-forwarded-method': method, 'x-forwarded-uri': target, 'x-original-length': '0' }
     return askCheck(checkUrl(setup.gateway), { path: '/check?any=1', headers: { ...headers, ...asked } })
   }
 

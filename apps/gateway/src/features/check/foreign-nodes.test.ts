@@ -105,7 +105,7 @@ describe.each(['relay', 'operator'] as const)('node of a partner, with the key o
   async function ask(attestation: Attestation | undefined, method = 'POST'): Promise<CheckAnswer> {
     const by = attestation === undefined ? node : { ...node, attestation }
     const proof = await provenHeaders(by, { method, target: '/jobs', now: setup.clock.now() })
-    const headers = { ...proof, 'x-original-method': method, 'x-original-uri': '/jobs' }
+    const headers = { ...proof, 'x-original-method': method, 'x-original-uri': '/jobs', 'x-original-length': '0' }
     return askCheck(checkUrl(setup.gateway), { path: '/check', headers })
   }
 

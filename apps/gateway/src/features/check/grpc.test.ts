@@ -47,6 +47,8 @@ beforeEach(() => clock.advance(2))
 interface Asked {
   readonly path?: string
   readonly body?: string
+  /** What the node signs. */
+  readonly signed?: string
   readonly raw?: boolean
   readonly more?: Readonly<Record<string, string>>
   readonly age?: number
@@ -55,12 +57,13 @@ interface Asked {
 async function requestOf({
   path = '/jobs',
   body = 'data',
+  signed = 'data',
   raw = false,
   more = {},
   age = 0,
 }: Asked): Promise<Uint8Array> {
   const now = clock.now() - seconds(age)
-  const proof = await provenHeaders(node, { method: 'POST', target: '/jobs', body: 'data', now })
+  const proof = await provenHeaders(node, { method: 'POST', target: '/jobs', body: signed, now })
   const headers = Object.entries({ ':path': path, ...proof, ...more })
   const listed = headers.map(([name, value]) => field(1, message(field(1, name), field(3, toUtf8(value)))))
   const mapped = headers.map(([name, value]) => field(3, message(field(1, name), field(2, value))))
@@ -109,6 +112,17 @@ it('denies with the status and the reason of the check', async () => {
   expect(await denied({ path: '/jobs/../x' })).toEqual([16n, 401n, false, 'signature_invalid'])
   expect(await denied({ more: { 'chancery-node': 'x' } })).toEqual([7n, 403n, false, 'header_refused'])
   expect(await denied({ body: '' })).toEqual([7n, 403n, false, 'body_not_seen'])
+})
+
+it('passes without a body only when the length of the client says so, not by a header of other dialects', async () => {
+  const without = async (more: Asked['more']) => {
+    const { headers } = await ask(await requestOf({ body: '', signed: '', ...(more === undefined ? {} : { more }) }))
+    return headers['chancery-reason']
+  }
+  expect(await without({ 'content-length': '0' })).toBeUndefined()
+  expect(await without({})).toBe('body_not_seen')
+  expect(await without({ 'x-original-length': '0' })).toBe('body_not_seen')
+  expect(await without({ 'content-length': '4' })).toBe('body_not_seen')
 })
 
 it('denies what is no request, and a request twice', async () => {

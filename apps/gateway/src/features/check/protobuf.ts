@@ -8,10 +8,13 @@ const FIXED_BYTES: Readonly<Record<number, number>> = { 1: 8, 5: 4 }
 const VARINT = 0
 const BYTES = 2
 
-/** Reads a message of protocol buffers. Refuses everything that is cut or not well-formed. */
+/** A question has a header in each, and no proxy takes more headers. */
+const MAX_FIELDS = 1000
+
+/** Reads a message of protocol buffers in time linear to its bytes. Refuses everything that is cut or not well-formed. */
 export function readFields(sent: Uint8Array): Fields {
   const fields = new Map<number, (Uint8Array | bigint)[]>()
-  let at = 0
+  let [at, count] = [0, 0]
   const readVarint = (): bigint => {
     let value = 0n
     for (let shift = 0n; shift < 70n; shift += 7n) {
@@ -29,6 +32,8 @@ export function readFields(sent: Uint8Array): Fields {
     return sent.subarray(at - length, at)
   }
   while (at < sent.length) {
+    count += 1
+    if (count > MAX_FIELDS) malformed()
     const key = Number(readVarint())
     const [number, kind] = [Math.floor(key / 8), key % 8]
     const fixed = FIXED_BYTES[kind]
@@ -36,7 +41,9 @@ export function readFields(sent: Uint8Array): Fields {
     if (kind === VARINT) value = readVarint()
     else if (kind === BYTES) value = readBytes(Number(readVarint()))
     else value = fixed === undefined ? malformed() : readBytes(fixed)
-    fields.set(number, [...(fields.get(number) ?? []), value])
+    const known = fields.get(number)
+    if (known === undefined) fields.set(number, [value])
+    else known.push(value)
   }
   return fields
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { GatewayRefusal } from '@chancery/contract'
 import {
   PROOF_FIELDS,
@@ -77,8 +78,7 @@ async function verifyByToken(request: CheckedRequest, check: CheckContext, parts
   if (typeof caller === 'string') throw new GatewayRefusal(REFUSALS[caller])
   const { certificate, created, nonce, contentDigest: digest = NOTHING } = caller
   await requireTrusted(certificate, check, parts)
-  await countRequest(certificate, check, parts)
-  await spend(certificate, { created, nonce }, parts)
+  await spend(certificate, { created, nonce }, check, parts)
   return { certificate, digest, relayed: undefined, attestation: undefined }
 }
 
@@ -95,13 +95,36 @@ const REFUSALS = {
 
 const NOTHING = contentDigest(new Uint8Array())
 
+/**
+ * Spends the proof and counts the request in one step, after the certificate: unauthenticated callers and replays use up
+ * no quota.
+ */
 async function spend(
-  { node_public_key }: JoinCertificate,
+  { node_public_key: key }: JoinCertificate,
   { created, nonce }: { readonly created: number; readonly nonce: string },
-  { quota }: CheckParts,
+  { policy }: CheckContext,
+  { quota, metrics, state, clock }: CheckParts,
 ): Promise<void> {
-  const name = `${node_public_key} ${nonce}`
-  if (!(await quota.spend({ name, created: seconds(created) }))) throw new GatewayRefusal('proof_replayed')
+  if (state === undefined) await awaitTime(seconds(created), clock)
+  const claim = { clientId: quotaNameOf(key), kind: 'requests', limit: policy.requestsPerMinute, cost: 1 } as const
+  const result = await quota.spend({ name: `${key} ${nonce}`, created: seconds(created) }, claim)
+  if (result === undefined) return
+  if (result === 'replayed') throw new GatewayRefusal('proof_replayed')
+  metrics.quotaDenied.increase()
+  throw new GatewayRefusal('node_quota', undefined, { retryAfterSeconds: toRetrySeconds(result.retryAfterMs) })
+}
+
+/** Clocks of nodes may differ by this. */
+const MAX_WAIT_MS = 2000
+
+/**
+ * Without a state a restart loses how far ahead accepted proofs were dated. So a proof waits until
+ * its time, and one that is dated further ahead is refused.
+ */
+async function awaitTime(created: Instant, clock: CheckParts['clock']): Promise<void> {
+  const aheadMs = Number((created - clock.now()) / 1000n)
+  if (aheadMs > MAX_WAIT_MS) throw new GatewayRefusal('proof_stale')
+  if (aheadMs > 0) await sleep(aheadMs)
 }
 
 /** In the order of docs/protocol/request-proof.md section 3. */
@@ -120,8 +143,7 @@ async function verifyByCertificate(
     throw new GatewayRefusal(certificate)
   const attestation = attestationOf(proof, certificate)
   await requireTrusted(certificate, check, parts)
-  await countRequest(certificate, check, parts)
-  await spend(certificate, proof.parameters, parts)
+  await spend(certificate, proof.parameters, check, parts)
   // Only now: a node above its quota, or a replayed proof, must not replace the certificates of others.
   parts.certificates.store(text, certificate)
   const { headers } = proof
@@ -185,19 +207,6 @@ async function requireTrusted(
   if (state !== undefined) context.certificate_digests = [digestOfCertificate(certificate)]
   // Ids and names become headers for the service.
   if (!decision.trusted || certificate.cert_id.length > MAX_NAME) throw new GatewayRefusal('certificate_untrusted')
-}
-
-/** Counts after the certificate, so that unauthenticated callers use up no quota. */
-async function countRequest(
-  { node_public_key: key }: JoinCertificate,
-  { policy }: CheckContext,
-  { quota, metrics }: CheckParts,
-): Promise<void> {
-  const limit = policy.requestsPerMinute
-  const result = await quota.claim({ clientId: quotaNameOf(key), kind: 'requests', limit, cost: 1 })
-  if (result === undefined) return
-  metrics.quotaDenied.increase()
-  throw new GatewayRefusal('node_quota', undefined, { retryAfterSeconds: toRetrySeconds(result.retryAfterMs) })
 }
 
 /** A client id has no space, so a node never shares a quota with a client. */

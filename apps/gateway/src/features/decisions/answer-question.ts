@@ -57,7 +57,7 @@ export async function answerQuestion(asked: JsonObject, call: ClientCall, parts:
   call.context.network = question.network.name
   const decided = await decide(question, call, parts)
   if ('denied' in decided) return toDenial(decided, call)
-  const { decision, wire, justification } = decided
+  const { decision, wire, justification, context } = decided
   const { authorized, denial_reason, decision_valid_until } = decision
   return {
     decision: authorized,
@@ -65,6 +65,8 @@ export async function answerQuestion(asked: JsonObject, call: ClientCall, parts:
       ...(denial_reason === null ? {} : { reason: denial_reason }),
       chancery: {
         decision: wire,
+        // Ties the decision to its question: its digest is in the policy binding of the decision.
+        context_record: context,
         valid_until: decision_valid_until,
         ...(question.showsJustification ? { justification_proof: justification } : {}),
       },

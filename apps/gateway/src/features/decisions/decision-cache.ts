@@ -10,6 +10,8 @@ export interface VerifiedDecision {
   /** As received. It is passed on unchanged. */
   readonly wire: JsonObject
   readonly justification: JsonObject
+  /** The question as the authority decided on it. The decision has its digest. */
+  readonly context: JsonObject
 }
 
 export interface FoundDecision {

@@ -1,5 +1,11 @@
 import type { BoundaryDecision, JsonObject } from '@chancery/protocol'
-import { boundaryDecisionForm, readReceived, verifyBoundaryDecision } from '@chancery/protocol'
+import {
+  boundaryDecisionForm,
+  contextDigest,
+  contextRecordForm,
+  readReceived,
+  verifyBoundaryDecision,
+} from '@chancery/protocol'
 import { accepted, testClient } from '@chancery/testkit'
 import type { GatewayResponse } from '@chancery/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -47,6 +53,18 @@ describe('POST /access/v1/evaluation', () => {
     })
     const proof = await setup.ask({ ...asked, context: { region: 'eu', chancery: { justification: true } } })
     expect(proof.body['context']).toHaveProperty(['chancery', 'justification_proof', 'decision_id'])
+  })
+
+  it('gives the context record whose digest the signed decision has, allowed, denied and reused', async () => {
+    const id = await setup.attest()
+    for (const name of ['print', 'erase', 'print']) {
+      const answer = await setup.ask(question(id, { action: { name }, context: { region: 'eu' } }))
+      const { chancery } = answer.body['context'] as { chancery: { context_record: JsonObject } }
+      const { record } = readReceived(contextRecordForm, chancery.context_record)
+      expect(contextDigest(record)).toBe(decisionOf(answer).policy_binding?.context_digest)
+      expect(record).toMatchObject({ requested_capability: name, attributes: { region: 'eu' } })
+      expect(record.request_parameters).toMatchObject({ resource })
+    }
   })
 
   it('passes a signed denial on, and denies a subject that no table names', async () => {

@@ -73,7 +73,7 @@ describe('a decision that does not verify is never passed on', () => {
   })
 
   it('of another network with the same key', async () => {
-    const away = await startTestAuthority({ clock: setup.clock, network: 'OTHER-NET' })
+    const away = await startTestAuthority({ clock: setup.clock, network: 'OTHER-NET', keys: '' })
     try {
       const claims = { capabilities: ['print'] }
       const body = { subject_id: 'agent-7', roles: ['role:client'], validity_hours: 24, claims }

@@ -14,6 +14,7 @@ import {
   verifyJustification,
 } from '@chancery/protocol'
 import type { Attestation, BoundaryDecision, ContextRecord, Instant, JsonObject, JsonValue } from '@chancery/protocol'
+import { keysOf } from '../../policy/policy.ts'
 import type { VerifiedDecision } from './decision-cache.ts'
 import type { PresentedAttestation, Question } from './question.ts'
 
@@ -41,7 +42,7 @@ async function verify(answer: JsonObject, asked: AskedQuestion): Promise<Verifie
   const { network } = asked.question
   const { decision: wire = null, justification_proof: justification = null } = answer
   if (!isJsonObject(wire) || !isJsonObject(justification)) throw refusal('malformed')
-  const keys = Object.values(network.anchorTexts)
+  const keys = [...keysOf(network).values()]
   const received = readReceived(boundaryDecisionForm, wire)
   const decision = received.record
   const verdict = await verifyBoundaryDecision(received, { keys, now: asked.now })
@@ -53,7 +54,7 @@ async function verify(answer: JsonObject, asked: AskedQuestion): Promise<Verifie
   const context = contextOf(answer, decision, asked)
   if (decision.context_id !== asked.contextId) throw refusal('context_mismatch')
   if (decision.policy_binding?.context_digest !== contextDigest(context)) throw refusal('context_digest_mismatch')
-  return { decision, wire, justification }
+  return { decision, wire, justification, context: asJson(context) }
 }
 
 function refusal(reason: string, cause?: Error): GatewayRefusal {

@@ -1,5 +1,6 @@
 import type { Instant } from '@chancery/protocol'
 import type { AuthorityPools } from '../../outbound/authority-pools.ts'
+import { keysOf } from '../../policy/policy.ts'
 import type { NetworkPolicy } from '../../policy/policy.ts'
 import { isUsable, issuerKey } from '../../trust/snapshot.ts'
 import type { TrustSnapshot } from '../../trust/snapshot.ts'
@@ -46,9 +47,10 @@ async function observeNetwork(
   trust: TrustSnapshot,
   parts: ObserveParts,
 ): Promise<ObservedNetwork> {
-  const { name, primary, additional, anchorTexts } = network
+  const { name, primary, additional, formerKeys } = network
   const issuers = [primary, ...additional].map(({ issuer }) => trust.issuers.get(issuerKey(name, issuer)))
-  const facts: Facts = { network: name, anchors: anchorTexts, published, now: parts.now }
+  const anchors = Object.fromEntries(keysOf(network))
+  const facts: Facts = { network: name, anchors, formerKeys, published, now: parts.now }
   const reader = new NetworkReader(network, facts, parts)
   return {
     id: name,

@@ -65,6 +65,7 @@ interface Readings {
 const FACTS: Facts = {
   network: 'alpha',
   anchors: { 'na-main': signer.publicKey },
+  formerKeys: [],
   published: ['alpha', 'beta'],
   now: NOW,
 }
@@ -83,6 +84,24 @@ const links = async (records: readonly JsonObject[], status?: string) =>
   (await shown({ treaties: rows('recognition_treaties', 'treaty', records, status) })).links
 const members = async (records: readonly JsonObject[], status?: string) =>
   (await shown({ attestations: rows('attestations', 'attestation', records, status) })).members
+
+describe('records of a key that was replaced', () => {
+  const KEY = { key_id: 'na-main', public_key: signer.publicKey, valid_from: '2026-01-01T00:00:00Z' }
+  const shownUnder = async (formerKeys: Facts['formerKeys']) => {
+    const collector = new NetworkCollector({ ...FACTS, anchors: { 'na-2': 'other' }, formerKeys })
+    await collector.add({ list: 'links', bytes: rows('recognition_treaties', 'treaty', [await signed(treaty())]) })
+    return collector.readLinks().links.length
+  }
+
+  it('are shown while they last, when the authority signed with that key at their time', async () => {
+    expect(await shownUnder([{ ...KEY, valid_to: '2099-01-01T00:00:00Z' }])).toBe(1)
+    expect(await shownUnder([])).toBe(0)
+  })
+
+  it('are not shown when they are dated after the time of the key', async () => {
+    expect(await shownUnder([{ ...KEY, valid_to: '2026-01-02T00:00:00Z' }])).toBe(0)
+  })
+})
 
 describe('links', () => {
   it('show a treaty between published networks, with these fields only', async () => {

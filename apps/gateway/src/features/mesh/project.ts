@@ -8,14 +8,17 @@ import {
   seconds,
   toUtf8,
   verifySignature,
+  wasCurrent,
 } from '@chancery/protocol'
-import type { Instant, JsonObject, JsonValue } from '@chancery/protocol'
+import type { FormerKey, Instant, JsonObject, JsonValue } from '@chancery/protocol'
 import { compare } from './mesh-document.ts'
 
 /** Decides which records of a network are shown. Plain data, so that it can be sent to another thread. */
 export interface Facts {
   readonly network: string
   readonly anchors: Readonly<Record<string, string>>
+  /** They count for records of the time in which the authority signed with them. */
+  readonly formerKeys: readonly FormerKey[]
   /** The networks that are shown. No other name may appear. */
   readonly published: readonly string[]
   readonly now: Instant
@@ -60,7 +63,7 @@ async function projectPage<Shown>(
   bytes: Uint8Array,
   [list, member]: readonly [string, string],
   toShown: (record: JsonObject) => Shown | undefined,
-  { anchors }: Facts,
+  facts: Facts,
 ): Promise<Page<Shown> | undefined> {
   const document = readObject(bytes)
   const rows = document?.[list]
@@ -70,7 +73,7 @@ async function projectPage<Shown>(
     const record = isJsonObject(row) && row['status'] === 'active' ? row[member] : undefined
     const each = isJsonObject(record) ? toShown(record) : undefined
     // Last, because verifying a signature is the most expensive step.
-    if (each !== undefined && isJsonObject(record) && (await isSigned(record, anchors))) shown.push(each)
+    if (each !== undefined && isJsonObject(record) && (await isSigned(record, facts))) shown.push(each)
   }
   const next = document['next_cursor']
   return { shown, next: typeof next === 'string' && next !== '' && next.length <= MAX_CURSOR ? next : undefined }
@@ -110,8 +113,7 @@ async function toFeed(feed: JsonObject | undefined, facts: Facts): Promise<MeshF
   if (feed === undefined || issuer_sovereign_id !== facts.network || at === undefined) return null
   if (at > facts.now + FEED_AHEAD || facts.now - at > FEED_AGE) return null
   if (!isCount(sequence) || typeof issued_at !== 'string' || typeof issued_by !== 'string') return null
-  const key = Object.hasOwn(facts.anchors, issued_by) ? facts.anchors[issued_by] : undefined
-  if (key === undefined || !(await isSigned(feed, { [issued_by]: key }))) return null
+  if (!(await isSigned(feed, facts, issued_by))) return null
   return { sequence, issued_at, signature_verified: true }
 }
 
@@ -128,16 +130,24 @@ function toImports(dashboard: JsonObject | undefined, { published }: Facts): rea
   return [...found.values()].sort((a, b) => compare(a.issuer, b.issuer))
 }
 
-/** Returns whether a signature of the record verifies under the anchor with its key id. */
-async function isSigned(record: JsonObject, anchors: Readonly<Record<string, string>>): Promise<boolean> {
+/** Returns whether a signature of the record verifies under a key with its key id: any, or the given one. */
+async function isSigned(record: JsonObject, facts: Facts, keyId?: string): Promise<boolean> {
   const { signatures, ...rest } = record
   const message = canonicalBytes(rest)
+  const at = instantOf(record['issued_at'])
   for (const signature of Array.isArray(signatures) ? (signatures as readonly JsonValue[]).slice(0, 8) : []) {
     const { key_id, sig } = isJsonObject(signature) ? signature : {}
-    if (typeof key_id !== 'string' || typeof sig !== 'string' || !Object.hasOwn(anchors, key_id)) continue
-    if (await verifySignature(anchors[key_id] ?? '', message, sig)) return true
+    if (typeof key_id !== 'string' || typeof sig !== 'string' || (keyId ?? key_id) !== key_id) continue
+    for (const key of keysWithId(key_id, at, facts)) if (await verifySignature(key, message, sig)) return true
   }
   return false
+}
+
+/** A record may outlive the key that signed it. A former key signs no new one. */
+function keysWithId(keyId: string, at: Instant | undefined, { anchors, formerKeys }: Facts): readonly string[] {
+  const pinned = Object.hasOwn(anchors, keyId) ? [anchors[keyId] ?? ''] : []
+  const former = formerKeys.filter((key) => key.key_id === keyId && at !== undefined && wasCurrent(key, at))
+  return [...pinned, ...former.map((key) => key.public_key)]
 }
 
 function readObject(bytes: Uint8Array | undefined): JsonObject | undefined {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { expectRefusal, startTestSetup } from '../../test-gateway.suite.ts'
+import { auditEvents, expectRefusal, startTestSetup } from '../../test-gateway.suite.ts'
 import type { TestGatewaySetup } from '../../test-gateway.suite.ts'
 
 let setup: TestGatewaySetup
@@ -25,6 +25,15 @@ describe('GET /v1/audit/{request_id}', () => {
       ],
     })
     expect((await read(id, setup.metricsClient.token)).body['events']).toEqual([])
+  })
+
+  it('200: no events of a scrape of the metrics, which would fill the state', async () => {
+    const scraped = await setup.gateway.request('GET', '/metrics', { token: setup.metricsClient.token })
+    expect(scraped.status).toBe(200)
+    const id = String(scraped.headers['x-request-id'])
+    expect((await read(id, setup.metricsClient.token)).body['events']).toEqual([])
+    const routes = (await auditEvents(setup.gateway)).map(({ route }) => route)
+    expect(routes).not.toContain('/metrics')
   })
 
   it('200: no events of an unknown request', async () => {

@@ -1,5 +1,6 @@
 import { SECOND } from '@chancery/protocol'
 import type { OperationsParts } from './parts.ts'
+import { forecast } from '../../state/usage.ts'
 import type { IssuerState } from '../../trust/snapshot.ts'
 import { checkReadiness, isReady } from './readiness.ts'
 
@@ -96,9 +97,21 @@ function registerStateGauges(parts: OperationsParts, state: NonNullable<Operatio
   }
   gauge('gateway_audit_pending', 'Audit events that the collector has not acknowledged.', () => state.usage.pending)
   gauge('gateway_state_bytes', 'Size of the state file.', () => state.usage.bytes)
+  gauge('gateway_state_used_bytes', 'Size of the state file without free pages.', () => state.usage.usedBytes)
   gauge('gateway_state_capacity_bytes', 'Maximum size of the state file.', () => parts.settings.stateMaxBytes)
   gauge('gateway_audit_oldest_pending_seconds', 'Age of the oldest unacknowledged event.', () => {
     const { oldestPendingAt } = state.usage
     return oldestPendingAt === undefined ? 0 : Number((parts.clock.now() - oldestPendingAt) / SECOND)
+  })
+  registry.rows({
+    name: 'gateway_state_full_in_seconds',
+    help: 'Time until the state is full at the rate of the last day; no row when it does not become full.',
+    kind: 'gauge',
+    labels: [],
+    collect: () => {
+      const now = parts.clock.now()
+      const { fullAt } = forecast(state.usage, parts.settings, now)
+      return fullAt === undefined ? [] : [{ labels: {}, value: Number((fullAt - now) / SECOND) }]
+    },
   })
 }

@@ -19,7 +19,7 @@ export interface OperationsOptions extends Pick<
 > {
   readonly settings: Pick<
     GatewaySettings,
-    'development' | 'redisUrlFile' | 'auditUrl' | 'maxListBytes' | 'stateMaxBytes'
+    'development' | 'redisUrlFile' | 'auditUrl' | 'maxListBytes' | 'stateMaxBytes' | 'auditRetentionDays'
   >
   readonly hasTls: boolean
 }

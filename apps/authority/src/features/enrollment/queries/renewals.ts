@@ -1,5 +1,6 @@
 import { readInstant, writeSortable } from '@chancery/protocol'
 import type { Instant, JoinCertificate } from '@chancery/protocol'
+import { sql } from 'kysely'
 import type { Database, Reader, Transaction } from '../../../database/database.ts'
 import type { CertificateState } from './heartbeats.ts'
 
@@ -73,6 +74,23 @@ async function isRevokedAsCompromised(tx: Reader, node_public_key: string): Prom
     .limit(1)
     .executeTakeFirst()
   return row !== undefined
+}
+
+/**
+ * Whether a certificate that followed this one, directly or later, was revoked. One whose own renewal ended it does not
+ * count.
+ */
+export async function hasRevokedSuccessor(tx: Reader, cert_id: string): Promise<boolean> {
+  const { rows } = await sql`
+    with recursive later(cert_id) as (
+      select cert_id from issued_certs where renewed_from = ${cert_id}
+      union select c.cert_id from issued_certs c join later l on c.renewed_from = l.cert_id)
+    select 1 from later l join issued_certs c on c.cert_id = l.cert_id left join crl_entries e on e.cert_id = l.cert_id
+    where (c.status = 'revoked' or e.cert_id is not null)
+      and not (c.revoke_after is not null and coalesce(c.revocation_reason, '') = 'superseded'
+        and coalesce(c.revoked_at, '') >= c.revoke_after)
+    limit 1`.execute(tx)
+  return rows.length > 0
 }
 
 const SUPERSEDED = '"reason":"superseded"'

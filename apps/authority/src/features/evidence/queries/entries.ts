@@ -72,6 +72,17 @@ export function listExecutorKeys(db: Reader): Promise<readonly ExecutorKeyRow[]>
   return db.selectFrom('executor_keys').selectAll().orderBy('registered_at').orderBy('key_id').execute()
 }
 
+/** Rejections in the chain. Their number is limited (6.14), and the index of kinds has them together. */
+export async function countRejectedEntries(db: Reader, after: number): Promise<number> {
+  const row = await db
+    .selectFrom('evidence_entries')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('entry_kind', '=', 'rejection')
+    .where('store_sequence', '>', after)
+    .executeTakeFirst()
+  return Number(row?.count ?? 0)
+}
+
 export async function countActiveExecutorKeys(db: Reader): Promise<number> {
   const row = await db
     .selectFrom('executor_keys')

@@ -11,13 +11,15 @@ export function findPartner(db: Reader, sovereign_id: string): Promise<PartnerRo
   return db.selectFrom('partners').selectAll().where('sovereign_id', '=', sovereign_id).executeTakeFirst()
 }
 
-/** How old the feeds of these partners may be. */
-export const READ_FEED_AGES = selectByIds<{
+/** How old the feeds of these partners may be, and when they were last read and imported. */
+export const READ_FRESHNESS = selectByIds<{
   readonly sovereign_id: string
   readonly max_feed_age_seconds: number | null
+  readonly contact_at: string | null
 }>(
-  'read-feed-ages',
-  (isOneOf) => `select sovereign_id, max_feed_age_seconds from partners where sovereign_id ${isOneOf}`,
+  'read-partner-freshness',
+  (isOneOf) => `select sovereign_id, max_feed_age_seconds,
+  case when import_feeds = 1 then last_good_pull_at end as contact_at from partners where sovereign_id ${isOneOf}`,
 )
 
 /** Facts of the partners that had another key before. */

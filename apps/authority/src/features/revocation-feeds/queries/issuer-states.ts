@@ -10,6 +10,7 @@ export interface NewestFeedRow {
   readonly complete: number | null
   readonly feed_id: string | null
   readonly digest: string | null
+  readonly imported_at: string | null
   readonly confirmed_at: string | null
 }
 
@@ -19,7 +20,7 @@ export const READ_NEWEST_FEEDS = selectByIds<NewestFeedRow>(
   select issuer_sovereign_id, max(sequence) as sequence, max(case when complete = 1 then sequence end) as complete
   from sovereign_revocation_feeds where issuer_sovereign_id ${isOneOf} group by issuer_sovereign_id
 )
-select n.issuer_sovereign_id, n.sequence, n.complete, f.feed_id, f.digest,
+select n.issuer_sovereign_id, n.sequence, n.complete, f.feed_id, f.digest, f.imported_at,
   (select i.confirmed_at from imported_issuers i where i.issuer_sovereign_id = n.issuer_sovereign_id) as confirmed_at
 from newest n
 left join sovereign_revocation_feeds f on f.issuer_sovereign_id = n.issuer_sovereign_id and f.sequence = n.complete`,

@@ -62,13 +62,13 @@ export class ArchiveFolder implements ArchiveFiles {
     return typeof found === 'string' ? undefined : found
   }
 
-  async create(name: string, content: Uint8Array): Promise<boolean> {
+  async create(name: string, content: Uint8Array, mode = OWNER_MAY_READ): Promise<boolean> {
     const path = join(this.#path, name)
     const folder = dirname(path)
     await this.#makeFolder(folder)
     const draft = join(folder, `.${randomBytes(6).toString('hex')}.part`)
     try {
-      await writeNewFile(draft, [content], OWNER_MAY_READ)
+      await writeNewFile(draft, [content], mode)
       await this.#publish(draft, path)
     } catch (error) {
       if (errorCode(error) === 'EEXIST') return await this.#compare(name, content)

@@ -36,7 +36,7 @@ const detail = (event: AuditEvent, name: string): string => plain(event.details[
 
 const COLUMNS: readonly Column<AuditEvent>[] = [
   { head: 'When', phone: 'd', cell: (event) => <Time at={event.created_at} /> },
-  { head: 'Who', phone: 'c', cell: (event) => eventActor(event.details, own()) },
+  { head: 'Who', phone: 'c', cell: (event) => eventActor(event.event_type, event.details, own()) },
   {
     head: 'What',
     phone: 'a',
@@ -148,7 +148,7 @@ function EventDrawer({ event }: { readonly event: AuditEvent }): JSX.Element {
         of={[
           ['Number', event.number?.toLocaleString('en') ?? 'not given yet'],
           ['When', <Time at={event.created_at} both />],
-          ['Who', eventActor(event.details, own())],
+          ['Who', eventActor(event.event_type, event.details, own())],
           ['From', detail(event, 'remote_addr')],
           ['Request', detail(event, 'request_id')],
           ['Node', key === '' ? undefined : <a href={nodeHref(key)}>{shortId(key)}</a>],

@@ -79,7 +79,7 @@ function fromAudit({ event_type, created_at, details }: AuditEvent): HistoryEven
   return {
     at: created_at,
     title: eventText(event_type, details).replace(/\.$/, ''),
-    text: `${event_type}, by ${eventActor(details, '')}`,
+    text: `${event_type}, by ${eventActor(event_type, details, '')}`,
     icon: isRefused ? 'close' : 'audit',
     ...(isRefused ? { tone: 'bad' } : {}),
   }
@@ -117,7 +117,7 @@ function ends(
   const revocation = facts.audited.find(
     ({ event_type, details }) => event_type === 'certificate_revoked' && details['cert_id'] === cert_id,
   )
-  const by = revocation === undefined ? '' : ` by ${eventActor(revocation.details, '')}`
+  const by = revocation === undefined ? '' : ` by ${eventActor(revocation.event_type, revocation.details, '')}`
   if (revoked_at !== null)
     return [
       {

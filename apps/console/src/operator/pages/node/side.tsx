@@ -62,7 +62,7 @@ export function Side({ node }: { readonly node: NodeView }): JSX.Element {
 /** The dry run of a revocation of every certificate. It changes nothing, and a standard key may ask for it. */
 function IfRevoked({ node }: { readonly node: NodeView }): JSX.Element {
   const effects = useCheck(node.cert_id, async () => {
-    const body = { cert_id: node.cert_id, reason: 'cessation_of_operation', all_of_key: true, dry_run: true }
+    const body = { cert_id: node.cert_id, reason: 'cessation_of_operation', dry_run: true }
     const answer = await send(makePayload({ method: 'POST', target: at`/admin/revoke`, body }))
     return effectsOf({ ends: 'all' }, answer as JsonObject)
   })

@@ -8,19 +8,25 @@ const texts = (...given: Parameters<typeof effectsOf>): readonly string[] => eff
 it('sends one certificate with its siblings by default, and only it when that is chosen', () => {
   const act = revokeAct([NODE])
   const values = Object.fromEntries(act.fields.map(({ name, initial = '' }) => [name, initial]))
-  expect(act.requests(values)[0]?.body).toEqual({ cert_id: 'c-1', reason: 'cessation_of_operation', all_of_key: true })
+  expect(act.requests(values)[0]?.body).toEqual({ cert_id: 'c-1', reason: 'cessation_of_operation' })
   expect(act.requests({ ...values, ends: 'one' })[0]?.body).toEqual({
     cert_id: 'c-1',
     reason: 'cessation_of_operation',
+    only_this: true,
+  })
+  expect(act.requests({ ends: 'one', reason: 'key_compromise' })[0]?.body).toEqual({
+    cert_id: 'c-1',
+    reason: 'key_compromise',
   })
   expect(act.final?.typed).toBe('Berlin 3')
   expect(act.isFixed).toBe(true)
 })
 
-it('ends only an earlier certificate that was chosen, unless every certificate is', () => {
+it('ends every certificate also when an earlier one was chosen, unless only that one is to end', () => {
   const act = revokeAct([{ name: 'Berlin 3', cert_id: '12345678-abcd', isEarlier: true }])
   const values = Object.fromEntries(act.fields.map(({ name, initial = '' }) => [name, initial]))
   expect(act.requests(values)[0]?.body).toEqual({ cert_id: '12345678-abcd', reason: 'cessation_of_operation' })
+  expect(act.requests({ ...values, ends: 'one' })[0]?.body).toMatchObject({ only_this: true })
   expect(act.fields[1]?.choices?.[1]?.text).toContain('only the certificate 12345678')
 })
 
@@ -30,6 +36,7 @@ it('sends many certificates in one request, and asks to type their number', () =
   expect(act.requests({ reason: 'superseded', ends: 'one' })[0]?.body).toEqual({
     cert_ids: ['c-1', 'c-2'],
     reason: 'superseded',
+    only_this: true,
   })
   expect(act.final?.typed).toBe('revoke 2 nodes')
 })
@@ -59,4 +66,9 @@ it('states that nothing changes when everything is revoked already', () => {
   expect(texts({ reason: 'superseded' }, { certificates_revoked: none, agents_dropped: none })).toEqual([
     'Nothing changes: it is revoked already',
   ])
+})
+
+it('names the certificates that ended with it', () => {
+  const answer = { crl_sequence: 4, revoked_count: 2, also_revoked: { count: 1, sample: ['c-2'] } }
+  expect(JSON.stringify(revokeAct([NODE]).done?.([answer], {}))).toContain('Of the same key also ended: c-2. List 4')
 })

@@ -41,7 +41,7 @@ export function revokeAct(nodes: readonly RevokedNode[]): Act {
         name: 'ends',
         label: 'What ends',
         kind: 'choice',
-        initial: first?.isEarlier === true ? 'one' : ALL,
+        initial: ALL,
         choices: [
           { value: ALL, text: `every certificate of ${isOne ? 'its node key' : 'their node keys'}` },
           { value: 'one', text: isOne ? which : 'only their newest certificates' },
@@ -62,7 +62,7 @@ export function revokeAct(nodes: readonly RevokedNode[]): Act {
     done: ([answer]) => ({
       toast: {
         text: `Revoked ${name}.`,
-        more: `List ${plain(answer?.['crl_sequence'])} has ${plain(answer?.['revoked_count'])} entries.`,
+        more: `${alsoEnded(answer)}List ${plain(answer?.['crl_sequence'])} has ${plain(answer?.['revoked_count'])} entries.`,
       },
     }),
   }
@@ -74,13 +74,20 @@ function toBody(nodes: readonly RevokedNode[], values: Values): JsonObject {
   return {
     ...(ids.length === 1 ? { cert_id: ids[0] ?? '' } : { cert_ids: ids }),
     reason: values['reason'] ?? 'unspecified',
-    ...(values['ends'] === ALL ? { all_of_key: true } : {}),
+    // A compromised key has no certificate to keep: the dry run shows that all end.
+    ...(values['ends'] === ALL || values['reason'] === 'key_compromise' ? {} : { only_this: true }),
   }
 }
 
 interface Counted {
   readonly count: number
   readonly sample: readonly string[]
+}
+
+/** Names the certificates that ended with the chosen ones. */
+function alsoEnded(answer: JsonObject | undefined): string {
+  const also = answer?.['also_revoked'] as Counted | undefined
+  return also === undefined ? '' : `Of the same key also ended: ${names(also)}. `
 }
 
 /** Returns the effect of a revocation from the answer of its dry run. */

@@ -57,7 +57,7 @@ export function Changes(): JSX.Element {
               <Shape {...(MARKS[event_type] ?? { shape: 'circle', tone: 'ended' })} />
               <span>
                 {eventText(event_type, details)}{' '}
-                <span class="quiet">· {eventActor(details, session.get()?.keyId ?? '')}</span>
+                <span class="quiet">· {eventActor(event_type, details, session.get()?.keyId ?? '')}</span>
               </span>
               <Time at={created_at} />
             </li>

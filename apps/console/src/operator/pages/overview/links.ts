@@ -19,6 +19,7 @@ const LINKS: Readonly<Record<string, (finding: NetworkFinding) => NeedLink | und
   'peer-feed': (finding) => ({ action: 'Import…', href: partner(finding, 'import') }),
   'partner-alarm': () => WATCHED_PARTNERS,
   'partner-stale': () => WATCHED_PARTNERS,
+  'partner-contact': () => WATCHED_PARTNERS,
   'feed-denials': () => WATCHED_PARTNERS,
   'treaty-keys': ({ about }) => ({ action: 'Replace…', href: `/operator/treaties/${part(about)}?do=replace` }),
   policies: draft,

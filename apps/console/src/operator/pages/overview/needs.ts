@@ -37,7 +37,14 @@ const SHAPES: Readonly<Record<string, ShapeName>> = {
 }
 
 /** Problems of one partner. They stop its members, not the network. */
-const OF_ONE_PARTNER: readonly string[] = ['treaty', 'peer-feed', 'partner-alarm', 'treaty-keys']
+const OF_ONE_PARTNER: readonly string[] = [
+  'treaty',
+  'peer-feed',
+  'partner-alarm',
+  'partner-contact',
+  'partner-key',
+  'treaty-keys',
+]
 
 const TONES: readonly Tone[] = ['bad', 'urgent', 'watch', 'ended']
 

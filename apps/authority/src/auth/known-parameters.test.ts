@@ -1,0 +1,40 @@
+import { ALL_ROUTES } from '@chancery/contract'
+import { accepted, refused, startTestAuthority } from '@chancery/testkit'
+import type { TestAuthority } from '@chancery/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+/** Routes that ignore other names: pages, a probe, and a list that peers ask with names of their own. */
+const IGNORE = ['GET /readyz', 'GET /connectome', 'GET /atlas', 'GET /agents']
+const WITH_QUERY = ALL_ROUTES.filter(
+  (route) => route.method === 'GET' && (route.query ?? route.gateway?.query ?? []).length > 0,
+)
+const REFUSING = WITH_QUERY.filter(({ id }) => !IGNORE.includes(id))
+
+describe('an unknown query parameter', () => {
+  let na: TestAuthority
+  beforeAll(async () => {
+    na = await startTestAuthority({ settings: { EVIDENCE_STORE: 'on', NA_PARTNERS: 'on' } })
+  })
+  afterAll(() => na.stop())
+
+  it.each(REFUSING.map(({ id, path }) => [id, path] as const))(
+    'of %s is refused, in words about the query',
+    async (id, path) => {
+      const target = `${path.replaceAll(/\{[a-z_]+\}/g, 'x')}?colour=red`
+      const answer = path.startsWith('/admin/')
+        ? await na.as('privileged')('GET', target)
+        : await na.request('GET', target)
+      const { message, details } = refused(answer, 400, 'unexpected_field')
+      expect([message, details]).toEqual([
+        'The query has parameters this route does not take. See details.fields.',
+        { fields: ['colour'] },
+      ])
+      expect(ALL_ROUTES.find((route) => route.id === id)?.errors).toContain('unexpected_field')
+    },
+  )
+
+  it('is ignored where nothing can be filtered, and by the list that peers ask', async () => {
+    for (const path of ['/agents?other=1', '/healthz?x=1', '/genesis?x=1', '/readyz?x=1'])
+      accepted(await na.request('GET', path))
+  })
+})

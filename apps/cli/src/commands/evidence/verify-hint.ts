@@ -1,0 +1,53 @@
+import { asJson, isJsonObject, writeJson } from '@chancery/protocol'
+import type { JsonValue } from '@chancery/protocol'
+import type { Options } from '../../arguments/options.ts'
+import type { Connection } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import { CommandError } from '../../errors/failure.ts'
+import { FOR_ALL, errorCode, replaceFile, typed } from '../../files/files.ts'
+import { loadJsonObject } from '../../files/json-file.ts'
+import { shellWord } from '../../output/shell-word.ts'
+
+/**
+ * Saves the executor keys next to an export or archive, because its executions verify only with them. A saved key is
+ * never replaced by another one. Returns the file; undefined when there is no key.
+ */
+export async function saveExecutorKeys(connection: Connection, target: string): Promise<string | undefined> {
+  const keys = await connection.ask(({ evidence }) => evidence.executorKeys())
+  if (keys.length === 0) return undefined
+  const file = `${target}.keys.json`
+  const known = new Map(keys.map(({ key_id, public_key }) => [key_id, public_key]))
+  for (const each of await savedKeys(file)) {
+    const [id, key] = isJsonObject(each) ? [each['key_id'], each['public_key']] : []
+    if (typeof id === 'string' && known.get(id) === key) continue
+    throw new CommandError({
+      code: 'executor_key_changed',
+      message: `${file} has another executor key ${JSON.stringify(id ?? null)} than ${connection.url}.`,
+      hint: 'The file was not changed. Find out which key the executor has.',
+    })
+  }
+  await replaceFile(file, `${writeJson(asJson({ executor_keys: keys }))}\n`, FOR_ALL)
+  return file
+}
+
+async function savedKeys(file: string): Promise<readonly JsonValue[]> {
+  try {
+    const { executor_keys: keys } = await loadJsonObject('/', file)
+    return Array.isArray(keys) ? (keys as readonly JsonValue[]) : [null]
+  } catch (error) {
+    if (error instanceof CommandError && errorCode(error.cause) === 'ENOENT') return []
+    throw error
+  }
+}
+
+/** The command that verifies an export or archive, as it can be typed here. */
+export function verifyCommand(
+  { cwd }: CommandContext,
+  options: Options,
+  { connection, file, keys }: { connection: Connection; file: string; keys: string | undefined },
+): string {
+  const config = options.text('config')
+  const trust = config !== undefined ? ` --config ${shellWord(config)}` : connection.genesis ? '' : ' --genesis <file>'
+  const executors = keys === undefined ? '' : ` --executor-keys ${typed(cwd, keys)}`
+  return `chancery evidence verify ${typed(cwd, file)}${executors}${trust}`
+}

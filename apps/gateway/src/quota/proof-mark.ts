@@ -1,0 +1,88 @@
+import { readFileSync } from 'node:fs'
+import { open, rename } from 'node:fs/promises'
+import { isJsonObject, readInstant, readJson, seconds, writeInstant } from '@chancery/protocol'
+import type { Instant } from '@chancery/protocol'
+import type { Log } from '@chancery/service-kit'
+import { MAX_AHEAD, QuotaUnavailableError } from './quota.ts'
+
+/** The mark is written ahead of the proofs, so that one write serves the proofs of some seconds. */
+const STEP = seconds(3)
+
+/** Next to the state. Without it the check is closed for the time in which a spent proof could be accepted. */
+export function proofMarkFile(stateFile: string): string {
+  return `${stateFile}.proofs`
+}
+
+/**
+ * A time on disk that no accepted proof is after. A process that starts counts all proofs up to it as spent: names are
+ * in memory only, and a proof may be dated ahead of the clock.
+ */
+export class ProofMark {
+  readonly #file: string
+  #through: Instant
+  #writing: Promise<void> | undefined
+
+  private constructor(file: string, through: Instant) {
+    this.#file = file
+    this.#through = through
+  }
+
+  /** A mark that is missing or damaged says nothing, so every proof that could have been accepted counts as spent. */
+  static open(file: string, now: Instant, log: Log): ProofMark {
+    const stored = readMark(file)
+    if (stored === undefined) log.warn('the mark of spent proofs is missing: proofs are refused for 30 s', { file })
+    else if (stored > now + MAX_AHEAD)
+      log.error('the mark of spent proofs is ahead of the clock: proofs are refused until then', {
+        alarm: true,
+        accepted_through: writeInstant(stored),
+      })
+    return new ProofMark(file, stored ?? now + MAX_AHEAD)
+  }
+
+  /** Proofs up to this time may have been spent by an earlier process. */
+  get through(): Instant {
+    return this.#through
+  }
+
+  /** Resolves when the mark on disk is not before this time. Only then may a proof of this time be accepted. */
+  async cover(created: Instant): Promise<void> {
+    while (created > this.#through) {
+      this.#writing ??= this.#write(created + STEP).finally(() => {
+        this.#writing = undefined
+      })
+      await this.#writing
+    }
+  }
+
+  async #write(through: Instant): Promise<void> {
+    try {
+      await writeProofMark(this.#file, through)
+    } catch (error) {
+      throw new QuotaUnavailableError('the mark of spent proofs cannot be written', { cause: error })
+    }
+    this.#through = through
+  }
+}
+
+function readMark(file: string): Instant | undefined {
+  try {
+    const mark = readJson(readFileSync(file, 'utf8'))
+    const through = isJsonObject(mark) ? mark['accepted_through'] : undefined
+    return typeof through === 'string' ? readInstant(through) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Replaces the file: after a power cut it has the former or the new time. */
+export async function writeProofMark(file: string, through: Instant): Promise<void> {
+  const draft = `${file}.new`
+  const handle = await open(draft, 'w', 0o600)
+  try {
+    await handle.writeFile(`${JSON.stringify({ accepted_through: writeInstant(through) })}\n`)
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+  await rename(draft, file)
+}
