@@ -73,7 +73,7 @@ export function firstHourPage(seconds: readonly string[], conditions: string): s
     table(['Task', 'Chancery: commands, characters', 'Seconds', ...projects], rows),
     'A demo that was left alone for 30 minutes is measured on its own page: [the demo](demo.md).',
     '## Whole pages',
-    'These pages lead a new user from nothing to an allowed and a refused request. The numbers include one command for `npm install`, and leave out the commands that stop everything. `tests/e2e/first-hour.nightly.test.ts` runs both pages from packed files, `first-hour.test.ts` runs the README with the built program and fails from 12 commands on. The seconds are without the installation, with the built program of a checkout, on 2026-11-16. They include the stop. Other programs used both cores at a higher priority (load 13 to 17). We did not measure an idle machine.',
+    'These pages lead a new user from nothing to an allowed and a refused request. The numbers include one command for `npm install`, and leave out the commands that stop everything. `tests/e2e/first-hour.nightly.test.ts` runs both pages from packed files, `first-hour.test.ts` runs the README and then the tutorial about two companies with the built program, and fails from 12 commands on. The seconds are without the installation, with the built program of a checkout, on 2026-11-16. They include the stop. Other programs used both cores at a higher priority (load 13 to 17). We did not measure an idle machine.',
     table(
       ['Page', 'Commands, characters', 'Seconds'],
       pages.map(({ page, title, typed, seconds: measured }) => [`[${title}](${linkTo(page)})`, typed, measured]),

@@ -23,7 +23,7 @@ function toScript(tasks: readonly Task[]): string {
   )
   const head = [
     'set -euo pipefail',
-    "trap 'kill $(jobs -p) 2> /dev/null || true' EXIT",
+    "trap 'kill $(jobs -p) $(cat na/authority.pid) 2> /dev/null || true' EXIT",
     'mark() { echo "::: $1 $2 $EPOCHREALTIME"; }',
   ]
   return [...head, ...parts].join('\n')

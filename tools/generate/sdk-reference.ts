@@ -49,6 +49,8 @@ interface Exported {
   readonly name: string
   /** Below dist, or a package. */
   readonly from: string
+  /** `export * as name`: it contains all exports of the file. */
+  readonly isSpace?: true
 }
 
 interface Declaration {
@@ -73,8 +75,9 @@ export function clientLibraryPage(): string {
 function entrySection(name: string, file: string, note: string, shown: Set<string>): string {
   const byFile = new Map<string, string[]>()
   const elsewhere: string[] = []
-  for (const { name: each, from } of exportsOf(file)) {
-    const found = from.startsWith('@') ? undefined : declarationOf(from, each)
+  for (const { name: each, from, isSpace } of exportsOf(file)) {
+    const find = isSpace === true ? spaceOf : declarationOf
+    const found = from.startsWith('@') ? undefined : find(from, each)
     if (found === undefined) elsewhere.push(`\`${each}\` (${from})`)
     else if (!shown.has(`${found.file} ${each}`)) {
       shown.add(`${found.file} ${each}`)
@@ -96,15 +99,23 @@ const SPACE = /^export \* as (\w+) from '([^']+)';/gm
 function exportsOf(file: string): readonly Exported[] {
   const text = readFileSync(join(DIST, file), 'utf8')
   const named = [...text.matchAll(NAMED)].flatMap(([, names = '', from = '']) =>
-    names.split(',').map((each) => ({ name: each.trim().replace(/^type /, ''), from: place(file, from) })),
+    namesOf(names).map((name) => ({ name, from: place(file, from) })),
   )
   const all = [...text.matchAll(ALL)].flatMap(([, from = '']) => {
     const target = place(file, from)
     return [...exportsOf(target), ...declaredIn(target).map((name) => ({ name, from: target }))]
   })
-  const spaces = [...text.matchAll(SPACE)].map(([, name = '', from = '']) => ({ name, from: place(file, from) }))
+  const spaces = [...text.matchAll(SPACE)].map(([, name = '', from = '']) => ({
+    name,
+    from: place(file, from),
+    isSpace: true as const,
+  }))
   const own = named.length === 0 ? [] : declaredIn(file).map((name) => ({ name, from: file }))
   return [...named.filter(({ name }) => name !== ''), ...own, ...all, ...spaces]
+}
+
+function namesOf(list: string): readonly string[] {
+  return list.split(',').map((each) => each.trim().replace(/^type /, ''))
 }
 
 function place(file: string, from: string): string {
@@ -121,26 +132,27 @@ function declaredIn(file: string): readonly string[] {
 function declarationOf(file: string, name: string): Declaration | undefined {
   const text = readFileSync(join(DIST, file), 'utf8')
   const start = new RegExp(
-    `^(?:/\\*\\*(?:(?!\\*/)[^])*\\*/\\n)?export (?:declare )?(?:interface|type|class|function|const) ${name}\\b`,
+    `^(?:/\\*\\*(?:(?!\\*/)[^])*\\*/\\n)?export (?:declare )?(?:abstract )?(interface|type|class|function|const) ${name}\\b`,
     'gm',
   )
   const found = [...text.matchAll(start)].map((match) =>
-    text.slice(match.index, endOf(text, match.index + match[0].length)),
+    text.slice(match.index, endOf(text, match.index + match[0].length, match[1] ?? '')),
   )
   if (found.length > 0) return { file, text: found.map(tidy).join('\n') }
-  // A namespace contains all exports of a file: `schedule.renewalTime`.
-  return declaredIn(file).length === 0
-    ? undefined
-    : {
-        file,
-        text: `// as ${name}\n${declaredIn(file)
-          .map((each) => declarationOf(file, each)?.text ?? '')
-          .join('\n')}`,
-      }
+  // Passed on from another file.
+  const [, , from] = [...text.matchAll(NAMED)].find(([, names = '']) => namesOf(names).includes(name)) ?? []
+  return from?.startsWith('.') === true ? declarationOf(place(file, from), name) : undefined
 }
 
-/** Returns the end of the declaration that is open at this position. */
-function endOf(text: string, from: number): number {
+/** A namespace contains all exports of a file: `schedule.renewalTime`. */
+function spaceOf(file: string, name: string): Declaration {
+  const texts = declaredIn(file).map((each) => declarationOf(file, each)?.text ?? '')
+  return { file, text: `// as ${name}\n${texts.join('\n')}` }
+}
+
+/** Returns the end of the declaration that is open at this position. Only these two kinds end without a semicolon. */
+export function endOf(text: string, from: number, kind: string): number {
+  const endsWithBrace = kind === 'interface' || kind === 'class'
   let depth = 0
   for (let at = from; at < text.length; at += 1) {
     if (text.startsWith('/**', at)) at = text.indexOf('*/', at) + 1
@@ -149,7 +161,7 @@ function endOf(text: string, from: number): number {
     else if ('{(['.includes(sign)) depth += 1
     else if ('})]'.includes(sign)) {
       depth -= 1
-      if (depth === 0 && sign === '}' && text.charAt(at + 1) === '\n') return at + 1
+      if (endsWithBrace && depth === 0 && sign === '}') return at + 1
     } else if (sign === ';' && depth === 0) return at + 1
   }
   return text.length

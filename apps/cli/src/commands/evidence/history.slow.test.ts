@@ -55,7 +55,7 @@ describe('evidence submit, resource and vendor', () => {
     expect(resource.stdout).toContain('The authority found no failure in ')
     expect(resource.stdout).toContain('This command did not verify them.')
     expect((await network.asOperator('evidence vendor vendor-1')).stdout).toMatch(/ decision +authorized /)
-    const unknown = await network.asOperator('evidence vendor unknown-net --json')
+    const unknown = await network.asOperator('evidence vendor other --json')
     expect([unknown.code, unknown.errorJson()]).toMatchObject([1, { error: { code: 'vendor_not_found' } }])
   })
 })

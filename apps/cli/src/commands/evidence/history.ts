@@ -16,10 +16,9 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const report = objectOf(data['verification'] ?? null)
   const isGood = report['verified'] === true
   const rows = entries.map((entry) =>
-    ['store_sequence', 'recorded_at', 'entry_kind', 'outcome', 'capability', 'decision_id'].map((name) => {
-      const value = member(entry, name) ?? null
-      return value === null ? '-' : visible(String(value))
-    }),
+    ['store_sequence', 'recorded_at', 'entry_kind', 'outcome', 'capability', 'decision_id'].map((name) =>
+      wordOf(entry, name),
+    ),
   )
   const failures = listOf(report['failures']).length
   const lines = [
@@ -31,12 +30,17 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
       ? `The authority found no failure in ${plural(rows.length, 'entry', 'entries')}. This command did not verify them.`
       : context.style.bad(`The authority found ${plural(failures, 'failure')}: see --json.`),
   ]
-  const ids = entries.map((entry) => String(member(entry, 'store_sequence') ?? ''))
+  const ids = entries.map((entry) => wordOf(entry, 'store_sequence'))
   return { data, ids, text: lines.join('\n'), exitCode: isGood ? 0 : 1 }
 }
 
 function listOf(value: JsonValue | undefined): readonly JsonValue[] {
   return Array.isArray(value) ? (value as readonly JsonValue[]) : []
+}
+
+function wordOf(entry: JsonObject, name: string): string {
+  const value = member(entry, name)
+  return typeof value === 'string' || typeof value === 'number' ? visible(String(value)) : '-'
 }
 
 function objectOf(value: JsonValue): JsonObject {
