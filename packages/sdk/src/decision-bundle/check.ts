@@ -19,11 +19,13 @@ import {
 import type {
   AuthorityKeys,
   BoundaryDecision,
+  CheckedPart,
   DsseEnvelope,
   JsonObject,
   JsonValue,
   Received,
   StatedEntry,
+  Unproven,
 } from '@chancery/protocol'
 
 export type BundleReason =
@@ -37,8 +39,13 @@ export type BundleReason =
 
 export type BundleVerdict =
   | {
+      /** Genuine. What it says is `outcome`: a denial permits nothing. */
       readonly ok: true
+      readonly outcome: 'allowed' | 'denied'
       readonly decision: BoundaryDecision
+      readonly checked: readonly CheckedPart[]
+      /** store_entry: that the decision is this entry of the evidence store. */
+      readonly unproven: readonly (Unproven | 'store_entry')[]
       readonly entry: StatedEntry
       /** The key that signed the envelope. */
       readonly public_key: string
@@ -67,7 +74,16 @@ export async function checkDecisionBundle(envelope: DsseEnvelope, keys: Authorit
   const { record } = decision
   if (record.operator_sovereign_id !== keys.genesis.network_name) return refused('decision_network')
   const verdict = await verifyReceived(decision, keysInPeriod(keys, record.decision_made_at))
-  return verdict.ok ? { ok: true, decision: record, entry, public_key: key } : refused('decision_signature')
+  if (!verdict.ok) return refused('decision_signature')
+  return {
+    ok: true,
+    outcome: record.authorized ? 'allowed' : 'denied',
+    decision: record,
+    checked: ['signature', 'network'],
+    unproven: ['time', 'basis', 'store_entry'],
+    entry,
+    public_key: key,
+  }
 }
 
 /** The id on the envelope is a hint that no signature covers. It must be the id of the key that signed. */

@@ -63,7 +63,14 @@ describe('verify bundle', () => {
     expect(found.stdout).toContain('Valid.')
     expect(found.stdout).toContain('Allowed.')
     const data = (await network.run(`verify bundle ${form}.json --genesis genesis.json --json`)).json()
-    expect(data).toMatchObject({ valid: true, form, decision: { decision_id: id }, entry: { store_sequence: 1 } })
+    expect(data).toMatchObject({
+      valid: true,
+      outcome: expect.stringMatching(/^(allowed|denied)$/),
+      checked: ['signature', 'network'],
+      form,
+      decision: { decision_id: id },
+      entry: { store_sequence: 1 },
+    })
     const again = await network.asOperator(`evidence bundle ${id} --form ${form} --out ${form}.json`)
     expect(again.code).not.toBe(0)
     // Ed25519 signatures are deterministic: the command prints the same text.

@@ -34,15 +34,26 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     const data = { kind: 'decision-bundle', valid: false, form, reason: verdict.reason }
     return { data, text: `${style.bad('Not valid:')} ${REASONS[verdict.reason]}.`, exitCode: 1 }
   }
-  const { decision, entry, public_key } = verdict
+  const { outcome, decision, entry, public_key, checked, unproven } = verdict
   return {
-    data: asJson({ kind: 'decision-bundle', valid: true, form, public_key, entry, decision }),
+    data: asJson({
+      kind: 'decision-bundle',
+      valid: true,
+      outcome,
+      form,
+      public_key,
+      entry,
+      checked,
+      unproven,
+      decision,
+    }),
     ids: [decision.decision_id],
     text: [
       style.good('Valid.'),
       decisionText(decision, style),
       `  signed by the authority of ${visible(genesis.network_name)}`,
       '',
+      'Not proven: that the decision is valid now, and the records that it names.',
       `Not proven: that the decision is entry ${entry.store_sequence} of the evidence store. An evidence pack proves it.`,
     ].join('\n'),
   }
