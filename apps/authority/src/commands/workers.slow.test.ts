@@ -75,12 +75,12 @@ it('one of two workers acknowledges a gathered heartbeat that both get', async (
   const settings = { ...SETTINGS, ...database.settings, NA_HEARTBEAT_MODE: 'gathered' }
   authority = await startAuthorityProcess({ network, settings })
   await expect.poll(() => serving().length, PATIENT).toBe(2)
-  const node = await newNodeCaller(authority.url, 'twice', systemClock)
+  const { url, request } = authority
+  const node = await newNodeCaller(url, 'twice', systemClock)
   const { cert_id } = await enroll(authority, node)
   for (let round = 0; round < 3; round += 1) {
     const body = await node.prove({ cert_id, status: 'healthy' })
-    const send = () => authority?.request('POST', '/heartbeat', { body })
-    const answers = await Promise.all(Array.from({ length: 8 }, send))
-    expect(answers.map((answer) => answer?.status).toSorted()).toEqual([200, ...Array<number>(7).fill(401)])
+    const answers = await Promise.all(Array.from({ length: 8 }, () => request('POST', '/heartbeat', { body })))
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array<number>(7).fill(401)])
   }
 }, 120_000)
