@@ -147,7 +147,7 @@ export class RedisQuota implements Quota {
     const [first, ahead] = [takesAhead ? now + MAX_AHEAD : now, now + MAX_AHEAD].map(String) as [string, string]
     const info = await this.#call((redis) => redis.info('server'))
     const run = /^run_id:(\w+)/m.exec(info)?.[1]
-    if (run === undefined) throw new QuotaUnavailableError('the quota backend does not tell its run_id')
+    if (run === undefined) throw new QuotaUnavailableError('the quota backend does not report its run_id')
     const epoch = await this.#call((redis) => redis.openEpoch(this.#epochKey, randomUUID(), first, ahead, run))
     if (this.#epoch === '') this.#epoch = epoch
     this.#isEpochOpen = true

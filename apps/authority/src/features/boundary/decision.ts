@@ -121,7 +121,7 @@ async function decideOnce(call: Call, parts: BoundaryState, question: Question, 
     basisVersion,
     attempt: question.attempt(parts.clock.now()),
     callerNonce: question.callerNonce,
-    // A partner counts for what it signed, whoever asks, and not for an attestation that only names it.
+    // A partner counts for what it signed, from any caller, and not for an attestation that only names it.
     owners: [question.owner, ...(signed === undefined ? [] : [partnerOwner(signed)])],
     answer: { status: 201, text },
   })
