@@ -152,6 +152,7 @@ export interface Tables
     policy_json: string
     active: number
     created_at: string
+    in_force_for: string | null
   }
   own_revocation_feeds: {
     sequence: number

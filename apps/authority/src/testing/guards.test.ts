@@ -171,6 +171,7 @@ const WHO_MAY_CALL: Readonly<Record<string, Access>> = {
   'POST /consensus/verify': 'public',
   'POST /admin/data-usage/policy': 'operator:standard',
   'POST /admin/data-usage/intent': 'operator:standard',
+  'POST /admin/data-usage/violations': 'operator:standard',
   'GET /data-usage/policy': 'public',
   'POST /data-usage/verify': 'public',
 }
