@@ -18,7 +18,7 @@ export {
   CHECKS_PER_RECORD,
   CheckSlices,
   HASHED_BYTES_PER_RECORD,
-  TooManyChecks,
+  TooManyChecksError,
   verifyAny,
 } from './signing/verify-any.ts'
 export * from './signing/forms.ts'

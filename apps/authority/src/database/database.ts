@@ -74,7 +74,7 @@ export interface Database {
    */
   confirmServer(): void
   /**
-   * Throws unless a row could be committed recently, DiskFull when the disk is full. Writes at most one row every ten
+   * Throws unless a row could be committed recently, DiskFullError when the disk is full. Writes at most one row every ten
    * seconds for any number of callers, and at once after a connection was lost.
    */
   checkWritable(): Promise<void>
@@ -87,8 +87,8 @@ export class DatabaseUnavailableError extends Error {
 }
 
 /** The disk is full; stored rows can still be read. */
-export class DiskFull extends DatabaseUnavailableError {
-  override readonly name = 'DiskFull'
+export class DiskFullError extends DatabaseUnavailableError {
+  override readonly name = 'DiskFullError'
 }
 
 /** A lock was not acquired in time: another transaction is changing the same rows. */

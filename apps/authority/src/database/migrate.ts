@@ -123,8 +123,8 @@ export class NewerSchemaError extends Error {
 }
 
 /** A migration failed and was undone. Running instances are not touched by it; this process does not start. */
-export class MigrationFailed extends Error {
-  override readonly name = 'MigrationFailed'
+export class MigrationFailedError extends Error {
+  override readonly name = 'MigrationFailedError'
   constructor(version: number, cause: unknown) {
     const why = cause instanceof Error ? cause.message : String(cause)
     super(
@@ -162,7 +162,7 @@ export async function migrate(database: Database, now: () => Instant, options: M
   } catch (error) {
     // Whether the last COMMIT was lost or not, the next start finds out.
     if (progress.applying === undefined || error instanceof UnknownOutcomeError) throw error
-    throw new MigrationFailed(progress.applying, error)
+    throw new MigrationFailedError(progress.applying, error)
   }
 }
 

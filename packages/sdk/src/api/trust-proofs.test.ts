@@ -131,7 +131,7 @@ describe('dataUsage', () => {
     expect(recorded).toMatchObject({ valid: verdict.valid, entry: { entry_kind: 'usage_violation' } })
     const { licensee_sovereign_id } = policy
     expect(await client.dataUsage.current({ licensee_sovereign_id })).toEqual(policy)
-    await expect(client.dataUsage.current({ licensee_sovereign_id: 'nobody' })).rejects.toThrow()
+    await expect(client.dataUsage.current({ licensee_sovereign_id: 'nobody' })).rejects.toThrow(RefusedError)
     expect(verdict).toMatchObject({ valid: false, violation_reason: 'source_not_licensed', violation_count: 1 })
     expect(verdict.violations[0]?.detail).toBe('source s-2 is not licensed')
   })

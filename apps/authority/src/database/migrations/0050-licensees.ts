@@ -18,10 +18,11 @@ export const licensees: Migration = {
       .where('active', '=', 1)
       .executeTakeFirst()
     const policy = active && readJson(active.policy_json)
-    if (isJsonObject(policy))
+    const licensee = isJsonObject(policy) ? policy['licensee_sovereign_id'] : undefined
+    if (typeof licensee === 'string')
       await tx
         .updateTable('data_license_policies')
-        .set({ in_force_for: String(policy['licensee_sovereign_id']) })
+        .set({ in_force_for: licensee })
         .where('position', '=', active?.position ?? 0)
         .execute()
     await sql`create unique index data_license_policies_in_force on data_license_policies (in_force_for)`.execute(tx)
