@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { DiskFullError } from './database.ts'
+import { DiskFullError } from './errors.ts'
 import { WriteProbe } from './probe-write.ts'
 
 const FULL = new Error('full')

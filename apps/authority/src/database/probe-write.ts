@@ -1,5 +1,5 @@
 import { SharedRead } from '@chancery/service-kit'
-import { DiskFullError } from './database.ts'
+import { DiskFullError } from './errors.ts'
 
 /** How long the result is cached: a locked database, or one that became a standby, must be reported quickly. */
 const CACHED_MS = 1000
@@ -81,7 +81,9 @@ export class WriteProbe {
     } catch (error) {
       this.#committedMs = Number.NEGATIVE_INFINITY
       this.#grownMs = Number.NEGATIVE_INFINITY
-      const found = this.#isFull(error) ? new DiskFullError('the disk of the database is full', { cause: error }) : error
+      const found = this.#isFull(error)
+        ? new DiskFullError('the disk of the database is full', { cause: error })
+        : error
       this.#last = { atMs: this.#nowMs(), error: found }
     }
   }

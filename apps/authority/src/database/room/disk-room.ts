@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { DiskFullError } from '../database.ts'
+import { DiskFullError } from '../errors.ts'
 
 /**
  * What a write is for. `growth`: decisions and evidence, which callers cause in any number. `service`: everything else.
