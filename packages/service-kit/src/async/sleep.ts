@@ -1,8 +1,16 @@
-import { setTimeout } from 'node:timers/promises'
-
 /** Waits, or returns early when the signal aborts. Never rejects: the caller checks the signal. */
 export function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
-  return setTimeout(milliseconds, undefined, { signal }).catch((error: unknown) => {
-    if (!signal.aborted) throw error
+  return new Promise((resolve) => {
+    if (signal.aborted) {
+      resolve()
+      return
+    }
+    const end = (): void => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, milliseconds)
+    signal.addEventListener('abort', end)
   })
 }
