@@ -11,7 +11,7 @@ function filesWith(pattern: RegExp): string[] {
     .toSorted()
 }
 
-// A client made elsewhere would print answers of a server that nobody compared with the configured network.
+// A client made elsewhere would print answers of a server that was not compared with the configured network.
 it('only the connection makes a client of the configured authority, and it compares the network first', () => {
   expect(filesWith(/\bcreateClient\(/)).toEqual([
     // Their own network, which they create and start themselves.

@@ -24,7 +24,7 @@ export async function checkEntry(line: string, before: string | undefined): Prom
       : { text: 'The digests are those of the stored bytes.', status: 'passed' },
     linkFinding(entry.prev_entry_digest, entry.store_sequence, before),
     ...(['rejection', 'usage_violation'].includes(entry.entry_kind) && others.length === 0
-      ? [{ text: 'It has no signature of its own.', status: 'unchecked' as const }]
+      ? [{ text: 'It has no separate signature.', status: 'unchecked' as const }]
       : others.length === 0
         ? [{ text: 'The signature and the envelope are valid.', status: 'passed' as const }]
         : others.map(({ reason, detail }) => ({
