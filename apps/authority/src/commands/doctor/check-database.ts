@@ -6,7 +6,7 @@ import { DURABILITY } from '../../startup/check-durability.ts'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 import { NO_STANDBY, SYNC_CLOCK } from '../../features/findings/index.ts'
 import { readServerClock } from '../../clock/clock-check.ts'
-import { DiskFull } from '../../database/errors.ts'
+import { DiskFullError } from '../../database/errors.ts'
 import type { Database } from '../../database/database.ts'
 import { EXPECTED_SCHEMA_VERSION, readSchemaVersion, readServedSchema } from '../../database/migrate.ts'
 import { translateDatabaseError } from '../../database/open.ts'
@@ -47,7 +47,7 @@ export async function checkWrites(database: Database): Promise<Finding> {
     await database.checkWritable()
     return good('database-writes', 'a row was committed')
   } catch (error) {
-    if (error instanceof DiskFull)
+    if (error instanceof DiskFullError)
       return bad(
         'database-writes',
         'the disk of the database is full: nothing is stored',
