@@ -161,7 +161,7 @@ describe('status', () => {
     expect(code).toBe(1)
     expect(json()).toMatchObject({
       ok: false,
-      state: 'valid',
+      state: 'unchecked',
       authority: { reachable: false },
       revocation: { checked: false },
       clock_offset_seconds: null,
