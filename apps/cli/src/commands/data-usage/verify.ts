@@ -22,7 +22,7 @@ const LICENSE: RecordKind<Received<DataLicensePolicy>> = {
   read: (value) => readReceived(licensePolicyForm, value),
 }
 
-/** Runs `data-usage verify`: lists every violation; the exit code is 1 when there is one. */
+/** Runs `data-usage verify`: lists every violation. The exit code is 1 when there is one, and 2 for a license that nobody verified. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const { record, wire } = await loadRecord(cwd, args.required('intent'), INTENT)
@@ -40,11 +40,28 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const found = verdict.violations.map(
     ({ detail, violation_type }) => `  - ${visible(detail)} (${visible(violation_type)})`,
   )
-  const title = verdict.valid
-    ? `${style.good('Allowed:')} the license permits this use.`
-    : `${style.bad('Not allowed:')}\n${found.join('\n')}`
+  // The authority verifies its own signature only. A license of another network is a file that anyone can write.
+  const isSigned =
+    licensorKeys !== undefined ||
+    !options.isSet('policy') ||
+    policy['licensor_sovereign_id'] === connection.genesis?.network_name
+  const isUnproven = verdict.valid && !isSigned
+  const allowed = isUnproven
+    ? `${style.warn('Not verified:')} the use keeps to this license, but nobody verified who signed the license.\nGive --licensor-key with the key of its licensor.`
+    : `${style.good('Allowed:')} the license permits this use.`
+  const title = verdict.valid ? allowed : `${style.bad('Not allowed:')}\n${found.join('\n')}`
   const text = `${title}\n${describeIntent(record, style)}`
-  return { data: { ...verdict, violations: [...verdict.violations] }, text, exitCode: verdict.valid ? 0 : 1 }
+  const license_signature = isSigned ? 'checked' : 'not_checked'
+  return {
+    data: {
+      ...verdict,
+      valid: isUnproven ? null : verdict.valid,
+      license_signature,
+      violations: [...verdict.violations],
+    },
+    text,
+    exitCode: isUnproven ? 2 : verdict.valid ? 0 : 1,
+  }
 }
 
 async function findLicense(cwd: string, connection: Connection, options: Options): Promise<JsonObject> {
