@@ -119,6 +119,14 @@ describe('GET /admin/findings', () => {
     expect(answer.first_steps['usable_operator_keys']).toBe(1)
   })
 
+  it('200: names the checks that could not run', async () => {
+    await start()
+    const { not_checked, passed } = (await ask()) as unknown as { not_checked: string[]; passed: string[] }
+    // Only SQLite sees the disk of its database.
+    const isSeen = passed.includes('disk-space')
+    expect([isSeen, not_checked]).toEqual(isSeen ? [true, []] : [false, ['disk-space']])
+  })
+
   it('200: bad when no usable operator key is privileged', async () => {
     await start()
     await post('/admin/operator-keys/op-privileged/revoke', { force: true, reason: 'lost' })

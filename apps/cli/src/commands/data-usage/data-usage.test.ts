@@ -57,9 +57,11 @@ describe('data-usage', () => {
   it('allows nothing by the license of another network that nobody verified', async () => {
     const intent = foreignIntent(agent, network.clock.now(), {})
     await writeFile(network.setup.path('own-use.json'), wireText(intent))
-    const { policy_id: _id, signature: _signature, ...terms } = JSON.parse(
-      await readFile(network.setup.path('license.json'), 'utf8'),
-    ) as JsonObject
+    const {
+      policy_id: _id,
+      signature: _signature,
+      ...terms
+    } = JSON.parse(await readFile(network.setup.path('license.json'), 'utf8')) as JsonObject
     const sources = (intent as unknown as { declared_sources: { source_id: string }[] }).declared_sources
     await file('made.json', {
       ...terms,
