@@ -21,7 +21,8 @@ export function findOtherQuestion(
   const [type, id] = [member(subject, 'type'), member(subject, 'id')]
   if (type === 'attestation' && attestation_binding?.attestation_id !== id) return 'it is about another attestation'
   if (type === 'sovereign' && record.requester_sovereign_id !== id) return 'it is about another network'
-  if (!record.requested_capability.endsWith(String(member(action, 'name')))) return 'it is about another action'
+  const name = member(action, 'name')
+  if (typeof name !== 'string' || !record.requested_capability.endsWith(name)) return 'it is about another action'
   const properties = member(action, 'properties')
   const parameters = { resource, ...(properties === undefined ? {} : { action: { properties } }) }
   if (canonicalJson(record.request_parameters) !== canonicalJson(parameters))
