@@ -65,8 +65,9 @@ export async function checkWrites(database: Database): Promise<Finding> {
 
 async function checkIdentity(database: Database, genesis: GenesisBlock | undefined): Promise<Finding> {
   const held = await database.read.selectFrom('authority_identity').selectAll().executeTakeFirst()
-  if (held === undefined || genesis === undefined)
-    return skipped('database-identity', 'no authority has claimed it yet')
+  if (held === undefined) return skipped('database-identity', 'no authority has claimed it yet')
+  if (genesis === undefined)
+    return skipped('database-identity', `belongs to ${held.network_name}; there is no genesis block to compare with`)
   const isOurs = held.network_name === genesis.network_name && held.public_key === genesis.network_authority.public_key
   const fix = 'Point DATABASE_URL or DB_PATH at the database of this network.'
   return isOurs

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { writeJson } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { foreignIntent, foreignLicense, foreignSovereign, wireText } from '@chancery/testkit'
@@ -78,6 +78,32 @@ describe('data-usage', () => {
     expect([both.code, both.stderr.includes('not both')]).toEqual([2, true])
     const shown = await network.asOperator('data-usage show --licensee AGENT-NET')
     expect([shown.code, shown.stdout.includes('AGENT-NET')]).toEqual([0, true])
+  })
+
+  it('allows nothing by the license of another network that nobody verified', async () => {
+    const intent = foreignIntent(agent, network.clock.now(), {})
+    await writeFile(network.setup.path('own-use.json'), wireText(intent))
+    const {
+      policy_id: _id,
+      signature: _signature,
+      ...terms
+    } = JSON.parse(await readFile(network.setup.path('license.json'), 'utf8')) as JsonObject
+    const sources = (intent as unknown as { declared_sources: { source_id: string }[] }).declared_sources
+    await file('made.json', {
+      ...terms,
+      policy_id: 'made-up',
+      licensor_sovereign_id: 'AGENT-NET',
+      allowed_source_ids: sources.map(({ source_id }) => source_id),
+      signature: null,
+    })
+    const line = `data-usage verify own-use.json --policy made.json --agent-key ${agent.publicKey}`
+    const ran = await network.asOperator(line)
+    expect([ran.code, ran.stdout]).toEqual([2, expect.stringContaining('nobody verified who signed the license')])
+    expect((await network.asOperator(`${line} --json`)).json()).toMatchObject({
+      valid: null,
+      unproven: ['the signature of AGENT-NET on the license: give --licensor-key'],
+    })
+    expect((await network.asOperator(`${line} --licensor-key ${agent.publicKey}`)).code).toBe(1)
   })
 
   it('explains a license the authority does not take', async () => {

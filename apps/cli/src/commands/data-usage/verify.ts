@@ -27,7 +27,10 @@ const LICENSE: RecordKind<Received<DataLicensePolicy>> = {
   read: (value) => readReceived(licensePolicyForm, value),
 }
 
-/** Runs `data-usage verify`: lists every violation, and stores them on request; the exit code is 1 when there is one. */
+/**
+ * Runs `data-usage verify`: lists every violation, and stores them on request. The exit code is 1 when there is one,
+ * and 2 for a license that nobody verified: the authority checks its own signature only.
+ */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const { record, wire } = await loadRecord(cwd, args.required('intent'), INTENT)
@@ -49,21 +52,23 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const found = verdict.violations.map(
     ({ detail, violation_type }) => `  - ${visible(detail)} (${visible(violation_type)})`,
   )
-  const title = verdict.valid
-    ? `${style.good('Allowed:')} the license permits this use.`
-    : `${style.bad('Not allowed:')}\n${found.join('\n')}`
   const { policy_id, licensor_sovereign_id, licensee_sovereign_id } = license.record
   const isChecked = licensorKeys !== undefined || license.isOwn
   const unproven = isChecked ? [] : [`the signature of ${licensor_sovereign_id} on the license: give --licensor-key`]
+  const isUnknown = verdict.valid && !isChecked
+  const allowed = isUnknown
+    ? `${style.warn('Not verified:')} the use keeps to this license, but nobody verified who signed the license.`
+    : `${style.good('Allowed:')} the license permits this use.`
   const text = [
-    title,
+    verdict.valid ? allowed : `${style.bad('Not allowed:')}\n${found.join('\n')}`,
     describeIntent(record, style),
     fields([['license', `${policy_id} for ${licensee_sovereign_id}`]], style),
     ...unproven.map((part) => `${style.bad('Not checked:')} ${visible(part)}`),
     ...(verdict.entry ? [`Recorded as entry ${verdict.entry.store_sequence} of the evidence store.`] : []),
   ].join('\n')
-  const data = asJson({ ...verdict, policy_id, licensee_sovereign_id, unproven })
-  return { data, text, exitCode: verdict.valid ? 0 : 1 }
+  const valid = isUnknown ? null : verdict.valid
+  const data = asJson({ ...verdict, valid, policy_id, licensee_sovereign_id, unproven })
+  return { data, text, exitCode: isUnknown ? 2 : verdict.valid ? 0 : 1 }
 }
 
 /** `isOwn`: the authority checks the signature with its own keys. */
