@@ -52,7 +52,11 @@ export async function refuseNode(
   // Replays are found after the certificate or attestation, so the key is a known one; at a join it may be any key.
   const key =
     reason === 'nonce_replay' && scope !== 'join' ? (partner ?? member(call.body, 'node_public_key')) : undefined
-  await parts.audit.recordRefusal({ type: 'node_auth_failed', details }, typeof key === 'string' ? key : undefined)
+  await parts.audit.recordRefusal(
+    { type: 'node_auth_failed', details },
+    call,
+    typeof key === 'string' ? key : undefined,
+  )
   throw new Refusal('node_auth_failed')
 }
 

@@ -212,7 +212,7 @@ async function auditRefusals<Result>(
         attestation_id: asked.kind === 'presented' ? asked.attestation.attestation_id : asked.attestation_id,
         ...requestDetails(call),
       }
-      await parts.audit.recordRefusal({ type: 'boundary_request_refused', details })
+      await parts.audit.recordRefusal({ type: 'boundary_request_refused', details }, call)
     }
     throw error
   }
