@@ -84,6 +84,23 @@ function isNothingStored(error: unknown): boolean {
   return error instanceof BasisChangedError || (error instanceof Refusal && error.details['outcome'] === undefined)
 }
 
+/** A decision that is not stored uses no bytes of its owners. */
+async function storeCounted(
+  { dailyBytes }: EvidenceState,
+  made: SignedDecision,
+  store: () => Promise<StoredResponse>,
+): Promise<StoredResponse> {
+  const takeBack = await dailyBytes.take(made.owners, bytesOf(made))
+  try {
+    const answer = await store()
+    if (answer !== made.answer) takeBack()
+    return answer
+  } catch (error) {
+    if (isNothingStored(error)) takeBack()
+    throw error
+  }
+}
+
 type ResourceHead = { readonly resource_sequence: number; readonly record_digest: string | null }
 
 async function findResourceHead({ database }: EvidenceParts, resource_id: string): Promise<ResourceHead | undefined> {
@@ -164,17 +181,11 @@ export function openEvidence(parts: EvidenceParts): Evidence {
     async recordDecision(made) {
       // Before anything is stored: what a caller causes has an owner and an end, denied requests too.
       await refuseWithoutRoom(own)
-      const takeBack = await own.dailyBytes.take(made.owners, bytesOf(made))
-      try {
-        const answer = parts.settings.evidenceStore
-          ? await appender.append({ kind: 'decision', ...made, proof: made.proof })
-          : await unchained.record(made)
-        if (answer !== made.answer) takeBack()
-        return answer
-      } catch (error) {
-        if (isNothingStored(error)) takeBack()
-        throw error
-      }
+      return storeCounted(own, made, async () =>
+        parts.settings.evidenceStore
+          ? appender.append({ kind: 'decision', ...made, proof: made.proof })
+          : unchained.record(made),
+      )
     },
     basisVersion: async () => own.lastBasis.version ?? readBasisVersion(parts.database),
     appendSummaries: (now) => appender.appendSummaries(now),
