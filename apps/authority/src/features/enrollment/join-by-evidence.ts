@@ -122,7 +122,7 @@ async function refuseEvidence(
 ): Promise<never> {
   const cause = requestDetails(call)
   const details = { reason, node_public_key, rule_id: evidence.rule_id, evidence_digest: digest, ...cause }
-  await parts.audit.recordRefusal({ type: 'join_rejected', details })
+  await parts.audit.recordRefusal({ type: 'join_rejected', details }, call)
   const bucket = `join-token-fail ${call.limitKey}`
   const isWithin = await parts.limits.shared.hit(bucket, parts.limits.perMinute['join-token-fail'])
   throw isWithin ? new Refusal('evidence_refused', { reason }) : new Refusal('rate_limit_exceeded')

@@ -14,6 +14,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { rowsOf } from '../../testing/rows.suite.ts'
 import { DailyBytes } from './daily-bytes.ts'
+import { openTestStore } from './evidence.suite.ts'
 import type { EvidenceParts } from './parts.ts'
 
 const LIMIT = 65_536
@@ -22,9 +23,11 @@ let na: TestAuthority
 beforeAll(async () => {
   const settings = {
     NA_CLOCK_CHECK: 'off',
-    NA_NODE_DECISIONS: 'own',
+    NA_NODE_DECISIONS: 'partners',
     EVIDENCE_STORE: 'on',
     NA_DECISION_BYTES_PER_KEY_PER_DAY: String(LIMIT),
+    // Less than one decision.
+    NA_DECISION_BYTES_PER_PARTNER_PER_DAY: '1000',
   }
   na = await startTestAuthority({ clock, settings })
 })
@@ -71,6 +74,29 @@ describe('the bytes of a day', () => {
     accepted(await node.post('/heartbeat', { cert_id: certificate.cert_id, status: 'healthy' }))
   })
 
+  it('are not used up by another caller who sends a stored record again', async () => {
+    const store = await openTestStore({ settings: { NA_DECISION_BYTES_PER_KEY_PER_DAY: '4000' } })
+    try {
+      const { decision } = await store.decide()
+      const first = await store.evidence(decision)
+      accepted(await store.submit(first), 201)
+      for (let tries = 0; tries < 8; tries += 1) accepted(await store.submit(first))
+      accepted(await store.submit(await store.evidence((await store.decide()).decision)), 201)
+    } finally {
+      await store.stop()
+    }
+  })
+
+  it('are not used up by a node that names another issuer', async () => {
+    const one = await member()
+    const invented = foreignAttestation(foreignSovereign('PARTNER-NET'), clock.now(), {
+      subject_public_key: one.node.key,
+    })
+    const presented = { attestation: invented, issuer_sovereign_id: 'PARTNER-NET' }
+    const { decision } = accepted(await ask(one, { attestation_id: null, presented }), 201)
+    expect(decision).toMatchObject({ authorized: false, denial_reason: 'treaty_not_found' })
+  })
+
   it('are counted by all instances and after a restart, and begin again on the next day', async () => {
     const { database } = na.core
     const settings = { keyBytesPerDay: 100, partnerBytesPerDay: 150 } as EvidenceParts['settings']
@@ -87,6 +113,12 @@ describe('the bytes of a day', () => {
     const other = [{ kind: 'key' as const, name: 'k2' }, owners[1] ?? owners[0] ?? { kind: 'key' as const, name: '' }]
     await open().take(other, 60)
     await expect(open().take(other, 61)).rejects.toMatchObject({ details: { owner: 'partner' } })
+    const returning = open()
+    const takeBack = await returning.take(other, 60)
+    await returning.flush()
+    takeBack()
+    await returning.flush()
+    await open().take(other, 60)
     clock.advance(86_400)
     await open().take(owners, 100)
   })
