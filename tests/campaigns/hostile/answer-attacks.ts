@@ -87,7 +87,7 @@ const emptyPolicies: Attack<AuthoritySetup> = {
 const otherNetwork: Attack<AuthoritySetup> = {
   name: 'another network at the address',
   async run({ home }, _from, random) {
-    const words = random.pick([['nodes'], ['policy', 'show'], ['evidence', 'count'], ['invite'], ['findings']])
+    const words = random.pick([['nodes'], ['network-policy', 'show'], ['evidence', 'count'], ['invite']])
     const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()]
     stdin.end()
     const code = await runProgram([...words, '--config', 'elsewhere.toml'], {

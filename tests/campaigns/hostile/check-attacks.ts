@@ -135,7 +135,7 @@ const restarted: Attack<GatewaySetup> = {
     const urlOf = ({ gateway }: Awaited<ReturnType<typeof start>>): string =>
       `http://127.0.0.1:${gateway.listening.check?.port ?? 0}`
     const before = await start('new')
-    const captured = await prove(node, 'GET', '/jobs/7', 5 + random.below(23))
+    const captured = await prove(node, 'GET', '/jobs/7', 18 + random.below(10))
     const first = await ask(urlOf(before), captured, from)
     await before.stop('keep')
     const after = await start('kept', before.home)

@@ -32,7 +32,7 @@ export async function joined(
 /** A node that may ask for decisions about itself. A policy covers `ledger.read` up to an amount of 1000. */
 export interface Member extends JoinedNode {
   readonly attestationId: string
-  ask(capability: string, parameters?: JsonObject, certId?: string): Promise<RawResponse>
+  readonly ask: (capability: string, parameters?: JsonObject, certId?: string) => Promise<RawResponse>
 }
 
 export async function member(setup: AuthoritySetup, from: string): Promise<Member> {

@@ -18,7 +18,10 @@ export const CEDAR_CAPABILITY = 'secret.rotate'
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 
 /** A policy that asks Cedar. */
-export function cedarIntent(policy_id: string, rules = '@id("ok") permit(principal, action, resource);'): JsonObject {
+export function cedarIntent(
+  policy_id: string,
+  rules = '@id("ok") permit(principal, action, resource);',
+): JsonObject & { readonly policy_id: string } {
   const config = {
     policy_set_digest: sha256(rules),
     schema_digest: sha256(SCHEMA),
@@ -32,7 +35,10 @@ export function cedarIntent(policy_id: string, rules = '@id("ok") permit(princip
 }
 
 /** A policy without Cedar, for `ledger.read` unless another capability is given. */
-export function amountIntent(policy_id: string, capability = 'ledger.read'): JsonObject {
+export function amountIntent(
+  policy_id: string,
+  capability = 'ledger.read',
+): JsonObject & { readonly policy_id: string } {
   const config = { path: 'request_parameters.amount', max: 1000 }
   const gates = [{ gate_id: 'limit', gate_type: 'max_value.v1', order: 0, config }]
   return { policy_id, ...VALIDITY, selector: { capabilities: [capability] }, gates }

@@ -1,6 +1,7 @@
 import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { LIMITERS } from '@chancery/contract'
 import { DAY, readJson, writeInstant, writeJson, writePrivateKeyFile } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
@@ -110,9 +111,12 @@ export async function openAuthority(backend: Backend): Promise<AuthoritySetup> {
   const attestation = await privileged('POST', '/admin/attestations', { subject_id: 'member', roles: ['role:client'] })
   const rows = await openRows(database)
   for (const intent of [amountIntent('amounts'), cedarIntent('rotations')]) {
-    const { policy_id, version } = accepted(await privileged('POST', '/admin/boundary-policies', intent), 201)
-    const target = `/admin/boundary-policies/${String(policy_id)}/activate`
-    accepted(await privileged('POST', target, { version: version ?? null }))
+    const { version = null } = accepted(await privileged('POST', '/admin/boundary-policies', intent), 201)
+    const activate = () => privileged('POST', `/admin/boundary-policies/${intent.policy_id}/activate`, { version })
+    let answer = await activate()
+    // The thread of Cedar may start late on a loaded machine.
+    for (let tries = 0; tries < 10 && answer.status === 409; tries += 1, await pause(1000)) answer = await activate()
+    accepted(answer)
   }
   const home = await writeElsewhere(authority.url)
   const claims = { capabilities: [CEDAR_CAPABILITY] }
@@ -130,7 +134,7 @@ export async function openAuthority(backend: Backend): Promise<AuthoritySetup> {
     attestation: accepted(attestation, 201),
     agreement: await agree(authority, partner.sovereign_id),
     agreed: AGREED,
-    rotator: String(accepted(rotator, 201)['attestation_id']),
+    rotator: accepted(rotator, 201)['attestation_id'] as string,
     home,
     startedAt: Date.now(),
     revocations: 0,

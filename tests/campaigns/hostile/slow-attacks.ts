@@ -29,8 +29,8 @@ const slowPolicies: Attack<AuthoritySetup> = {
       privileged('POST', '/admin/boundary-policies', amountIntent(`quick-${randomUUID()}`, 'x.y'), { from }),
     ])
     const tookMs = Math.round(performance.now() - began)
-    const complaints = isAllowed(decided) ? [] : [`a decision beside it: ${decided.text.slice(0, 300)}`]
-    if (!isOk(published)) complaints.push(`a policy beside it was answered with ${published.status}`)
+    const complaints = isAllowed(decided) ? [] : [`a decision at the same time: ${decided.text.slice(0, 300)}`]
+    if (!isOk(published)) complaints.push(`a policy at the same time was answered with ${published.status}`)
     if (tookMs > QUICK_MS) complaints.push(`both took ${tookMs} ms`)
     return outcomeOf([decided, published, await simulate, await validate], complaints)
   },
