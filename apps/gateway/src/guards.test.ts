@@ -71,6 +71,7 @@ it('the defaults are the published ones', () => {
     GATEWAY_AUDIT_URL: undefined,
     GATEWAY_AUDIT_ALLOW_PRIVATE: 'false',
     GATEWAY_FORWARD_TRACEPARENT: 'false',
+    GATEWAY_NAME_CALLERS: 'false',
     GATEWAY_AUDIT_TOKEN_FILE: undefined,
     GATEWAY_TLS_CERT_FILE: undefined,
     GATEWAY_TLS_KEY_FILE: undefined,

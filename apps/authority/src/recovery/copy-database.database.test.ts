@@ -14,6 +14,7 @@ import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { readMark } from '../rollback/mark-file.ts'
 import type { HighWater } from '../rollback/mark-file.ts'
+import { forgetMarks } from '../rollback/mark-memory.ts'
 import { EXPECTED_SCHEMA_VERSION } from '../database/migrate.ts'
 import { compareRows, describeTables } from '../database/copy/copy-rows.ts'
 import { DOMAINS } from '../database/locks/domains.ts'
@@ -140,6 +141,8 @@ describe.runIf(currentBackend() === 'postgres')('copyDatabase', () => {
     ['a table of another program', 'create table theirs (id integer)'],
     ['a view', 'create view theirs as select 1 as one'],
   ])('refuses a database that holds %s', async (_what, statement) => {
+    // A copy knows nothing of marks.
+    await source.write(forgetMarks)
     await sql.raw(statement).execute(rowsOf(target))
     await expect(copy()).rejects.toMatchObject({ code: 'target_not_empty' })
   })

@@ -110,7 +110,7 @@ it('a certificate that a former key signed after its period can be revoked, and 
   await removeRows(cert_id)
   const former = await testSigner('na', 'former')
   const { signatures: _ours, ...draft } = JSON.parse(text) as JsonObject
-  const certificates = [JSON.stringify(await signList(draft, former))]
+  const certificates = [JSON.stringify(await signList({ ...draft, issued_by: former.keyId }, former))]
   const look = async (valid_to: string) => {
     const window = { key_id: 'na-0', public_key: former.publicKey, valid_from: '2020-01-01T00:00:00Z', valid_to }
     const keys = { ...na.core.keys, former: [window], all: [...na.core.keys.all, former.publicKey] }

@@ -14,7 +14,7 @@ export const authzenCommands: readonly Command[] = [
     path: ['authzen', 'ask'],
     summary: 'Ask an AuthZEN decision point one question',
     description:
-      'Reads the metadata of a decision point of any product, asks, and prints the answer. The signed decision of a gateway is verified with --authority-key or the configured genesis block. An answer that was not verified is no decision, unless --unsigned is given. Exit code 1 if the request is denied, 2 if there is no decision.',
+      'Reads the metadata of a decision point of any product, asks, and prints the answer: exit code 1 if the request is denied, 2 if there is no decision. The signed decision of a gateway is verified with --authority-key or the configured genesis block. An answer that was not verified is no decision, unless --unsigned is given.',
     arguments: [],
     options: [
       ...POINT_OPTIONS,

@@ -73,6 +73,7 @@ const kinds = EXAMPLES.filter(({ kind }) => !UNSIGNED.includes(kind))
 function draftOf(kind: RecordKindName, record: JsonObject): JsonObject {
   const { signature: _one, signatures: _many, ...rest } = record
   const publicKey = signers[0]?.publicKey ?? ''
+  if (kind === 'join-certificate') return { ...rest, issued_by: 'k' }
   if (kind === 'genesis-block') return { ...rest, root_public_key: publicKey }
   return kind === 'agent-descriptor' ? { ...rest, node_public_key: publicKey } : rest
 }
@@ -100,10 +101,14 @@ describe.each(kinds)('$kind', ({ kind, record, trust }) => {
     const keyId = kind === 'agent-descriptor' ? (signers[0]?.publicKey ?? '') : 'k'
     const made = SEEDS.slice(0, signersOf(kind)).map((seed) => ({ key_id: keyId, sig: signed(seed, message) }))
     const whole = { ...draft, ...(isList(kind, record) ? { signatures: made } : { signature: made[0] ?? null }) }
-    expect(await verifyRecord(whole, trustOf(trust))).toMatchObject({ kind, ok: true })
+    // The decision of the example is a denial: genuine, and not ok.
+    const genuine = kind === 'boundary-decision' ? { ok: false, outcome: 'denied' } : { ok: true }
+    expect(await verifyRecord(whole, trustOf(trust))).toMatchObject({ kind, ...genuine })
     const other = made.map(({ key_id }) => ({ key_id, sig: signed(SEEDS[0] ?? '', `${message} `) }))
     const forged = { ...draft, ...(isList(kind, record) ? { signatures: other } : { signature: other[0] ?? null }) }
-    expect(await verifyRecord(forged, trustOf(trust))).toMatchObject({ ok: false })
+    const verdict = await verifyRecord(forged, trustOf(trust))
+    expect(verdict).toMatchObject({ ok: false })
+    expect(verdict).not.toHaveProperty('record')
   })
 
   it('signed by the library holds for that code', async () => {
@@ -149,7 +154,7 @@ describe('capability-membership-proof', () => {
         proved_at: '2027-03-04T05:06:07Z',
       }
       const trust = { ...trustOf(example.trust), commitment }
-      expect(await verifyRecord(proof, trust)).toEqual({ kind: 'capability-membership-proof', ok: true })
+      expect(await verifyRecord(proof, trust)).toMatchObject({ kind: 'capability-membership-proof', ok: true })
       const other = { ...proof, revealed_capability: 'ledger.write' }
       expect(await verifyRecord(other, trust)).toMatchObject({ ok: false })
     }

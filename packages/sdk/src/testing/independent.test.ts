@@ -103,7 +103,7 @@ describe('what that code makes holds for the library', () => {
     }
     const record = { ...draft, signatures: [{ key_id: 'na-test', sig: signed(testSeed('na'), canonical(draft)) }] }
     const trust = { genesis: na.genesis, now: clock.now() }
-    expect(await verifyRecord(record, trust)).toEqual({ kind: 'membership-attestation', ok: true })
+    expect(await verifyRecord(record, trust)).toMatchObject({ kind: 'membership-attestation', ok: true, record })
     const changed = { ...record, subject_id: 'subject' }
     expect(await verifyRecord(changed, trust)).toMatchObject({ ok: false, reason: 'invalid_signature' })
   })

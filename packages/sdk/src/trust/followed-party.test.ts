@@ -108,7 +108,7 @@ describe('FollowedParty', () => {
     expect(renewed.issued_by).toBe('na-2')
     // The announced list is current: the first certificate of the new key needs no request.
     expect(await reasonsOf(party, renewed)).toEqual([])
-    accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id: certificate.cert_id }))
+    accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id: certificate.cert_id, only_this: true }))
     expect((await party.refresh()).lists).toEqual({ 'na-test': 'current', 'na-2': 'current' })
     expect((await party.evaluate(certificate)).findings).toMatchObject([{ code: 'revoked' }])
     expect(await reasonsOf(party, renewed)).toEqual([])

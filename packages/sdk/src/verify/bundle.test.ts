@@ -32,7 +32,8 @@ async function bundle(entry: string): Promise<string> {
 
 it.each([
   ['verify', 'index.ts', 27],
-  ['verify/pack', '../evidence-pack/index.ts', 32],
+  // Verdicts carry the record and what was checked.
+  ['verify/pack', '../evidence-pack/index.ts', 33],
   ['verify/history', '../trust-history/index.ts', 40],
   ['verify/bundle', '../decision-bundle/index.ts', 25],
 ])(

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { startTestAuthority } from '@chancery/testkit'
+import { publishFirst, startTestAuthority } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { holdBasisVersion, readBasisVersion } from './decision-basis.ts'
@@ -7,6 +7,7 @@ import { holdBasisVersion, readBasisVersion } from './decision-basis.ts'
 let na: TestAuthority
 beforeAll(async () => {
   na = await startTestAuthority()
+  await publishFirst(na)
 })
 afterAll(() => na.stop())
 

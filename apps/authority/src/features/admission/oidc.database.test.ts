@@ -538,6 +538,9 @@ describe('a rule', () => {
 })
 
 describe('a node that an operator revoked', () => {
+  // The address has used up its share of refusals of this minute.
+  beforeEach(() => clock.advance(61))
+
   const revoke = async (cert_id: unknown, reason: string): Promise<JsonObject> =>
     accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id: String(cert_id), reason }), 200)
 

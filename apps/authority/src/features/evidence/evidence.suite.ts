@@ -25,6 +25,7 @@ import {
   ManualClock,
   accepted,
   signExecution,
+  publishFirst,
   startTestAuthority,
   testSigner,
 } from '@chancery/testkit'
@@ -63,6 +64,8 @@ export async function openTestStore(options: TestAuthorityOptions = {}) {
       executor_sovereign_id: sovereign,
     })
   if (options.database === undefined) accepted(await register(executor), 201)
+  // A list or feed that a job publishes changes the basis of decisions.
+  if (options.database === undefined) await publishFirst(na)
   return {
     na,
     clock,

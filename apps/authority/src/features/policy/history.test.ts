@@ -54,11 +54,10 @@ describe('GET /admin/policy/history', () => {
       expect([ids(beyond), beyond.total, beyond.next_offset, beyond.next_cursor]).toEqual([[], 5, null, null])
     })
 
-    it('accepts 1 and 1000 as limits, uses the first of a repeated parameter, and ignores others', async () => {
+    it('accepts 1 and 1000 as limits, and uses the first of a repeated parameter', async () => {
       expect(ids(await history('?limit=1'))).toEqual(['p-5'])
       expect(ids(await history('?limit=1000'))).toHaveLength(5)
       expect(ids(await history('?limit=1&limit=0'))).toEqual(['p-5'])
-      expect(ids(await history('?status=active&x'))).toHaveLength(5)
     })
 
     it('returns every version once by cursor, also while others are published', async () => {

@@ -10,6 +10,7 @@ const GROUPS: readonly { readonly group: SurfaceGroup; readonly title: string; r
   { group: 'safe', title: 'For all callers', note: 'No credential. Reads, and verification of signed records.' },
   { group: 'node_agent', title: 'For nodes and agents', note: 'The body is signed with the node key.' },
   { group: 'operator', title: 'For operators', note: 'Every call is signed, names its audience and can be used once.' },
+  { group: 'managed', title: 'For monitoring', note: 'The deployment keeps them on a management interface.' },
 ]
 
 /**

@@ -21,8 +21,18 @@ it('reads the highest sequence, and the date of the newest complete feed', async
     ])
     .execute()
   const states = new IssuerStates(na.core.database)
-  const expected = { sequence: 5, feed: { sequence: 4, issued_at: '2030-01-02T00:00:00Z' }, isListed: false }
+  const expected = {
+    sequence: 5,
+    feed: { sequence: 4, issued_at: '2030-01-02T00:00:00Z' },
+    isListed: false,
+    seen_at: feed.imported_at,
+  }
   expect(await states.read('PARTNER', 'a')).toEqual(expected)
   expect(await states.read('PARTNER', 'a'), 'from the cache').toEqual(expected)
-  expect(await states.read('OTHER', 'a')).toEqual({ sequence: 0, feed: undefined, isListed: false })
+  expect(await states.read('OTHER', 'a')).toEqual({
+    sequence: 0,
+    feed: undefined,
+    isListed: false,
+    seen_at: null,
+  })
 })
