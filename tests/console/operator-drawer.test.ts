@@ -101,6 +101,7 @@ describe('the drawer', () => {
     expect((await shownText())['body']).toEqual({
       cert_id: expect.any(String),
       reason: 'cessation_of_operation',
+      only_this: true,
     })
   })
 

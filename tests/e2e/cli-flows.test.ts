@@ -1,4 +1,4 @@
-import { globSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 
@@ -21,7 +21,7 @@ function filesIn(text: string, others: readonly string[]): { readonly named: num
   const isThere = (name: string): boolean => {
     const prefix = Object.entries(PREFIXES).find(([short]) => name.startsWith(short))
     if (prefix !== undefined) return FILES.has(name.replace(...prefix))
-    return others.some((folder) => FILES.has(`${folder}${name}`))
+    return existsSync(join(ROOT, name)) || others.some((folder) => FILES.has(`${folder}${name}`))
   }
   return { named: named.length, missing: named.filter((name) => !isThere(name)) }
 }

@@ -21,7 +21,7 @@ describe.runIf(existsSync(join(CLI, 'dist', 'main.js')))('the first minute', () 
       // Run as the file itself, as npm links it: that is where Node.js would take the flag for its own.
       const env = { PATH: `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}` }
       const ended = await run(PROGRAM, line.split(' '), { cwd: tmpdir(), env }).catch((error: unknown) => error)
-      expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining('--env-file: nope.env cannot be read') })
+      expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining('nope.env cannot be read') })
     },
   )
 

@@ -141,7 +141,7 @@ export class PackScenario {
   }
 
   async #start(settings: Readonly<Record<string, string>>): Promise<void> {
-    const common = { clock: this.#clock, database: this.#database, network: this.#network }
+    const common = { clock: this.#clock, database: this.#database, network: this.#network, keys: '' }
     this.#na = await startTestAuthority({ ...common, settings: { ...SETTINGS, ...this.#settings, ...settings } })
   }
 

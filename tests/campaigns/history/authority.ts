@@ -93,6 +93,7 @@ export class PastAuthority {
       clock: this.clock,
       database: this.#database,
       network: 'PAST-NET',
+      keys: '',
       settings: { ...SETTINGS, NA_HIGH_WATER_FILES: this.#mark, ...settings },
     })
   }

@@ -31,6 +31,8 @@ export class DailyBytes {
   readonly #queue = new SerialQueue()
   #day: Instant = 0n
   #counts = new Map<string, Count>()
+  /** The day on which rows were last removed here. */
+  #purged: Instant | undefined
 
   constructor(parts: Parts) {
     this.#parts = parts
@@ -67,7 +69,8 @@ export class DailyBytes {
       const taken = [...counts]
         .filter(([, count]) => count.pending !== 0)
         .map(([owner, { pending }]) => ({ owner, pending }))
-      if (taken.length === 0) return
+      const today = this.#today()
+      if (taken.length === 0 && this.#purged === today) return
       await this.#parts.database.write(async ({ query }) => {
         for (const { owner, pending } of taken)
           await query
@@ -81,9 +84,10 @@ export class DailyBytes {
             .execute()
         await query
           .deleteFrom('stored_bytes')
-          .where('day', '<', writeSortable(this.#today() - KEPT))
+          .where('day', '<', writeSortable(today - KEPT))
           .execute()
       })
+      this.#purged = today
       for (const { owner, pending } of taken) {
         const count = counts.get(owner)
         if (count === undefined) continue

@@ -229,9 +229,12 @@ describe('agent find', () => {
     const { json } = await network.run(`agent show ${await publicKey()} --home node --json`)
     const descriptor = json()['descriptor'] as JsonObject
     const forged = { ...descriptor, agent_id: 'evil', endpoint: { host: 'evil.example', port: 1, scheme: 'ws' } }
-    const server = await startFakeAuthority({ audience: '', operator: '' }, () => ({
-      json: readJson(writeJson({ count: 2, capability: 'llm:chat', agents: [descriptor, forged] })),
-    }))
+    const server = await startFakeAuthority(
+      { audience: '', operator: '', genesis: network.setup.path('node', 'genesis.json') },
+      () => ({
+        json: readJson(writeJson({ count: 2, capability: 'llm:chat', agents: [descriptor, forged] })),
+      }),
+    )
     const found = await network.run(`agent find llm:chat --home node --url ${server.url}`)
     expect(found.code).toBe(1)
     expect(found.stdout).toMatch(/evil .*NOT VALID: its node key did not sign it/)
@@ -263,9 +266,12 @@ describe('agent show', () => {
   it('does not take the registration of another key for it', async () => {
     await network.run(`${ANNOUNCE} --once`)
     const { json } = await network.run(`agent show ${await publicKey()} --home node --json`)
-    const server = await startFakeAuthority({ audience: '', operator: '' }, () => ({
-      json: json()['descriptor'] ?? null,
-    }))
+    const server = await startFakeAuthority(
+      { audience: '', operator: '', genesis: network.setup.path('node', 'genesis.json') },
+      () => ({
+        json: json()['descriptor'] ?? null,
+      }),
+    )
     await network.run('keygen node --out other')
     const shown = await network.run(`agent show other.pub --home node --url ${server.url}`)
     expect(shown.code).toBe(1)

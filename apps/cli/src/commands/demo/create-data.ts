@@ -36,7 +36,7 @@ export function operatorOf({ url, keys, now }: Pick<DemoTarget, 'url' | 'keys' |
 /** Fills a new authority through its own routes, so that all data could come from an operator. */
 export async function fill(target: DemoTarget): Promise<void> {
   const operator = operatorOf(target)
-  await operator.policy.publish({})
+  await operator.policy.publish({ policy_id: 'demo-policy' })
   await revokeSome(target, operator, await joinNodes(target, operator, range(0, target.nodes)))
   await addPartners(operator)
   await importFeeds(operator, target.now())

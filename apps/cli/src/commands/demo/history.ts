@@ -70,7 +70,7 @@ class PastActivity {
     const { now, nodes } = this.#target
     const operator = this.#operator
     const isLast = step === STEPS - 1
-    if (step === 0) await operator.policy.publish({})
+    if (step === 0) await operator.policy.publish({ policy_id: 'demo-policy' })
     await this.#heartbeats(step)
     await this.#join(isLast ? nodes : nodesAt(step, Math.min(nodes, MAX_PAST_NODES)), step)
     if (step === AT.decisions) {

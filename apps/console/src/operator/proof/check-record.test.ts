@@ -35,7 +35,7 @@ async function certificate(by: Signer | undefined, at: string): Promise<ReturnTy
     node_public_key: keyOf(node),
     network_name: 'NET',
     roles: ['a b', 'c'],
-    issued_by: 'na',
+    issued_by: by.keyId,
     now: instantOf(at),
     validityHours: 24,
   })
