@@ -4,10 +4,11 @@ import type { JsonValue } from '@chancery/protocol'
 import { issuersOf } from '../policy/policy.ts'
 import type { Policy } from '../policy/policy.ts'
 import type { GatewaySettings } from '../settings/gateway-settings.ts'
-import { readCheckpoints } from '../state/checkpoints.ts'
+import { KEYS_ROW, readCheckpoints } from '../state/checkpoints.ts'
 import type { StoredCheckpoint } from '../state/checkpoints.ts'
 import { verifyState } from '../state/verify-state.ts'
 import { checkList } from '../trust/check-list.ts'
+import { continueFollowing, storedKeys } from '../trust/followed-keys.ts'
 import { TOOLS, policyOf, readState } from './state-command.ts'
 import type { ToolResult } from './state-command.ts'
 
@@ -24,17 +25,23 @@ export async function verify(settings: GatewaySettings, { file, floorsFile }: Ve
     values: verifyState(db),
     checkpoints: readCheckpoints(db),
   }))
+  const leftOut: string[] = []
+  const followed = await continueFollowing(policy, storedKeys(checkpoints), (network, reason) =>
+    leftOut.push(`${network}: the followed keys do not continue those of the policy (${reason})`),
+  )
+  const lists = checkpoints.filter(({ issuer }) => issuer !== KEYS_ROW)
   const problems = [
-    ...(await unauthentic(checkpoints, policy)),
+    ...leftOut,
+    ...(await unauthentic(lists, followed)),
     ...(floorsFile === undefined ? [] : belowFloors(checkpoints, readJson(readFileSync(floorsFile, 'utf8')))),
   ]
   const data = {
     ok: problems.length === 0,
-    checkpoints: checkpoints.length,
+    checkpoints: lists.length,
     audit_events: values.head_sequence,
     problems,
   }
-  const text = problems.length === 0 ? `The state is valid: ${checkpoints.length} lists.` : problems.join('\n')
+  const text = problems.length === 0 ? `The state is valid: ${lists.length} lists.` : problems.join('\n')
   return { data, text, exitCode: problems.length === 0 ? 0 : 1 }
 }
 

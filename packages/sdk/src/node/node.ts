@@ -158,7 +158,19 @@ export class Node {
     const { invite, evidence, lostCertificate, validityHours } = options
     const certificate =
       stored ??
-      (await enroll({ client, store, followed, expected, clock, invite, evidence, lostCertificate, validityHours }))
+      (await enroll({
+        client,
+        store,
+        followed,
+        expected,
+        clock,
+        invite,
+        evidence,
+        lostCertificate,
+        validityHours,
+        pause: (ms) => rest(ms, undefined),
+        retriesProxy: options.retry !== false,
+      }))
     const [events, stop] = [new NodeEmitter(), new AbortController()]
     const lists = await NodeLists.open({
       client,

@@ -50,7 +50,14 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const withoutList = await connection.ask((client) => findWithoutList(client, others))
   const former = followed.keys.history?.former_keys ?? []
   const formerKeys = former.filter((key) => key.public_key !== publicKey)
-  const { entry: next, change } = followNetwork(entry, { publicKey, list, origin, withoutList, formerKeys })
+  const { entry: next, change } = followNetwork(entry, {
+    publicKey,
+    list,
+    origin,
+    withoutList,
+    formerKeys,
+    rootKey: block.root_public_key,
+  })
   if (change === 'unchanged') return { data: { change, key_id: list.issuer }, text: 'The policy pins the newest key.' }
   // Keeps the indentation of the operator's file.
   const isWide = (await readText(policyFile)).includes('\n  ')
@@ -64,6 +71,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
     added: `${style.good('Added')} ${list.issuer} to ${network}: the gateway accepts certificates of both keys.`,
     promoted: `${style.good('Replaced')} the retired issuer ${issuerOf(entry)} of ${network} by ${list.issuer}.`,
     dropped: `${style.good('Removed')} ${over} from ${network}: the authority signs no list with it.`,
+    pinned: `${style.good('Pinned')} the root key of ${network}: the gateway follows later keys by itself.`,
     recorded: `${style.good('Recorded')} the former keys of ${network}: the mesh shows their records while they last.`,
   }[change]
   return { data: { change, key_id: list.issuer, revision }, text: `${report}\nReload the gateway (SIGHUP) to use it.` }

@@ -1,5 +1,7 @@
 import type { OperationsParts } from './parts.ts'
-import { isUsable } from '../../trust/snapshot.ts'
+import { isNetworkUsable, isUsable } from '../../trust/snapshot.ts'
+import type { TrustSnapshot } from '../../trust/snapshot.ts'
+import type { Instant } from '@chancery/protocol'
 
 /** Checks of protocol/gateway 10, without network names, because the route is public. */
 export type ReadyChecks = {
@@ -14,14 +16,20 @@ export type ReadyChecks = {
 export async function checkReadiness(parts: OperationsParts): Promise<ReadyChecks> {
   const { trust, state, quota, settings } = parts
   const now = parts.clock.now()
-  const issuers = [...(trust?.current.issuers.values() ?? [])]
   return {
-    revocation: issuers.every((issuerState) => isUsable(issuerState, now)),
+    revocation: trust === undefined || isHomeUsable(trust.current, now),
     state: state?.isHealthy ?? true,
     quota: await quota.probe(),
     audit_capacity: state === undefined || state.usage.usedBytes < settings.stateMaxBytes,
     ...(trust?.hasLease === undefined ? {} : { supervisor: trust.hasLease }),
   }
+}
+
+/** Other networks do not decide readiness: one partner that is away would remove every gateway from its balancer. */
+function isHomeUsable(snapshot: TrustSnapshot, now: Instant): boolean {
+  const { networks, homeNetwork } = snapshot.policy
+  const home = networks.get(homeNetwork)
+  return home !== undefined && isNetworkUsable(snapshot, home, now)
 }
 
 /** Runs the checks, and logs a loss of readiness and its end. */
@@ -38,6 +46,12 @@ export function isReady(checks: ReadyChecks): boolean {
 
 /** Why a list is, or will be, unusable. Without network names. */
 export type ListReason = 'list_too_large' | 'list_unreadable'
+
+/** Whether a list of any network is not usable. Its certificates are refused. */
+export function hasStaleList({ trust, clock }: Pick<OperationsParts, 'trust' | 'clock'>): boolean {
+  const now = clock.now()
+  return [...(trust?.current.issuers.values() ?? [])].some((issuerState) => !isUsable(issuerState, now))
+}
 
 export function listReasons({ trust, refreshResults }: OperationsParts): readonly ListReason[] {
   const reasons = new Set<ListReason>()
