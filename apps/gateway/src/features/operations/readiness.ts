@@ -1,7 +1,10 @@
+import { DAY } from '@chancery/protocol'
+import type { Instant } from '@chancery/protocol'
+import { WORKERS_RESTART } from '@chancery/service-kit'
+import { forecast } from '../../state/usage.ts'
 import type { OperationsParts } from './parts.ts'
 import { isNetworkUsable, isUsable } from '../../trust/snapshot.ts'
 import type { TrustSnapshot } from '../../trust/snapshot.ts'
-import type { Instant } from '@chancery/protocol'
 
 /** Checks of protocol/gateway 10, without network names, because the route is public. */
 export type ReadyChecks = {
@@ -40,6 +43,24 @@ export async function observeReadiness(parts: OperationsParts): Promise<ReadyChe
   return checks
 }
 
+const FULL_PART = 0.8
+const SOON = 14n * DAY
+
+/** Warnings of a gateway that is ready. Without network names. */
+export function warningsOf(parts: OperationsParts): readonly string[] {
+  const { state, settings, clock } = parts
+  const warnings: string[] = [...listReasons(parts)]
+  if (hasStaleList(parts)) warnings.push('list_stale')
+  if (state !== undefined) {
+    const now = clock.now()
+    const { fullAt } = forecast(state.usage, settings, now)
+    const isFilling = state.usage.usedBytes > settings.stateMaxBytes * FULL_PART
+    if (isFilling || (fullAt !== undefined && fullAt - now < SOON)) warnings.push('state_full_soon')
+  }
+  if (parts.doWorkersRestart()) warnings.push(WORKERS_RESTART)
+  return warnings
+}
+
 export function isReady(checks: ReadyChecks): boolean {
   return Object.values(checks).every((holds) => holds)
 }
@@ -48,7 +69,7 @@ export function isReady(checks: ReadyChecks): boolean {
 export type ListReason = 'list_too_large' | 'list_unreadable'
 
 /** Whether a list of any network is not usable. Its certificates are refused. */
-export function hasStaleList({ trust, clock }: Pick<OperationsParts, 'trust' | 'clock'>): boolean {
+function hasStaleList({ trust, clock }: Pick<OperationsParts, 'trust' | 'clock'>): boolean {
   const now = clock.now()
   return [...(trust?.current.issuers.values() ?? [])].some((issuerState) => !isUsable(issuerState, now))
 }

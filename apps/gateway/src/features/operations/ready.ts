@@ -1,8 +1,8 @@
 import { GatewayRefusal } from '@chancery/contract'
-import { WORKERS_RESTART, json } from '@chancery/service-kit'
+import { json } from '@chancery/service-kit'
 import type { HttpResponse } from '@chancery/service-kit'
 import type { OperationsParts } from './parts.ts'
-import { hasStaleList, isReady, listReasons, observeReadiness } from './readiness.ts'
+import { isReady, listReasons, observeReadiness, warningsOf } from './readiness.ts'
 
 /**
  * GET /ready
@@ -16,7 +16,6 @@ export async function ready(parts: OperationsParts): Promise<HttpResponse> {
   const reasons = listReasons(parts)
   if (!isReady(checks) || !parts.isServing())
     throw new GatewayRefusal('not_ready', reasons.length === 0 ? { checks } : { checks, reasons })
-  const stale = hasStaleList(parts) ? ['list_stale'] : []
-  const warnings = [...reasons, ...stale, ...(parts.doWorkersRestart() ? [WORKERS_RESTART] : [])]
+  const warnings = warningsOf(parts)
   return json(warnings.length === 0 ? { status: 'ready' } : { status: 'ready', warnings })
 }
