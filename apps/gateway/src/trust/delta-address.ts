@@ -13,7 +13,7 @@ export function deltaUrl(
 ): URL | undefined {
   const address = authorityAddress(listUrl)
   if (address === undefined) return undefined
-  return new URL(`${address}/crl/delta?${new URLSearchParams({ from: String(sequence), issuer })}`)
+  return new URL(`${address}/crl/delta?${String(new URLSearchParams({ from: String(sequence), issuer }))}`)
 }
 
 /**

@@ -7,6 +7,7 @@ import type { FollowedKeys } from './followed.ts'
 import type { Expected } from './certificate.ts'
 import { freshEvidence } from './evidence.ts'
 import type { NodeEvidence } from './evidence.ts'
+import type { RetryOptions } from '../http/retry.ts'
 import type { NodeStore } from './store.ts'
 
 /**
@@ -50,13 +51,13 @@ export interface Enrolling {
   readonly followed: FollowedKeys
   readonly expected: () => Expected
   readonly clock: () => Instant
-  readonly invite: string | (() => Promise<string>) | undefined
-  readonly evidence: NodeEvidence | undefined
-  readonly lostCertificate: string | undefined
-  readonly validityHours: number | undefined
+  readonly invite?: string | (() => Promise<string>)
+  readonly evidence?: NodeEvidence
+  readonly lostCertificate?: string
+  readonly validityHours?: number
   readonly pause: (ms: number) => Promise<void>
-  /** False with `retry: false`. */
-  readonly retriesProxy: boolean
+  /** False: a proxy is asked once. */
+  readonly retry?: RetryOptions | false
 }
 
 /** Gets a certificate for a node that has none, and keeps it. */
@@ -127,11 +128,11 @@ const FROM_PROXY: ReadonlySet<number> = new Set([502, 503, 504])
  * next refusal of the invite then says that it may have been used.
  */
 async function throughProxy(
-  { pause, retriesProxy }: Enrolling,
+  { pause, retry }: Enrolling,
   ask: () => Promise<JoinCertificate>,
   onRepeat: () => void,
 ): Promise<JoinCertificate> {
-  for (const ms of retriesProxy ? PROXY_PAUSES_MS : []) {
+  for (const ms of retry === false ? [] : PROXY_PAUSES_MS) {
     try {
       return await ask()
     } catch (error) {
