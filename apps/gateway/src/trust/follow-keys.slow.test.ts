@@ -95,7 +95,7 @@ async function signed(current: TestIssuer, earlier: readonly FormerKey[], by = r
   }
 }
 
-/** Serves a settled authority: the list of the current key, and those of former ones. */
+/** Serves a authority after a succession: the list of the current key, and those of former ones. */
 async function serve(current: TestIssuer, earlier: readonly TestIssuer[]): Promise<void> {
   served.clear()
   for (const path of ['/crl', `/crl/keys/${current.keyId}`]) served.set(path, await list(current))

@@ -84,7 +84,7 @@ export class ListRefresher {
     }
   }
 
-  /** A failure is logged: lists are fetched all the same. */
+  /** A failure is logged: lists are still fetched. */
   async #follow({ policy }: IssuerState): Promise<void> {
     const { trust, followKeys, log } = this.#parts
     const { network, issuer } = policy
