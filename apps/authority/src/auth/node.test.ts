@@ -143,7 +143,8 @@ describe('the proof of a node', () => {
   it('sent twice has its event also when bad proofs of its address have used up their room', async () => {
     accepted(await node.heartbeat(cert_id, { nonce: 'seen' }))
     const details = { reason: 'invalid_signature', remote_addr: '127.0.0.1' }
-    for (let n = 0; n < 61; n += 1) await na.core.audit.recordRefusal({ type: 'node_auth_failed', details })
+    for (let n = 0; n < 61; n += 1)
+      await na.core.audit.recordRefusal({ type: 'node_auth_failed', details }, { limitKey: '127.0.0.1' })
     await expectFailure({ nonce: 'seen' }, {}, 'nonce_replay')
     clock.advance(61)
   })

@@ -12,7 +12,13 @@ import type { Database } from './database.ts'
 import { claimNonces } from '../auth/nonces.ts'
 import type { NonceClaim } from '../auth/nonces.ts'
 import { countHits } from '../limits/shared-limiter.ts'
-import { EXPECTED_SCHEMA_VERSION, MigrationFailedError, NewerSchemaError, migrate, readSchemaVersion } from './migrate.ts'
+import {
+  EXPECTED_SCHEMA_VERSION,
+  MigrationFailedError,
+  NewerSchemaError,
+  migrate,
+  readSchemaVersion,
+} from './migrate.ts'
 import { openDatabase } from './open.ts'
 import type { DatabaseLocation } from './open.ts'
 import { rowsOf } from '../testing/rows.suite.ts'

@@ -120,7 +120,9 @@ function readEvent(line: string): LostEvent {
 function requireListable({ attestation_id: id = '', reason = '' }: JsonObject): void {
   const isGood = typeof id === 'string' && isPlainText(id, 128) && typeof reason === 'string'
   if (!isGood || !isPlainText(reason, 256, 0))
-    throw new SourceUnusableError('an event names an attestation that cannot be one: this is no export of this authority')
+    throw new SourceUnusableError(
+      'an event names an attestation that cannot be one: this is no export of this authority',
+    )
 }
 
 /** A given file cannot be read as its kind. */
@@ -141,7 +143,9 @@ function certificateOf({ type, details }: LostEvent): UnknownCertificate | undef
   if (typeof cert_id !== 'string' || typeof node_public_key !== 'string') return undefined
   // It may be added to the list, and an invalid entry would make the whole list unreadable.
   if (!isPlainText(cert_id, 128) || readPublicKey(node_public_key) === undefined)
-    throw new SourceUnusableError('an event names a certificate that cannot be one: this is no export of this authority')
+    throw new SourceUnusableError(
+      'an event names a certificate that cannot be one: this is no export of this authority',
+    )
   const rule_id = details['rule_id']
   return { cert_id, node_public_key, certificate: undefined, admittedBy: typeof rule_id === 'string' ? rule_id : null }
 }

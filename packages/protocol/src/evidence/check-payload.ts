@@ -2,8 +2,7 @@ import { boundaryDecisionForm } from '../artifacts/boundary-decision.ts'
 import { contextRecordForm } from '../artifacts/context-record.ts'
 import { checkResourceMembers, executionEvidenceForm } from '../artifacts/execution-evidence.ts'
 import type { ExecutionEvidence } from '../artifacts/execution-evidence.ts'
-import { signersOf } from '../artifacts/followed-keys.ts'
-import type { SignerKeys } from '../artifacts/followed-keys.ts'
+import { type SignerKeys, signersOf } from '../artifacts/followed-keys.ts'
 import { readEvidenceRejection, rejectionSubject } from '../artifacts/evidence-rejection.ts'
 import { NO_SUBJECT } from '../artifacts/evidence-store-entry.ts'
 import type { EntrySubject, EvidenceStoreEntry } from '../artifacts/evidence-store-entry.ts'
@@ -16,8 +15,7 @@ import { isJsonObject, member } from '../canonical/json-value.ts'
 import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
 import { FormError, NO_PLACE } from '../reading/form-error.ts'
 import type { RecordForm } from '../reading/trust-form.ts'
-import { signedText } from '../signing/received.ts'
-import type { Received } from '../signing/received.ts'
+import { type Received, signedText } from '../signing/received.ts'
 import type { StoredDecision } from './chain-state.ts'
 import type { ReadEvent } from './read-event.ts'
 import type { StoreFinding } from './report.ts'
@@ -287,10 +285,8 @@ const SUBJECT_NAMES = ['entry_kind', ...Object.keys(NO_SUBJECT)] as (keyof Entry
 
 /** An index over false envelopes would find the wrong records, though every digest held. */
 function compareEnvelope(entry: EvidenceStoreEntry, subject: EntrySubject): Problem[] {
-  const problems: Problem[] = []
-  for (const detail of SUBJECT_NAMES)
-    if (entry[detail] !== subject[detail]) problems.push({ reason: 'envelope_mismatch', detail })
-  return problems
+  const wrong = SUBJECT_NAMES.filter((detail) => entry[detail] !== subject[detail])
+  return wrong.map((detail) => ({ reason: 'envelope_mismatch', detail }))
 }
 
 function unknownNames(wire: JsonObject, known: object): string[] {

@@ -73,7 +73,8 @@ export class TileWriter {
     if (place === 0) return open
     const stored = await this.#load(level, tile)
     const isEnough = stored !== undefined && stored.length >= place * HASH_BYTES
-    if (!isEnough || widthInTree(this.#size, level, tile) < place) throw new TileMissingError('a tile of the log is missing')
+    if (!isEnough || widthInTree(this.#size, level, tile) < place)
+      throw new TileMissingError('a tile of the log is missing')
     open.room.set(stored.subarray(0, place * HASH_BYTES))
     return open
   }

@@ -127,7 +127,7 @@ describe('the bytes of a day', () => {
 describe('the bytes of a partner', () => {
   const partner = foreignSovereign('PARTNER-NET')
 
-  it('are those that it signed, whoever asks, and not those of an attestation that only names it', async () => {
+  it('are those that it signed, for any caller, and not those of an attestation that only names it', async () => {
     const own = await startTestAuthority({
       clock,
       settings: {

@@ -85,7 +85,8 @@ export function checkGenesis(task: {
         : task.pin.authority_public_keys.includes(network_authority.public_key)
     const isAhead = instantOf(network_authority.valid_from) - task.now > CLOCK_AHEAD
     if (!isPinned || isAhead || !(await verifyGenesisBlock(block)).ok) throw new StepFailureError('unauthentic')
-    if (task.sovereign_id !== undefined && block.network_name !== task.sovereign_id) throw new StepFailureError('mismatch')
+    if (task.sovereign_id !== undefined && block.network_name !== task.sovereign_id)
+      throw new StepFailureError('mismatch')
     const facts = {
       digest: genesisDigest(block),
       root_public_key,

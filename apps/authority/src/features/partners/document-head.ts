@@ -59,7 +59,8 @@ function findMembers(bytes: Uint8Array): ReadonlyMap<string, Member> {
     const nameEnd = stringEnd(bytes, at)
     const name = readName(bytes.subarray(at, nameEnd))
     const colon = afterSpace(bytes, nameEnd)
-    if (members.has(name) || members.size === MAX_MEMBERS || bytes[colon] !== COLON) throw new StepFailureError('malformed')
+    if (members.has(name) || members.size === MAX_MEMBERS || bytes[colon] !== COLON)
+      throw new StepFailureError('malformed')
     const { end, values } = passValue(bytes, colon + 1)
     members.set(name, { bytes: bytes.subarray(colon + 1, end), values })
     at = bytes[end] === COMMA ? afterSpace(bytes, end + 1) : end

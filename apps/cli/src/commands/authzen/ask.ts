@@ -186,7 +186,7 @@ function toResult(
   const word = decision ? style.good('Allowed') : style.bad('Denied')
   const title = isVerified ? `${word}.` : `${word}, ${style.warn('not verified')}.`
   const type = textAt(objectAt(question, 'subject'), 'type')
-  // The table of the decision point says which attestation a user has. Nobody signed it.
+  // The table of the decision point says which attestation a user has. That is not signed.
   const isNamed = type === 'attestation' || type === 'sovereign'
   const chosen = isNamed ? undefined : textAt(record, 'attestation_id')
   const rows = [

@@ -28,8 +28,7 @@ export function findOtherQuestion(
   if (canonicalJson(record.request_parameters) !== canonicalJson(parameters))
     return 'it is about another resource or other properties'
   // What the authority and the gateway add begins with chancery.
-  const isCallers = ([name]: readonly [string, unknown]): boolean =>
-    name !== 'chancery' && !name.startsWith('chancery_')
+  const isCallers = ([key]: readonly [string, unknown]): boolean => key !== 'chancery' && !key.startsWith('chancery_')
   const [said, asked] = [record.attributes, objectAt(question, 'context')].map((each) =>
     canonicalJson(Object.fromEntries(Object.entries(each).filter(isCallers))),
   )

@@ -29,7 +29,7 @@ const LICENSE: RecordKind<Received<DataLicensePolicy>> = {
 
 /**
  * Runs `data-usage verify`: lists every violation, and stores them on request. The exit code is 1 when there is one,
- * and 2 for a license that nobody verified: the authority checks its own signature only.
+ * and 2 for a license that was not verified: the authority checks its own signature only.
  */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
@@ -57,7 +57,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const unproven = isChecked ? [] : [`the signature of ${licensor_sovereign_id} on the license: give --licensor-key`]
   const isUnknown = verdict.valid && !isChecked
   const allowed = isUnknown
-    ? `${style.warn('Not verified:')} the use keeps to this license, but nobody verified who signed the license.`
+    ? `${style.warn('Not verified:')} the use keeps to this license, but the signature of the license was not verified.`
     : `${style.good('Allowed:')} the license permits this use.`
   const text = [
     verdict.valid ? allowed : `${style.bad('Not allowed:')}\n${found.join('\n')}`,

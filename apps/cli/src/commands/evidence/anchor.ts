@@ -53,7 +53,7 @@ async function requireValid(connection: Connection, anchors: readonly StoreAncho
   })
 }
 
-/** Whoever can write to the folder could otherwise make the authority look like one that rewrote its store. */
+/** Anyone who can write to the folder could otherwise make the authority look like one that rewrote its store. */
 async function requireSigned(
   cwd: string,
   { genesis, followed }: Connection,

@@ -1,55 +1,25 @@
 import { once } from 'node:events'
 import { readFile, stat } from 'node:fs/promises'
-import { createServer, request as httpRequest } from 'node:http'
+import { request as httpRequest } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { GuardSession, openGuardNetwork } from './guard-session.suite.ts'
-import type { GuardNetwork, Json } from './guard-session.suite.ts'
+import type { GuardNetwork } from './guard-session.suite.ts'
+import { JSON_TYPE, TOOLS, upstream } from './http-server.suite.ts'
 
 /** The guard between a client and a server that are reached by HTTP, with malicious messages of both. */
-type Answer = (response: ServerResponse, message: Json) => void
-
 let network = undefined as unknown as GuardNetwork
 let session = undefined as unknown as GuardSession
 let address: string
 let secretFile: string
 let secret: Record<string, string>
-let answerCall: Answer | undefined
-let answerList: Answer | undefined
-const seen: { headers: IncomingMessage['headers']; body: string }[] = []
-const upstream = createServer((request, response) => void serve(request, response))
+const { seen } = upstream
 
-const TOOLS = [
-  {
-    name: 'read',
-    inputSchema: { type: 'object', properties: { region: { type: 'string', 'x-mcp-header': 'Region' } } },
-  },
-  { name: 'write', inputSchema: { type: 'object' } },
-]
 const VERSION = '2026-07-28'
 const MODERN = { 'io.modelcontextprotocol/protocolVersion': VERSION, 'io.modelcontextprotocol/clientCapabilities': {} }
-const JSON_TYPE = { 'content-type': 'application/json' }
-
-async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  let body = ''
-  for await (const chunk of request) body += String(chunk)
-  const message = (body === '' ? {} : JSON.parse(body)) as Json
-  const { id, method } = message
-  const isOwn = String(id).startsWith('chancery-guard-')
-  if (!isOwn) seen.push({ headers: request.headers, body })
-  if (method === 'tools/call' && answerCall !== undefined) return answerCall(response, message)
-  if (method === 'tools/list' && answerList !== undefined && !isOwn) return answerList(response, message)
-  if (id === undefined) return void response.writeHead(202).end()
-  const result = method === 'tools/list' ? { tools: TOOLS } : { content: [{ type: 'text', text: 'done' }] }
-  response.writeHead(200, JSON_TYPE).end(JSON.stringify({ jsonrpc: '2.0', id, result }))
-}
-
 beforeAll(async () => {
   network = await openGuardNetwork(['mcp:files:read'])
-  upstream.listen(0, '127.0.0.1')
-  await once(upstream, 'listening')
-  const url = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}/mcp`
+  const url = await upstream.listen()
   await network.run(['mcp', 'pin', '--home', 'agent', '--server', 'files', '--upstream', url])
   session = new GuardSession(network, ['--upstream', url, '--listen', '127.0.0.1:0'])
   address = await session.address()
@@ -57,12 +27,11 @@ beforeAll(async () => {
   secret = { 'chancery-client-secret': (await readFile(secretFile, 'utf8')).trim() }
 })
 afterEach(() => {
-  answerCall = undefined
-  answerList = undefined
+  upstream.answerCall = undefined
+  upstream.answerList = undefined
 })
 afterAll(async () => {
   await session.stop()
-  upstream.closeAllConnections()
   upstream.close()
   await network.close()
 })
@@ -175,7 +144,7 @@ describe('ids toward the server', () => {
     const { length } = await network.executions()
     const ids: unknown[] = []
     // As a server does that finds the stream of a request by its id.
-    answerCall = (response, { id }) => {
+    upstream.answerCall = (response, { id }) => {
       ids.push(id)
       response.writeHead(200, events)
       const failed = { content: [{ type: 'text', text: 'late' }], isError: true }
@@ -195,7 +164,7 @@ describe('ids toward the server', () => {
     const { length } = await network.executions()
     const result = (text: string, isError = false): object => ({ content: [{ type: 'text', text }], isError })
     const running: { readonly id: unknown; readonly response: ServerResponse }[] = []
-    answerCall = (response, { id }) => {
+    upstream.answerCall = (response, { id }) => {
       response.writeHead(200, events)
       response.flushHeaders()
       running.push({ id, response })
@@ -222,7 +191,7 @@ describe('ids toward the server', () => {
     const stored = (await network.executions()).length
     let sent = undefined as unknown as { id: string; params: { _meta: { progressToken: unknown } } }
     let running: ServerResponse | undefined
-    answerCall = (response, given) => {
+    upstream.answerCall = (response, given) => {
       sent = given as unknown as typeof sent
       running = response
       const { progressToken } = sent.params['_meta']
@@ -251,7 +220,7 @@ describe('ids toward the server', () => {
 describe('a call with an unknown effect', () => {
   it('is recorded as partial when the response is cut after its headers', async () => {
     const { length } = await network.executions()
-    answerCall = (response) => {
+    upstream.answerCall = (response) => {
       response.writeHead(200, { ...JSON_TYPE, 'content-length': '1000' })
       response.write('{"jsonrpc"', () => response.destroy())
     }
@@ -262,7 +231,7 @@ describe('a call with an unknown effect', () => {
   it('is recorded as partial when the client disconnects', async () => {
     const { length } = await network.executions()
     const client = new AbortController()
-    answerCall = () => client.abort()
+    upstream.answerCall = () => client.abort()
     const sent = fetch(address, {
       method: 'POST',
       headers: { ...JSON_TYPE, ...secret },
@@ -277,7 +246,7 @@ describe('a call with an unknown effect', () => {
     const { length } = await network.executions()
     let isBlocked = false
     const event = `data: ${JSON.stringify({ jsonrpc: '2.0', method: 'x', params: { a: 'a'.repeat(1_000_000) } })}\n\n`
-    answerCall = (response) => {
+    upstream.answerCall = (response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       for (let sent = 0; sent < 40; sent += 1) isBlocked = !response.write(event)
     }
@@ -292,7 +261,7 @@ describe('a call with an unknown effect', () => {
 
 describe('a response', () => {
   it('never is a redirect', async () => {
-    answerCall = (response) => void response.writeHead(307, { location: 'http://127.0.0.1:1/mcp' }).end()
+    upstream.answerCall = (response) => void response.writeHead(307, { location: 'http://127.0.0.1:1/mcp' }).end()
     const response = await post(call())
     expect([response.status, response.headers.get('location')]).toEqual([502, null])
   })
@@ -307,7 +276,7 @@ describe('a response', () => {
     ['a list in an event', 'text/event-stream', `data: [${list}]\n\n`, 200],
     ['an event with a name', 'text/event-stream', `event: x\rdata: ${list}\r\r`, 200],
   ])('never shows tools that are not granted: %s', async (_name, type, body, status) => {
-    answerList = (response, { id }) =>
+    upstream.answerList = (response, { id }) =>
       void response.writeHead(200, { 'content-type': type }).end(body.replace('ID', String(id)))
     const response = await post(message('tools/list'))
     const text = await response.text()
@@ -317,7 +286,7 @@ describe('a response', () => {
   })
 
   it('keeps the status and the challenge of an error', async () => {
-    answerCall = (response) => void response.writeHead(401, { 'www-authenticate': 'Bearer' }).end('<html>')
+    upstream.answerCall = (response) => void response.writeHead(401, { 'www-authenticate': 'Bearer' }).end('<html>')
     const response = await post(call())
     expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, 'Bearer'])
     expect(await response.json()).toMatchObject({ id: 1, error: { code: -32_603 } })
