@@ -14,6 +14,7 @@ import type { Versions } from './database/locks/versions.ts'
 import type { Reads } from './database/replica/reads.ts'
 import type { AuthorityMetrics } from './metrics.ts'
 import type { RollbackCheck } from './rollback/rollback-check.ts'
+import type { KeyCheck } from './signing/key-check.ts'
 import type { KeyOwnerCheck } from './signing/key-owner-check.ts'
 import type { NewestBlocks } from './signing/newest-block.ts'
 import type { OwnKeys } from './signing/own-keys.ts'
@@ -65,6 +66,8 @@ export interface Core extends FeatureBase {
   readonly claimNewest: ClaimNewest | undefined
   readonly clockCheck: ClockCheck
   readonly keyOwnerCheck: KeyOwnerCheck
+  /** Whether the keys can sign. */
+  readonly keyCheck: KeyCheck
   readonly rollback: RollbackCheck
   /** The time by which rows may be removed: spent nonces, and rows that matter for a day. */
   readonly purgeClock: { readonly nonces: PurgeClock; readonly daily: PurgeClock }

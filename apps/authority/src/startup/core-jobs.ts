@@ -18,6 +18,7 @@ export function coreJobs(core: Core, settings: Pick<AuthoritySettings, 'auditKep
   return [
     { name: 'clock-check', everySeconds: 30, run: () => clockCheck.check() },
     { name: 'high-water', everySeconds: 5, run: () => core.rollback.writeMark() },
+    { name: 'signing-probe', everySeconds: 10, run: () => core.keyCheck.check() },
     { name: 'key-owner-check', everySeconds: 5, run: () => core.keyOwnerCheck.check() },
     ...(core.operatorsFile === undefined
       ? []

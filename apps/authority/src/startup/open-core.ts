@@ -26,6 +26,7 @@ import type { Core, Network } from '../core.ts'
 import type { AuthoritySettings } from '../settings/authority-settings.ts'
 import { DAILY_DELAY_MS, NONCE_DELAY_MS, PurgeClock } from '../clock/purge-clock.ts'
 import { ClockCheck } from '../clock/clock-check.ts'
+import { KeyCheck } from '../signing/key-check.ts'
 import { KeyOwnerCheck } from '../signing/key-owner-check.ts'
 import { MarkFileError } from '../rollback/mark-file.ts'
 import { openSigner } from '../signing/key-providers.ts'
@@ -77,12 +78,13 @@ export interface OpenCore {
 /** Opens the parts that features share, checked and connected, without a listener and without jobs. */
 export async function openCore(settings: AuthoritySettings, parts: CoreOptions): Promise<OpenCore> {
   const { log, clock = systemClock, ids = systemIds, worker } = parts
-  const { network, signer, keys, logSigners } = await loadIdentity(settings, clock, log)
+  const metrics = createMetrics(ALL_ROUTES, clock)
+  const keyCheck = new KeyCheck({ clock, log, unavailable: metrics.signingUnavailable })
+  const { network, signer, keys, logSigners } = await loadIdentity(settings, { clock, log, keyCheck })
   if (settings.haMode) await checkProcess({ coreDumps: settings.coreDumps, log })
   const isSucceeding = parts.isSucceeding === true
   const database = await openMigrated(settings, { network, clock, log, keys }, isSucceeding)
   await checkLogOrigin(database, settings)
-  const metrics = createMetrics(ALL_ROUTES, clock)
   const clockCheck = new ClockCheck({ database, clock, log, offset: metrics.clockOffset, enabled: settings.clockCheck })
   const rollback = await openRollbackCheck(settings, {
     database,
@@ -96,7 +98,8 @@ export async function openCore(settings: AuthoritySettings, parts: CoreOptions):
   await clockCheck.check()
   const recordFaults = new RecordFaults(log)
   const local = worker === undefined ? new MemoryLimiter(clock) : new ReportedLimiter(clock, worker.channel)
-  const halts = parts.isRecovering === true || isSucceeding ? [clockCheck] : [clockCheck, rollback, keyOwnerCheck]
+  const halts =
+    parts.isRecovering === true || isSucceeding ? [clockCheck] : [clockCheck, rollback, keyOwnerCheck, keyCheck]
   const instance = instanceName(settings.instanceId, worker?.worker) ?? ids.hex(12)
   const refusalLimits = worker === undefined ? local : new SupervisedLimiter(clock, worker.channel)
   const audit = new Audit({ database, clock, ids, log, metrics, refusalLimits })
@@ -128,6 +131,7 @@ export async function openCore(settings: AuthoritySettings, parts: CoreOptions):
     newestBlock: new NewestBlocks({ database, ...network, ownKeys: keys }),
     rollback,
     keyOwnerCheck,
+    keyCheck,
     clockCheck,
     purgeClock: openPurgeClocks(clock),
     operatorKeysCheck: new OperatorKeysCheck(metrics.keyringsDiffer),
@@ -170,12 +174,16 @@ interface Identity {
 }
 
 /** The network and the keys of this authority, from its files. */
-async function loadIdentity(settings: AuthoritySettings, clock: Clock, log: Log): Promise<Identity> {
+async function loadIdentity(
+  settings: AuthoritySettings,
+  { clock, log, keyCheck }: Pick<Core, 'clock' | 'log' | 'keyCheck'>,
+): Promise<Identity> {
   const { block: genesis, text: genesisText } = await loadGenesis(settings.genesisFile)
-  const signer = await openSigner(settings.keySource, settings.keyId, log)
+  const signer = keyCheck.watch(await openSigner(settings.keySource, settings.keyId, log))
   await checkStartKeys(settings, genesis, signer, clock.now(), log)
   const { formerKeySource } = settings
-  const formerSigner = formerKeySource === undefined ? undefined : await openSigner(formerKeySource, 'former', log)
+  const formerSigner =
+    formerKeySource === undefined ? undefined : keyCheck.watch(await openSigner(formerKeySource, 'former', log))
   const keys = await loadOwnKeys(settings.keyHistoryFile, genesis, signer, formerSigner)
   const logSigners = await openLogSigners(settings, [genesis.root_public_key, ...keys.all], log)
   return { network: { name: genesis.network_name, genesis, genesisText }, signer, keys, logSigners }
