@@ -10,6 +10,7 @@ import type { AuthoritySettings } from './settings/authority-settings.ts'
 import { coreJobs } from './startup/core-jobs.ts'
 import { keepReserve, reserveJob } from './startup/keep-reserve.ts'
 import { buildServer, openListeners } from './startup/listeners.ts'
+import { callsWaiting, jobsWaiting } from './startup/wait-at-switch.ts'
 import { jobsOfWorker } from './startup/worker-jobs.ts'
 import { openCore } from './startup/open-core.ts'
 import type { AppParts } from './startup/open-core.ts'
@@ -39,7 +40,7 @@ export async function startAuthority(settings: AuthoritySettings, options: AppPa
   const watch = collectProcessMetrics(metrics.registry, clock)
   const parts = { ...core, settings }
   const bindings = bindingsOf(features, settings)
-  const server = buildServer(parts, noteChanges(bindings.open, core))
+  const server = buildServer(parts, noteChanges(callsWaiting(bindings.open, core.gates), core))
   registerLoadGauges(metrics, () => server.load())
   const { url, management } = await openListeners(parts, server, bindings.management).catch(async (error: unknown) => {
     watch.stop()
@@ -48,11 +49,14 @@ export async function startAuthority(settings: AuthoritySettings, options: AppPa
   })
   const jobs = startJobs(
     jobsOfWorker(
-      [
-        ...coreJobs(core, settings),
-        ...(options.keepsReserve === true ? [reserveJob(core, settings)] : []),
-        ...jobsOf(features, core),
-      ],
+      jobsWaiting(
+        [
+          ...coreJobs(core, settings),
+          ...(options.keepsReserve === true ? [reserveJob(core, settings)] : []),
+          ...jobsOf(features, core),
+        ],
+        core.gates,
+      ),
       options.worker,
     ),
     {
@@ -87,6 +91,7 @@ export async function startAuthority(settings: AuthoritySettings, options: AppPa
       watch.stop()
       await jobs.stop()
       await writeLastMark(core)
+      await forgetInstance(core)
       await close()
     },
   }
@@ -101,5 +106,14 @@ async function writeLastMark({ rollback, log }: Pick<Core, 'rollback' | 'log'>):
     await rollback.writeMark()
   } catch (error) {
     log.warn('high-water mark not written at the stop', { error })
+  }
+}
+
+/** A stopped instance does not hold up a switch of the key, and is not counted. Its row ends by itself otherwise. */
+async function forgetInstance({ database, instance, log }: Pick<Core, 'database' | 'instance' | 'log'>): Promise<void> {
+  try {
+    await database.write((tx) => tx.query.deleteFrom('instances').where('instance', '=', instance).execute())
+  } catch (error) {
+    log.warn('the row of this instance was not removed at the stop', { error })
   }
 }

@@ -53,6 +53,7 @@ import { listSegments } from './migrations/0046-list-segments.ts'
 import { evidencePartitions } from './migrations/0047-evidence-partitions.ts'
 import { auditPartitions } from './migrations/0048-audit-partitions.ts'
 import { callerBytes } from './migrations/0049-caller-bytes.ts'
+import { liveSwitch } from './migrations/0050-live-switch.ts'
 import { UnfinishedCopyError, isCopyUnfinished } from './copy/unfinished-copy.ts'
 
 /** Forward only; a released migration is never edited. */
@@ -106,6 +107,7 @@ const MIGRATIONS: readonly Migration[] = [
   evidencePartitions,
   auditPartitions,
   callerBytes,
+  liveSwitch,
 ]
 
 export const EXPECTED_SCHEMA_VERSION: number = MIGRATIONS.length

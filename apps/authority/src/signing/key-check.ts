@@ -3,6 +3,7 @@ import { toBase64, toUtf8, verifySignature } from '@chancery/protocol'
 import type { Signer } from '@chancery/protocol'
 import { SharedRead } from '@chancery/service-kit'
 import type { Clock, Gauge, Log } from '@chancery/service-kit'
+import type { Identity } from './identity.ts'
 import { PinRefusedError } from './key-unavailable.ts'
 import type { SigningHalt } from './signing-halt.ts'
 
@@ -58,6 +59,13 @@ export class KeyCheck implements SigningHalt {
       }
     }
     return { ...signer, sign }
+  }
+
+  /** Returns the identity with both of its keys watched. */
+  watchAll(identity: Identity): Identity {
+    const { formerSigner } = identity.keys
+    const former = formerSigner === undefined ? undefined : this.watch(formerSigner)
+    return { ...identity, signer: this.watch(identity.signer), keys: { ...identity.keys, formerSigner: former } }
   }
 
   /** A key that is not used any more. */

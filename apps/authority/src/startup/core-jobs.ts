@@ -19,7 +19,6 @@ export function coreJobs(core: Core, settings: Pick<AuthoritySettings, 'auditKep
     { name: 'clock-check', everySeconds: 30, run: () => clockCheck.check() },
     { name: 'high-water', everySeconds: 5, run: () => core.rollback.writeMark() },
     { name: 'signing-probe', everySeconds: 10, run: () => core.keyCheck.check() },
-    { name: 'key-owner-check', everySeconds: 5, run: () => core.keyOwnerCheck.check() },
     ...(core.operatorsFile === undefined
       ? []
       : [{ name: 'operators-file', everySeconds: 5, run: () => core.operatorsFile?.refresh() ?? Promise.resolve() }]),

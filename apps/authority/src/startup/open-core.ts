@@ -1,4 +1,3 @@
-import type { Signer } from '@chancery/protocol'
 import {
   MemoryLimiter,
   ReportedLimiter,
@@ -22,7 +21,14 @@ import { checkDurability } from './check-durability.ts'
 import { checkProcess } from './check-process.ts'
 import { chooseLimiter } from '../limits/choose-limiter.ts'
 import { createMetrics } from '../metrics.ts'
-import type { Core, Network } from '../core.ts'
+import type { Core } from '../core.ts'
+import { keyFinder } from '../signing/find-key.ts'
+import type { FindKey } from '../signing/find-key.ts'
+import { LiveIdentity } from '../signing/identity.ts'
+import type { Identity } from '../signing/identity.ts'
+import { findNextIdentity, findStoredIdentity } from '../signing/stored-identity.ts'
+import type { SignedDocuments } from '../signing/stored-identity.ts'
+import { Gate } from '../signing/switch-gate.ts'
 import type { AuthoritySettings } from '../settings/authority-settings.ts'
 import { DAILY_DELAY_MS, NONCE_DELAY_MS, PurgeClock } from '../clock/purge-clock.ts'
 import { ClockCheck } from '../clock/clock-check.ts'
@@ -31,17 +37,16 @@ import { KeyOwnerCheck } from '../signing/key-owner-check.ts'
 import { MarkFileError } from '../rollback/mark-file.ts'
 import { openSigner } from '../signing/key-providers.ts'
 import { loadOwnKeys } from '../signing/own-keys.ts'
-import type { OwnKeys } from '../signing/own-keys.ts'
 import type { AuthoritySigner } from '../signing/signer.ts'
 import { NewestBlocks } from '../signing/newest-block.ts'
 import { RecordFaults } from '../signing/record-faults.ts'
 import { VerifiedTreaties } from '../signing/verified-treaties.ts'
 import { RollbackCheck } from '../rollback/rollback-check.ts'
 import type { RollbackCheckParts } from '../rollback/rollback-check.ts'
-import { checkStartKeys, claimDatabase } from './check-keys.ts'
+import { checkStartKeys, claimDatabase, requireOwnKey } from './check-keys.ts'
 import { checkLogOrigin, openLogSigners } from './check-log.ts'
 import { ActiveWindow } from '../database/active-window.ts'
-import type { Database } from '../database/database.ts'
+import type { Database, Reader } from '../database/database.ts'
 import { versionReader } from '../database/locks/versions.ts'
 import { migrate } from '../database/migrate.ts'
 import { openDatabase, translateDatabaseError } from '../database/open.ts'
@@ -67,6 +72,8 @@ export interface CoreOptions extends AppParts {
   readonly isRecovering?: true
   /** Allows the new key on a database of the former one, for the command that transfers it. */
   readonly isSucceeding?: true
+  /** With isSucceeding: the documents of the root for the key to sign with. Undefined for the key in use. */
+  readonly succeedTo?: (db: Reader) => Promise<SignedDocuments | undefined>
 }
 
 export interface OpenCore {
@@ -80,10 +87,13 @@ export async function openCore(settings: AuthoritySettings, parts: CoreOptions):
   const { log, clock = systemClock, ids = systemIds, worker } = parts
   const metrics = createMetrics(ALL_ROUTES, clock)
   const keyCheck = new KeyCheck({ clock, log, unavailable: metrics.signingUnavailable })
-  const { network, signer, keys, logSigners } = await loadIdentity(settings, { clock, log, keyCheck })
+  const given = await loadIdentity(settings, log)
+  const findKey = keyFinder([settings.keySource, ...[settings.formerKeySource ?? []].flat()], log)
   if (settings.haMode) await checkProcess({ coreDumps: settings.coreDumps, log })
   const isSucceeding = parts.isSucceeding === true
-  const database = await openMigrated(settings, { network, clock, log, keys }, isSucceeding)
+  const { database, identity } = await openMigrated(settings, parts, { given, findKey, keyCheck, clock })
+  const { network, signer, keys } = identity
+  const logSigners = await openLogSigners(settings, [network.genesis.root_public_key, ...keys.all], log)
   await checkLogOrigin(database, settings)
   const clockCheck = new ClockCheck({ database, clock, log, offset: metrics.clockOffset, enabled: settings.clockCheck })
   const rollback = await openRollbackCheck(settings, {
@@ -94,7 +104,8 @@ export async function openCore(settings: AuthoritySettings, parts: CoreOptions):
     clock,
     log,
   })
-  const keyOwnerCheck = new KeyOwnerCheck(database, signer.publicKey, log)
+  const gates = { jobs: new Gate(), calls: new Gate() }
+  const keyOwnerCheck = new KeyOwnerCheck({ database, clock, log, identity, findKey, keyCheck, gates })
   await clockCheck.check()
   const recordFaults = new RecordFaults(log)
   const local = worker === undefined ? new MemoryLimiter(clock) : new ReportedLimiter(clock, worker.channel)
@@ -128,9 +139,11 @@ export async function openCore(settings: AuthoritySettings, parts: CoreOptions):
     recordFaults,
     logSigners,
     verifiedTreaties: new VerifiedTreaties(keys, recordFaults),
-    newestBlock: new NewestBlocks({ database, ...network, ownKeys: keys }),
+    newestBlock: new NewestBlocks({ database, identity }),
     rollback,
     keyOwnerCheck,
+    findKey,
+    gates,
     keyCheck,
     clockCheck,
     purgeClock: openPurgeClocks(clock),
@@ -166,27 +179,38 @@ function openOperators(
   return { operators: ring, operatorsFile }
 }
 
-interface Identity {
-  readonly network: Network
-  readonly signer: AuthoritySigner
-  readonly keys: OwnKeys
-  readonly logSigners: readonly Signer[]
+/** The network and the keys of this authority, from its files. */
+async function loadIdentity(settings: AuthoritySettings, log: Log): Promise<Identity> {
+  const { block: genesis, text: genesisText } = await loadGenesis(settings.genesisFile)
+  const signer = await openSigner(settings.keySource, settings.keyId, log)
+  const { formerKeySource } = settings
+  const formerSigner = formerKeySource === undefined ? undefined : await openSigner(formerKeySource, 'former', log)
+  requireOwnKey(settings, genesis, signer)
+  const keys = await loadOwnKeys(settings.keyHistoryFile, genesis, signer, formerSigner)
+  return { network: { name: genesis.network_name, genesis, genesisText }, signer, keys }
 }
 
-/** The network and the keys of this authority, from its files. */
-async function loadIdentity(
-  settings: AuthoritySettings,
-  { clock, log, keyCheck }: Pick<Core, 'clock' | 'log' | 'keyCheck'>,
+interface IdentityParts {
+  readonly given: Identity
+  readonly findKey: FindKey
+  readonly keyCheck: KeyCheck
+  readonly clock: Clock
+}
+
+/** Who signs on this database: the key of the settings, a later one after a switch, or the next one for the switch. */
+async function chooseIdentity(
+  database: Database,
+  { isSucceeding, succeedTo }: CoreOptions,
+  { given, findKey, clock }: IdentityParts,
 ): Promise<Identity> {
-  const { block: genesis, text: genesisText } = await loadGenesis(settings.genesisFile)
-  const signer = keyCheck.watch(await openSigner(settings.keySource, settings.keyId, log))
-  await checkStartKeys(settings, genesis, signer, clock.now(), log)
-  const { formerKeySource } = settings
-  const formerSigner =
-    formerKeySource === undefined ? undefined : keyCheck.watch(await openSigner(formerKeySource, 'former', log))
-  const keys = await loadOwnKeys(settings.keyHistoryFile, genesis, signer, formerSigner)
-  const logSigners = await openLogSigners(settings, [genesis.root_public_key, ...keys.all], log)
-  return { network: { name: genesis.network_name, genesis, genesisText }, signer, keys, logSigners }
+  const present = (await findStoredIdentity(database.read, given, findKey, clock.now())) ?? given
+  const documents = isSucceeding === true ? await succeedTo?.(database.read) : undefined
+  if (documents === undefined) return present
+  const next = await findNextIdentity(present, documents, findKey)
+  if (next !== undefined) return next
+  throw new StartError(
+    `the next key ${documents.key_id} cannot be used: its key must be where the settings say that keys are, and the root key must have signed its block and a newer history`,
+  )
 }
 
 /** The replica needs not be there: the primary answers until it is. */
@@ -256,9 +280,11 @@ async function openRollbackCheck(
  */
 async function openMigrated(
   settings: AuthoritySettings,
-  { network, clock, log, keys }: Pick<Core, 'clock' | 'keys' | 'log' | 'network'>,
-  isSucceeding: boolean,
-): Promise<Database> {
+  parts: CoreOptions,
+  tools: IdentityParts,
+): Promise<{ readonly database: Database; readonly identity: LiveIdentity }> {
+  const { clock, keyCheck } = tools
+  const { log, isSucceeding } = parts
   const { databaseLocation: place } = settings
   const setting = place.kind === 'sqlite' ? `DB_PATH: ${place.path}` : 'DATABASE_URL: the database'
   let database: Database | undefined
@@ -266,8 +292,12 @@ async function openMigrated(
     database = openDatabase(place)
     if (settings.haMode) await checkDurability(database, settings.requireSyncStandby, log)
     await migrate(database, () => clock.now())
-    if (!isSucceeding) await claimDatabase(database, network.genesis, keys, clock.now())
-    return database
+    const found = await chooseIdentity(database, parts, tools)
+    const identity = new LiveIdentity(keyCheck.watchAll(found))
+    const { genesis } = identity.network
+    await checkStartKeys(settings, genesis, identity.signer, clock.now(), log)
+    if (isSucceeding !== true) await claimDatabase(database, genesis, identity.keys, clock.now())
+    return { database, identity }
   } catch (error) {
     await database?.close()
     if (translateDatabaseError(error) === undefined) throw error

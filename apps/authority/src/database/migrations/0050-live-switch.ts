@@ -1,0 +1,14 @@
+import { sql } from 'kysely'
+import type { Migration } from '../migration.ts'
+
+/** What each instance reports for a switch of the key without a stop: the block whose key it has, and where it waits. */
+export const liveSwitch: Migration = {
+  version: 50,
+  servesFrom: 48,
+  async up(tx) {
+    await sql`alter table instances add column next_block text`.execute(tx)
+    await sql`alter table instances add column switch_stage text`.execute(tx)
+    await sql`alter table key_succession add column switch_stage text`.execute(tx)
+    await sql`alter table key_succession add column first_list_at text`.execute(tx)
+  },
+}
