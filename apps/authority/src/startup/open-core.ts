@@ -37,7 +37,6 @@ import { KeyOwnerCheck } from '../signing/key-owner-check.ts'
 import { MarkFileError } from '../rollback/mark-file.ts'
 import { openSigner } from '../signing/key-providers.ts'
 import { loadOwnKeys } from '../signing/own-keys.ts'
-import type { AuthoritySigner } from '../signing/signer.ts'
 import { NewestBlocks } from '../signing/newest-block.ts'
 import { RecordFaults } from '../signing/record-faults.ts'
 import { VerifiedTreaties } from '../signing/verified-treaties.ts'
@@ -122,10 +121,16 @@ export async function openCore(settings: AuthoritySettings, parts: CoreOptions):
     database,
     ...openReads(settings, { database, rollback, log, metrics }),
     ...openNonceQueues(database),
-    ...openOperators(settings, { network, signer, instance, database, audit, log, rollback }),
+    ...openOperators(settings, { network, keys, instance, database, audit, log, rollback }),
     revokedOperatorKeys: new RevokedOperatorKeys(),
     limits: {
-      shared: await chooseLimiter(settings, { database, publicKey: signer.publicKey, clock, log, metrics }),
+      shared: await chooseLimiter(settings, {
+        database,
+        rootPublicKey: network.genesis.root_public_key,
+        clock,
+        log,
+        metrics,
+      }),
       local,
       perMinute: settings.limits,
     },
@@ -163,18 +168,16 @@ function instanceName(given: string | undefined, worker: number | undefined): st
   return given === undefined || worker === undefined ? given : `${given}-${worker}`
 }
 
-type OperatorParts = Pick<Core, 'audit' | 'database' | 'instance' | 'log' | 'network' | 'rollback'> & {
-  readonly signer: AuthoritySigner
-}
+type OperatorParts = Pick<Core, 'audit' | 'database' | 'instance' | 'keys' | 'log' | 'network' | 'rollback'>
 
 /** The operators of the settings, or of a file that is read again when it changes. */
 function openOperators(
   { operators, operatorsFile: path }: AuthoritySettings,
-  { network, signer, rollback, ...parts }: OperatorParts,
+  { network, keys, rollback, ...parts }: OperatorParts,
 ): Pick<Core, 'operators' | 'operatorsFile'> {
   if (path === undefined) return { operators, operatorsFile: undefined }
   const ring = new LiveKeyring(operators)
-  const reserved = [network.genesis.root_public_key, signer.publicKey]
+  const reserved = (): readonly string[] => [network.genesis.root_public_key, ...keys.all]
   const operatorsFile = new OperatorsFileReader({ ...parts, path, ring, reserved, isHalted: () => rollback.isHalted() })
   return { operators: ring, operatorsFile }
 }
