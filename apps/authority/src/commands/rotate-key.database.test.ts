@@ -57,7 +57,7 @@ const give = async (na: TestAuthority, key: TestKey): Promise<void> => {
   })
 }
 /** One run of the command, with its lines. */
-async function rotate(signed?: Required<Succeeded>, answer: boolean | 'yes' = true): Promise<string> {
+async function rotate(signed?: Required<Succeeded>, answer = true): Promise<string> {
   const lines: string[] = []
   const next =
     signed === undefined
@@ -69,11 +69,11 @@ async function rotate(signed?: Required<Succeeded>, answer: boolean | 'yes' = tr
             historyFile: signed.settings['NA_KEY_HISTORY_FILE'] ?? '',
           },
         }
-  await runRotation(
-    first().settings,
-    { ...next, isForced: answer === 'yes' },
-    { parts: { log: silentLog }, print: (line) => lines.push(line), confirm: () => Promise.resolve(answer !== false) },
-  )
+  await runRotation(first().settings, next, {
+    parts: { log: silentLog },
+    print: (line) => lines.push(line),
+    confirm: () => Promise.resolve(answer),
+  })
   return lines.join('\n')
 }
 const sign = (present: Succeeded, key: TestKey): Promise<Required<Succeeded>> =>

@@ -17,7 +17,7 @@ import { describeFollowers } from './rotation-followers.ts'
 export interface RotateArguments extends CommandArguments {
   /** What the root signed for the next key. Given once; after the announcement the database has it. */
   readonly next?: { readonly keyId: string; readonly genesisFile: string; readonly historyFile: string }
-  /** Goes on although some do not follow, without a question. */
+  /** Switches although some nodes do not follow. */
   readonly isForced?: boolean
   readonly confirm: (question: string) => Promise<boolean>
 }
@@ -55,7 +55,7 @@ export async function runRotation(
     if (given !== undefined && stored?.genesis_digest !== digestOf(given)) return given
     return stored?.phase === 'announced' ? stored : undefined
   })
-  const step = { opened, isForced, print, ask: async (question: string) => isForced || confirm(question) }
+  const step = { opened, isForced, print, ask: confirm }
   try {
     const stored = await findSuccession(opened.core.database.read)
     if (given !== undefined && stored?.genesis_digest !== digestOf(given)) await announce(step)
@@ -87,7 +87,7 @@ async function goOn(step: Step): Promise<number> {
   print(
     'No succession is under way. Make a key next to the present one, named KEY-ID.key, let the root key sign it, and',
   )
-  print('give both documents: chancery authority rotate-key --key-id KEY-ID --genesis FILE --key-history FILE')
+  print('give both documents: chancery authority rotate-key --next-key-id KEY-ID --next-genesis FILE --next-history FILE')
   return 0
 }
 
@@ -99,7 +99,7 @@ async function toSwitch(step: Step): Promise<number> {
   print(`Step 2 of 4: who has the block of ${keyId}`)
   for (const line of lines) print(`  ${line}`)
   if (!canSwitch || (!areAll && !isForced)) {
-    print('Nothing is switched. Run this command again later, or with --yes to leave out nodes that do not follow.')
+    print('Nothing is switched. Run this command again later, or with --force to leave out nodes that do not follow.')
     print('To undo the announcement, let the root key sign a block of the present key: docs/operate/keys.md.')
     return 0
   }
@@ -116,16 +116,16 @@ async function toSwitch(step: Step): Promise<number> {
 }
 
 async function retire(step: Step): Promise<number> {
-  const { opened, isForced, print, ask } = step
+  const { opened, print, ask } = step
   const progress = await opened.keySuccession.describeSuccession({ isFull: true })
   const used = progress.former_certificates ?? 0
   print(`Step 4 of 4: ${used} certificates of ${progress.former_key_id ?? 'the former key'} are in use.`)
-  if (used > 0 && !isForced) {
+  if (used > 0) {
     print('Run this command again when nodes have renewed them.')
     return 0
   }
   if (!(await ask('Retire the former key? This cannot be undone.'))) return stopped(print)
-  print(retireLine(await opened.keySuccession.retireKey({ isForced })))
+  print(retireLine(await opened.keySuccession.retireKey({ isForced: false })))
   return 0
 }
 

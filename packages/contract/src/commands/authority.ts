@@ -129,15 +129,16 @@ export const authorityCommands: readonly Command[] = [
       'Run it with the settings in use, while all instances run. Each run goes on from the step that the network is at: it announces the block that the root key signed, shows who has it, asks before the switch, and retires the former key. Stop at any question and run it again later. The new key is next to the present one: KEY-ID.key in the same folder, the label KEY-ID in the same token, or another version in the same key service. To undo, give documents of the root key that name the former key.',
     arguments: [],
     options: [
-      { flags: '--key-id <id>', summary: 'Id of the next key, at the first step' },
-      { flags: '--genesis <file>', summary: 'Block of the next key, signed by the root key, at the first step' },
-      { flags: '--key-history <file>', summary: 'Key history of that block, at the first step' },
-      { flags: '--yes', summary: 'Do not ask, and leave out nodes that do not follow' },
+      { flags: '--next-key-id <id>', summary: 'Id of the next key, at the first step' },
+      { flags: '--next-genesis <file>', summary: 'Block of the next key, signed by the root key, at the first step' },
+      { flags: '--next-history <file>', summary: 'Key history of that block, at the first step' },
+      { flags: '--yes', summary: 'Do not ask' },
+      { flags: '--force', summary: 'Switch although some nodes do not have the block' },
       ...HOST_OPTIONS,
     ],
     examples: [
       {
-        line: 'chancery authority rotate-key --env-file authority.env --key-id na-2 --genesis genesis-2.json --key-history key-history.json',
+        line: 'chancery authority rotate-key --env-file authority.env --next-key-id na-2 --next-genesis genesis-2.json --next-history key-history.json',
         summary: 'Announce the next key',
       },
       { line: 'chancery authority rotate-key --env-file authority.env', summary: 'Go on with the next step' },

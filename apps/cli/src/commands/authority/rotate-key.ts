@@ -8,20 +8,28 @@ import { toStartArguments } from './start.ts'
 /** Runs `authority rotate-key`: the next step of a succession, with the settings in use. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const { flags, ...rest } = toStartArguments(context, options)
-  const { '--key-id': keyId, '--genesis': genesis, '--key-history': history, '--yes': _yes, ...settings } = flags
+  const {
+    '--next-key-id': keyId,
+    '--next-genesis': genesis,
+    '--next-history': history,
+    '--yes': _yes,
+    '--force': _force,
+    ...settings
+  } = flags
   const given = [keyId, genesis, history].filter((each) => typeof each === 'string')
   const [id = '', genesisFile = '', historyFile = ''] = given
   if (given.length !== 0 && given.length !== 3)
-    throw usageError('Give --key-id, --genesis and --key-history together, at the first step.')
+    throw usageError('Give --next-key-id, --next-genesis and --next-history together, at the first step.')
   const at = (path: string): string => resolve(context.cwd, path)
   const { commands } = await import('@chancery/authority')
   const exitCode = await commands.rotateKey({
     ...rest,
     flags: settings,
-    isForced: options.isSet('yes'),
+    isForced: options.isSet('force'),
     ...(given.length === 0 ? {} : { next: { keyId: id, genesisFile: at(genesisFile), historyFile: at(historyFile) } }),
     // Without a terminal nobody can answer, so nothing is changed.
-    confirm: async (question) => context.isInteractive && (await context.prompts.confirm(question)),
+    confirm: async (question) =>
+      options.isSet('yes') || (context.isInteractive && (await context.prompts.confirm(question))),
   })
   return { exitCode }
 }
