@@ -7,6 +7,8 @@ import type { AuthoritySigner } from './signer.ts'
 /** Finds a key of this authority by its public key, which the root signed. Undefined when it is not reachable here. */
 export type FindKey = (keyId: string, publicKey: string) => Promise<AuthoritySigner | undefined>
 
+/** How long a key service is not asked again for a key that it does not have. */
+const ASKED_MS = 30_000
 /** Versions of a key in a key service that are tried before and after the configured one. */
 const VERSIONS = 8
 /** Texts that are a name of a file, and no path. */
@@ -20,9 +22,12 @@ const FILE_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/
 export function keyFinder(sources: readonly KeySource[], log: Log): FindKey {
   /** A token is not asked again for a key that was found. */
   const found = new Map<string, AuthoritySigner>()
+  const missingUntil = new Map<string, number>()
+  const isService = sources.some(({ provider }) => provider === 'vault' || provider === 'gcp-kms')
   return async (keyId, publicKey) => {
     const known = found.get(publicKey)
     if (known !== undefined) return { ...known, keyId }
+    if (performance.now() < (missingUntil.get(publicKey) ?? 0)) return undefined
     for (const source of sources.flatMap((each) => [each, ...besides(each, keyId)])) {
       try {
         const signer = await openSigner(source, keyId, log)
@@ -34,6 +39,7 @@ export function keyFinder(sources: readonly KeySource[], log: Log): FindKey {
         log.debug('no key here', { setting: source.setting, key_id: keyId, error })
       }
     }
+    if (isService) missingUntil.set(publicKey, performance.now() + ASKED_MS)
     return undefined
   }
 }

@@ -1,5 +1,5 @@
 import type { Clock, Log } from '@chancery/service-kit'
-import type { Database } from '../database/database.ts'
+import type { Database, Reader } from '../database/database.ts'
 import type { FindKey } from './find-key.ts'
 import type { Identity, LiveIdentity } from './identity.ts'
 import type { KeyCheck } from './key-check.ts'
@@ -28,6 +28,8 @@ export class KeyOwnerCheck implements SigningHalt {
   readonly reason = 'key_succeeded'
   readonly #parts: KeyOwnerParts
   #isSucceeded = false
+  /** What the last check read. The block and the first list are read again only when it changed. */
+  #seen = ''
 
   constructor(parts: KeyOwnerParts) {
     this.#parts = parts
@@ -39,12 +41,15 @@ export class KeyOwnerCheck implements SigningHalt {
 
   async check(): Promise<void> {
     const { database, clock, log, identity, findKey } = this.#parts
+    const seen = await readOwner(database.read)
+    if (seen === this.#seen && !this.#isSucceeded) return this.#forgetUnused(identity.now)
     const found = await findStoredIdentity(database.read, identity.now, findKey, clock.now())
     if (found === undefined && !this.#isSucceeded)
       log.error('signing stopped: database belongs to a newer authority key', { alarm: true })
     this.#isSucceeded = found === undefined
     if (found === undefined) return
     if (found !== identity.now) await this.#become(found)
+    this.#seen = seen
     await this.#forgetUnused(found)
   }
 
@@ -65,4 +70,14 @@ export class KeyOwnerCheck implements SigningHalt {
     const live = await findLiveFormerKey(this.#parts.database.read, this.#parts.clock.now())
     if (live?.public_key !== keys.formerSigner.publicKey) this.#parts.keyCheck.forget(keys.formerSigner.publicKey)
   }
+}
+
+async function readOwner(db: Reader): Promise<string> {
+  const owner = await db.selectFrom('authority_identity').select('public_key').where('id', '=', 1).executeTakeFirst()
+  const stored = await db
+    .selectFrom('key_succession')
+    .select(['genesis_digest', 'phase', 'announced_at'])
+    .where('id', '=', 1)
+    .executeTakeFirst()
+  return [owner?.public_key, stored?.genesis_digest, stored?.phase, stored?.announced_at].join(' ')
 }

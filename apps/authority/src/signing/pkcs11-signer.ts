@@ -1,6 +1,6 @@
 import { toBase64 } from '@chancery/protocol'
 import type { Signer } from '@chancery/protocol'
-import { KeyUnavailableError, PinRefusedError } from './key-unavailable.ts'
+import { KeyMissingError, KeyUnavailableError, PinRefusedError } from './key-unavailable.ts'
 import { SessionPool } from './session-pool.ts'
 import { TokenSession, loadCryptoki, restartCryptoki } from './token-session.ts'
 import type { Cryptoki, TokenOptions } from './token-session.ts'
@@ -23,7 +23,9 @@ function openSession(cryptoki: Cryptoki, place: TokenOptions): TokenSession {
   try {
     return new TokenSession(cryptoki, place)
   } catch (error) {
-    if (!(error instanceof PinRefusedError) && restartCryptoki(cryptoki)) return openSession(cryptoki, place)
+    // A restart ends the sessions of all keys, so it is not tried where it cannot help.
+    const isAnswered = error instanceof PinRefusedError || error instanceof KeyMissingError
+    if (!isAnswered && restartCryptoki(cryptoki)) return openSession(cryptoki, place)
     if (error instanceof KeyUnavailableError) throw error
     throw new KeyUnavailableError(`NA_PKCS11_TOKEN: the token ${place.tokenLabel} does not respond`, { cause: error })
   }

@@ -1,7 +1,7 @@
 import type { PKCS11 } from 'pkcs11js'
 import type pkcs11js from 'pkcs11js'
 import { installCommand } from '@chancery/service-kit'
-import { KeyUnavailableError, PinRefusedError } from './key-unavailable.ts'
+import { KeyMissingError, KeyUnavailableError, PinRefusedError } from './key-unavailable.ts'
 
 /** Numbers of PKCS#11 3.0 that the binding does not name: Ed25519 came with that version. */
 const CKK_EC_EDWARDS = 0x40
@@ -175,7 +175,7 @@ export class TokenSession {
     const kind = objectClass === names.CKO_PRIVATE_KEY ? 'private' : 'public'
     const [one, second] = found
     if (one === undefined)
-      throw new KeyUnavailableError(`NA_PKCS11_KEY: the token holds no ${kind} key with the label ${label}`)
+      throw new KeyMissingError(`NA_PKCS11_KEY: the token holds no ${kind} key with the label ${label}`)
     if (second !== undefined)
       throw new KeyUnavailableError(`NA_PKCS11_KEY: the token holds several ${kind} keys with the label ${label}`)
     return one

@@ -8,7 +8,6 @@ import {
   writeSortable,
 } from '@chancery/protocol'
 import type { Signer } from '@chancery/protocol'
-import { findSuccession } from '../../signing/newest-block.ts'
 import { loadSignedEntries, requireLiving } from './continuity.ts'
 import { signList } from './former-key-list.ts'
 import { KeySuccessionError } from './key-succession-error.ts'
@@ -51,7 +50,11 @@ export async function draftFirstList(parts: CrlParts, { issuer, presentKeyId }: 
  */
 export async function renewFirstList(parts: CrlParts): Promise<void> {
   const { database, signing, findKey } = parts
-  const stored = await findSuccession(database.read)
+  const stored = await database.read
+    .selectFrom('key_succession')
+    .select(['key_id', 'genesis_json', 'genesis_digest', 'phase', 'first_list_at'])
+    .where('id', '=', 1)
+    .executeTakeFirst()
   if (stored?.phase !== 'announced') return
   const active = await findActiveVersion(database.read)
   const signedAt = readInstant(stored.first_list_at ?? '') ?? instantOf('1970-01-01T00:00:00Z')
