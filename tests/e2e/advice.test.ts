@@ -40,7 +40,7 @@ function problemOf(words: readonly string[]): string | undefined {
     (a, b) => b.path.length - a.path.length,
   )[0]
   if (command === undefined) return 'no such command'
-  const flags = command.options.map(({ flags: text }) => text.split(/[ ,]/)).flat()
+  const flags = command.options.flatMap(({ flags: text }) => text.split(/[ ,]/))
   const unknown = words.filter((word) => word.startsWith('--') && !flags.includes(word) && !GENERAL.has(word))
   return unknown.length === 0 ? undefined : `no option ${unknown.join(', ')}`
 }

@@ -47,24 +47,9 @@ export async function startAuthority(settings: AuthoritySettings, options: AppPa
     await close()
     throw error
   })
-  const jobs = startJobs(
-    jobsOfWorker(
-      jobsWaiting(
-        [
-          ...coreJobs(core, settings),
-          ...(options.keepsReserve === true ? [reserveJob(core, settings)] : []),
-          ...jobsOf(features, core),
-        ],
-        core.gates,
-      ),
-      options.worker,
-    ),
-    {
-      clock,
-      log,
-      metrics: metrics.registry,
-    },
-  )
+  const reserve = options.keepsReserve === true ? [reserveJob(core, settings)] : []
+  const all = jobsWaiting([...coreJobs(core, settings), ...reserve, ...jobsOf(features, core)], core.gates)
+  const jobs = startJobs(jobsOfWorker(all, options.worker), { clock, log, metrics: metrics.registry })
   log.info('authority is serving', {
     url,
     ...(management === undefined ? {} : { management_url: management.url }),

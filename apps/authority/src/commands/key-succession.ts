@@ -92,12 +92,12 @@ export async function openSuccession(
   const policy = openPolicy(shared)
   const recognitionTreaties = openRecognitionTreaties({ ...shared, connectome })
   const revocationFeeds = openRevocationFeeds({ ...shared, recognitionTreaties })
-  const keySuccession = openKeySuccession({ ...shared, crl, evidenceLog, policy, revocationFeeds })
-  const features = [evidence, evidenceLog, connectome, crl, policy, recognitionTreaties, revocationFeeds, keySuccession]
+  const succession = openKeySuccession({ ...shared, crl, evidenceLog, policy, revocationFeeds })
+  const features = [evidence, evidenceLog, connectome, crl, policy, recognitionTreaties, revocationFeeds, succession]
   return {
     core: opened.core,
     crl,
-    keySuccession,
+    keySuccession: succession,
     async close() {
       for (const feature of features.toReversed()) await feature.close()
       await opened.close()

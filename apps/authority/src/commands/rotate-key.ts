@@ -87,7 +87,9 @@ async function goOn(step: Step): Promise<number> {
   print(
     'No succession is under way. Make a key next to the present one, named KEY-ID.key, let the root key sign it, and',
   )
-  print('give both documents: chancery authority rotate-key --next-key-id KEY-ID --next-genesis FILE --next-history FILE')
+  print(
+    'give both documents: chancery authority rotate-key --next-key-id KEY-ID --next-genesis FILE --next-history FILE',
+  )
   return 0
 }
 

@@ -1,6 +1,6 @@
 import { writeSortable } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
-import { UnknownOutcomeError } from './database.ts'
+import { UnknownOutcomeError } from './errors.ts'
 import type { Database, Reader, Transaction } from './database.ts'
 import { lockMigrations } from './locks/migration.ts'
 import type { ColumnTypes, Migration } from './migration.ts'

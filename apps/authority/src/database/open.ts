@@ -1,4 +1,4 @@
-import { LockTimeoutError, DatabaseUnavailableError } from './database.ts'
+import { LockTimeoutError, DatabaseUnavailableError } from './errors.ts'
 import type { Database } from './database.ts'
 import { openPostgres, translatePostgresError } from './postgres/open.ts'
 import type { Pooler } from './postgres/open.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { DiskFull } from './database.ts'
+import { DiskFull } from './errors.ts'
 import { WriteProbe } from './probe-write.ts'
 
 const FULL = new Error('full')

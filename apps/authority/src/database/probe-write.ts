@@ -1,5 +1,5 @@
 import { SharedRead } from '@chancery/service-kit'
-import { DiskFull } from './database.ts'
+import { DiskFull } from './errors.ts'
 
 /** How long the result is cached: a locked database, or one that became a standby, must be reported quickly. */
 const CACHED_MS = 1000

@@ -19,7 +19,8 @@ const FILE_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/
  * the label KEY-ID, or as another version in the same key service. The database names only the key id. A key counts only
  * if it has the public key of the root's block.
  */
-export function keyFinder(sources: readonly KeySource[], log: Log): FindKey {
+export function keyFinder(given: readonly (KeySource | undefined)[], log: Log): FindKey {
+  const sources = given.filter((source) => source !== undefined)
   /** A token is not asked again for a key that was found. */
   const found = new Map<string, AuthoritySigner>()
   const missingUntil = new Map<string, number>()

@@ -16,18 +16,11 @@ import { openNonceQueues } from '../auth/nonces.ts'
 import { LiveKeyring } from '../auth/live-keyring.ts'
 import { OperatorsFileReader } from '../auth/operators-file.ts'
 import { RevokedOperatorKeys } from '../auth/operator-keys.ts'
-import { loadGenesis } from './genesis.ts'
-import { checkDurability } from './check-durability.ts'
 import { checkProcess } from './check-process.ts'
 import { chooseLimiter } from '../limits/choose-limiter.ts'
 import { createMetrics } from '../metrics.ts'
 import type { Core } from '../core.ts'
 import { keyFinder } from '../signing/find-key.ts'
-import type { FindKey } from '../signing/find-key.ts'
-import { LiveIdentity } from '../signing/identity.ts'
-import type { Identity } from '../signing/identity.ts'
-import { findNextIdentity, findStoredIdentity } from '../signing/stored-identity.ts'
-import type { SignedDocuments } from '../signing/stored-identity.ts'
 import { Gate } from '../signing/switch-gate.ts'
 import type { AuthoritySettings } from '../settings/authority-settings.ts'
 import { DAILY_DELAY_MS, NONCE_DELAY_MS, PurgeClock } from '../clock/purge-clock.ts'
@@ -35,24 +28,20 @@ import { ClockCheck } from '../clock/clock-check.ts'
 import { KeyCheck } from '../signing/key-check.ts'
 import { KeyOwnerCheck } from '../signing/key-owner-check.ts'
 import { MarkFileError } from '../rollback/mark-file.ts'
-import { openSigner } from '../signing/key-providers.ts'
-import { loadOwnKeys } from '../signing/own-keys.ts'
 import { NewestBlocks } from '../signing/newest-block.ts'
 import { RecordFaults } from '../signing/record-faults.ts'
 import { VerifiedTreaties } from '../signing/verified-treaties.ts'
 import { RollbackCheck } from '../rollback/rollback-check.ts'
 import type { RollbackCheckParts } from '../rollback/rollback-check.ts'
-import { checkStartKeys, claimDatabase, requireOwnKey } from './check-keys.ts'
+import { loadIdentity, openMigrated } from './open-identity.ts'
+import type { IdentityOptions } from './open-identity.ts'
 import { checkLogOrigin, openLogSigners } from './check-log.ts'
 import { ActiveWindow } from '../database/active-window.ts'
-import type { Database, Reader } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
 import { versionReader } from '../database/locks/versions.ts'
-import { migrate } from '../database/migrate.ts'
-import { openDatabase, translateDatabaseError } from '../database/open.ts'
 import { ReplicaReads, readsOfPrimary } from '../database/replica/reads.ts'
 import type { Reads } from '../database/replica/reads.ts'
 import { openPostgres } from '../database/postgres/open.ts'
-import { isPoolerRefusal } from '../database/postgres/pooled-client.ts'
 
 /** Parts that tests replace. Everything else is real. */
 export interface AppParts {
@@ -65,14 +54,10 @@ export interface AppParts {
   readonly worker?: Pick<WorkerStart<unknown>, 'worker' | 'channel' | 'restarts' | 'shareMetrics'>
 }
 
-export interface CoreOptions extends AppParts {
+export interface CoreOptions extends AppParts, IdentityOptions {
   readonly isServing?: () => boolean
   /** Allows signing although the database is rolled back, for the command that repairs it. */
   readonly isRecovering?: true
-  /** Allows the new key on a database of the former one, for the command that transfers it. */
-  readonly isSucceeding?: true
-  /** With isSucceeding: the documents of the root for the key to sign with. Undefined for the key in use. */
-  readonly succeedTo?: (db: Reader) => Promise<SignedDocuments | undefined>
 }
 
 export interface OpenCore {
@@ -87,22 +72,17 @@ export async function openCore(settings: AuthoritySettings, parts: CoreOptions):
   const metrics = createMetrics(ALL_ROUTES, clock)
   const keyCheck = new KeyCheck({ clock, log, unavailable: metrics.signingUnavailable })
   const given = await loadIdentity(settings, log)
-  const findKey = keyFinder([settings.keySource, ...[settings.formerKeySource ?? []].flat()], log)
+  const otherKeys = [given.network.genesis.root_public_key, ...given.keys.all]
+  const logSigners = await openLogSigners(settings, otherKeys, log)
+  const findKey = keyFinder([settings.keySource, settings.formerKeySource], log)
   if (settings.haMode) await checkProcess({ coreDumps: settings.coreDumps, log })
   const isSucceeding = parts.isSucceeding === true
   const { database, identity } = await openMigrated(settings, parts, { given, findKey, keyCheck, clock })
   const { network, signer, keys } = identity
-  const logSigners = await openLogSigners(settings, [network.genesis.root_public_key, ...keys.all], log)
   await checkLogOrigin(database, settings)
   const clockCheck = new ClockCheck({ database, clock, log, offset: metrics.clockOffset, enabled: settings.clockCheck })
-  const rollback = await openRollbackCheck(settings, {
-    database,
-    signer,
-    ownKeys: keys,
-    networkName: network.name,
-    clock,
-    log,
-  })
+  const mark = { database, signer, ownKeys: keys, networkName: network.name, clock, log }
+  const rollback = await openRollbackCheck(settings, mark)
   const gates = { jobs: new Gate(), calls: new Gate() }
   const keyOwnerCheck = new KeyOwnerCheck({ database, clock, log, identity, findKey, keyCheck, gates })
   await clockCheck.check()
@@ -182,40 +162,6 @@ function openOperators(
   return { operators: ring, operatorsFile }
 }
 
-/** The network and the keys of this authority, from its files. */
-async function loadIdentity(settings: AuthoritySettings, log: Log): Promise<Identity> {
-  const { block: genesis, text: genesisText } = await loadGenesis(settings.genesisFile)
-  const signer = await openSigner(settings.keySource, settings.keyId, log)
-  const { formerKeySource } = settings
-  const formerSigner = formerKeySource === undefined ? undefined : await openSigner(formerKeySource, 'former', log)
-  requireOwnKey(settings, genesis, signer)
-  const keys = await loadOwnKeys(settings.keyHistoryFile, genesis, signer, formerSigner)
-  return { network: { name: genesis.network_name, genesis, genesisText }, signer, keys }
-}
-
-interface IdentityParts {
-  readonly given: Identity
-  readonly findKey: FindKey
-  readonly keyCheck: KeyCheck
-  readonly clock: Clock
-}
-
-/** Who signs on this database: the key of the settings, a later one after a switch, or the next one for the switch. */
-async function chooseIdentity(
-  database: Database,
-  { isSucceeding, succeedTo }: CoreOptions,
-  { given, findKey, clock }: IdentityParts,
-): Promise<Identity> {
-  const present = (await findStoredIdentity(database.read, given, findKey, clock.now())) ?? given
-  const documents = isSucceeding === true ? await succeedTo?.(database.read) : undefined
-  if (documents === undefined) return present
-  const next = await findNextIdentity(present, documents, findKey)
-  if (next !== undefined) return next
-  throw new StartError(
-    `the next key ${documents.key_id} cannot be used: its key must be where the settings say that keys are, and the root key must have signed its block and a newer history`,
-  )
-}
-
 /** The replica needs not be there: the primary answers until it is. */
 function openReads(
   { databaseReadUrl: url, readMaxLagSeconds }: AuthoritySettings,
@@ -275,37 +221,5 @@ async function openRollbackCheck(
     await database.close()
     if (error instanceof MarkFileError) throw new StartError(`NA_HIGH_WATER_FILES: ${error.message}`, { cause: error })
     throw error
-  }
-}
-
-/**
- * Opens the database, migrated to this release and claimed for this authority. A failure names the setting to check.
- */
-async function openMigrated(
-  settings: AuthoritySettings,
-  parts: CoreOptions,
-  tools: IdentityParts,
-): Promise<{ readonly database: Database; readonly identity: LiveIdentity }> {
-  const { clock, keyCheck } = tools
-  const { log, isSucceeding } = parts
-  const { databaseLocation: place } = settings
-  const setting = place.kind === 'sqlite' ? `DB_PATH: ${place.path}` : 'DATABASE_URL: the database'
-  let database: Database | undefined
-  try {
-    database = openDatabase(place)
-    if (settings.haMode) await checkDurability(database, settings.requireSyncStandby, log)
-    await migrate(database, () => clock.now())
-    const found = await chooseIdentity(database, parts, tools)
-    const identity = new LiveIdentity(keyCheck.watchAll(found))
-    const { genesis } = identity.network
-    await checkStartKeys(settings, genesis, identity.signer, clock.now(), log)
-    if (isSucceeding !== true) await claimDatabase(database, genesis, identity.keys, clock.now())
-    return { database, identity }
-  } catch (error) {
-    await database?.close()
-    if (translateDatabaseError(error) === undefined) throw error
-    if (isPoolerRefusal(error))
-      throw new StartError('DATABASE_URL: a pooler answers; set NA_DATABASE_POOLER=transaction', { cause: error })
-    throw new StartError(`${setting} cannot be opened`, { cause: error })
   }
 }

@@ -1,7 +1,7 @@
 import { Refusal } from '@chancery/contract'
 import { TooManyChecks } from '@chancery/protocol'
 import { BatchClosedError, BatchFullError, LimiterUnavailableError } from '@chancery/service-kit'
-import { UnknownOutcomeError } from '../database/database.ts'
+import { UnknownOutcomeError } from '../database/errors.ts'
 import { translateDatabaseError } from '../database/open.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { DiskFull } from '../database.ts'
+import { DiskFull } from '../errors.ts'
 
 /**
  * What a write is for. `growth`: decisions and evidence, which callers cause in any number. `service`: everything else.

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
-import { DiskFull } from '../database.ts'
+import { DiskFull } from '../errors.ts'
 import type { Query } from '../database.ts'
 import { PARTS, PART_BYTES } from './disk-room.ts'
 import type { Part, PartState, Reserve, ReserveState } from './disk-room.ts'

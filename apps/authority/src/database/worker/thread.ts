@@ -1,5 +1,5 @@
 import { Thread, ThreadEndedError, ThreadError } from '@chancery/service-kit'
-import { LockTimeoutError, DatabaseUnavailableError } from '../database.ts'
+import { LockTimeoutError, DatabaseUnavailableError } from '../errors.ts'
 import type { DatabaseLocation } from '../open.ts'
 
 /** The options of every such thread, besides its own. */

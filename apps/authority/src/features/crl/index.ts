@@ -88,7 +88,7 @@ export function openCrl(given: CrlParts): Crl {
     revoke: (revocation) => batch.revoke(revocation),
     serveList: () => serveList(own, {}),
     cacheFormerList: () => cacheFormerList(own),
-    draftFirstList: (keys) => draftFirstList(own, keys),
+    draftFirstList: (listKeys) => draftFirstList(own, listKeys),
     runKeySuccession: (within) => runKeySuccession(own, within),
     resignList: (tx, previous) => resignList(tx, own, previous),
     restoreEntries: (tx, list, sequence) => restoreEntries(tx, own, list, sequence),

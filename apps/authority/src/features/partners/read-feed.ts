@@ -1,7 +1,7 @@
 import { Refusal } from '@chancery/contract'
 import { MAX_FEED_IDS, asJson, digestOf } from '@chancery/protocol'
 import type { FeedIndex } from '@chancery/protocol'
-import { UnknownOutcomeError } from '../../database/database.ts'
+import { UnknownOutcomeError } from '../../database/errors.ts'
 import { translateDatabaseError } from '../../database/open.ts'
 import type { IsCurrent, PartnerFeed } from '../revocation-feeds/index.ts'
 import type { CheckedFeed, KnownFeed } from './check-feed.ts'
