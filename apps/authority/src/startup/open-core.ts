@@ -67,6 +67,7 @@ export interface OpenCore {
 }
 
 /** Opens the parts that features share, checked and connected, without a listener and without jobs. */
+// oxlint-disable-next-line max-lines-per-function -- one member per part of the core
 export async function openCore(settings: AuthoritySettings, parts: CoreOptions): Promise<OpenCore> {
   const { log, clock = systemClock, ids = systemIds, worker } = parts
   const metrics = createMetrics(ALL_ROUTES, clock)
