@@ -16,7 +16,7 @@ export interface Identity {
 }
 
 /**
- * The identity of this process. A key succession replaces its three parts at once. Whoever has one of them reads the
+ * The identity of this process. A key succession replaces its three parts at once. A part with one of them reads the
  * present one: they are never copied when a feature is opened.
  */
 export class LiveIdentity implements Identity {

@@ -56,7 +56,7 @@ describe.skipIf(findTokenObstacle() !== undefined)('a token that is lost', () =>
   }
   afterEach(() => clock.advance(1))
 
-  it('refuses every call that signs with a code of its own, is shown everywhere, and signs again when it is back', async () => {
+  it('refuses every call that signs with a separate code, is shown everywhere, and signs again when it is back', async () => {
     const node = nodeCaller(na.url, await testSigner('node', 'lost'), () => clock.now())
     const { cert_id } = await enroll(na, node)
     expect([await metric(), (await na.request('GET', '/readyz')).status]).toEqual(['0', 200])

@@ -12,7 +12,7 @@ const UNHELD: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Calls wait for the moment of a switch of the key. Published documents are served meanwhile: whoever signs the next
+ * Calls wait for the moment of a switch of the key. Published documents are served meanwhile: the code that signs the next
  * version of one checks under its lock that the key is still the current one.
  */
 export function callsWaiting(bindings: readonly Binding[], { calls }: SwitchGates): readonly Binding[] {

@@ -27,7 +27,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
     flags: settings,
     isForced: options.isSet('force'),
     ...(given.length === 0 ? {} : { next: { keyId: id, genesisFile: at(genesisFile), historyFile: at(historyFile) } }),
-    // Without a terminal nobody can answer, so nothing is changed.
+    // Without a terminal there is no answer, so nothing is changed.
     confirm: async (question) =>
       options.isSet('yes') || (context.isInteractive && (await context.prompts.confirm(question))),
   })
