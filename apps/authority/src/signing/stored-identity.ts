@@ -32,14 +32,24 @@ export async function findStoredIdentity(
   findKey: FindKey,
   now: Instant,
 ): Promise<Identity | undefined> {
-  const owner = await db.selectFrom('authority_identity').select('public_key').where('id', '=', 1).executeTakeFirst()
+  const owner = await db.selectFrom('authority_identity').selectAll().where('id', '=', 1).executeTakeFirst()
   const own = owner === undefined || owner.public_key === given.keys.current ? given : undefined
-  const stored = await findSuccession(db)
-  if (owner === undefined || stored === undefined) return own
-  const signed = await verifyLater(given, stored)
-  if (signed?.block.network_authority.public_key !== owner.public_key) return own
-  const former = await findLiveFormerKey(db, now)
-  return identityOf(signed, stored, given, { findKey, former })
+  if (owner === undefined) return own
+  // The row of a succession may be about the next key, or about a newer block of the present one.
+  for (const documents of [await findSuccession(db), documentsOf(owner)]) {
+    const signed = documents === undefined ? undefined : await verifyLater(given, documents)
+    if (documents === undefined || signed?.block.network_authority.public_key !== owner.public_key) continue
+    return identityOf(signed, documents, given, { findKey, former: await findLiveFormerKey(db, now) })
+  }
+  return own
+}
+
+/** What the root signed for the key in use, as the last switch stored it. */
+function documentsOf(owner: { readonly [Name in keyof SignedDocuments]: string | null }): SignedDocuments | undefined {
+  const { key_id, genesis_json, history_json } = owner
+  return key_id === null || genesis_json === null || history_json === null
+    ? undefined
+    : { key_id, genesis_json, history_json }
 }
 
 /** The former key whose certificates are still in use. There is at most one. */

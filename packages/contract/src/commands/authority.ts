@@ -126,7 +126,7 @@ export const authorityCommands: readonly Command[] = [
     path: ['authority', 'rotate-key'],
     summary: 'Replace the key of the authority without a stop',
     description:
-      'Run it with the settings in use, while all instances run. Each run goes on from the step that the network is at: it announces the block that the root key signed, shows who has it, asks before the switch, and retires the former key. Stop at any question and run it again later. The new key is next to the present one: KEY-ID.key in the same folder, the label KEY-ID in the same token, or another version in the same key service. To undo, give documents of the root key that name the former key.',
+      'Run it with the settings in use, while all instances run: each run goes on from the step that the network is at, shows who follows, and asks before the switch. The new key is next to the present one: KEY-ID.key in the same folder, the label KEY-ID in the same token, or another version in the same key service. To undo, give documents of the root key that name the former key.',
     arguments: [],
     options: [
       { flags: '--next-key-id <id>', summary: 'Id of the next key, at the first step' },

@@ -10,5 +10,8 @@ export const liveSwitch: Migration = {
     await sql`alter table instances add column switch_stage text`.execute(tx)
     await sql`alter table key_succession add column switch_stage text`.execute(tx)
     await sql`alter table key_succession add column first_list_at text`.execute(tx)
+    // What the root signed for the key in use: the next announcement replaces the row of the succession.
+    for (const name of ['key_id', 'genesis_json', 'history_json'])
+      await sql`alter table authority_identity add column ${sql.raw(name)} text`.execute(tx)
   },
 }

@@ -65,7 +65,7 @@ export async function runKeySuccession(
         lists_until: listsUntil,
       })
       .execute()
-    await storePublicKey(tx, signing.publicKey)
+    await storeOwner(tx, parts)
     faultPoint('switch-identity-stored')
     const [from, to] = [issuerText(formerSigner.keyId), issuerText(signing.keyId)]
     await sql`update crl_entries set entry_json = replace(entry_json, ${from}, ${to})`.execute(tx.query)
@@ -82,6 +82,16 @@ export async function runKeySuccession(
   })
 }
 
-async function storePublicKey({ query }: Transaction, public_key: string): Promise<void> {
-  await query.updateTable('authority_identity').set({ public_key }).where('id', '=', 1).execute()
+/** With what the root signed for this key, so that instances with former settings start after later announcements. */
+async function storeOwner(
+  { query }: Transaction,
+  { signing, network, keys }: Pick<CrlState, 'signing' | 'network' | 'keys'>,
+): Promise<void> {
+  const { publicKey: public_key, keyId: key_id } = signing
+  const documents = { key_id, genesis_json: network.genesisText, history_json: keys.historyText ?? null }
+  await query
+    .updateTable('authority_identity')
+    .set({ public_key, ...documents })
+    .where('id', '=', 1)
+    .execute()
 }
