@@ -44,7 +44,7 @@ export class EndedAtStartError extends Error {
   }
 }
 
-const START_SECONDS = 30
+const START_SECONDS = 120
 const STOP_SECONDS = 15
 const LOG_LINES = 200
 

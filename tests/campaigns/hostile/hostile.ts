@@ -1,16 +1,22 @@
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
 import { AUTHORITY_ATTACKS } from './authority-attacks.ts'
 import type { Attack } from './authority-attacks.ts'
+import { ANSWER_ATTACKS } from './answer-attacks.ts'
+import { CHECK_ATTACKS } from './check-attacks.ts'
 import { checkGatewayServed, checkReleased, checkStored, checkOutcome, checkServed } from './checks.ts'
+import { DECISION_ATTACKS } from './decision-attacks.ts'
 import { GATEWAY_ATTACKS } from './gateway-attacks.ts'
+import { GUARD_ATTACKS, openGuard } from './guard-attacks.ts'
 import { NODE_ATTACKS } from './node-attacks.ts'
 import { openAuthority, openGateway } from './setup.ts'
 import type { AuthoritySetup, GatewaySetup } from './setup.ts'
+import { SLOW_ATTACKS } from './slow-attacks.ts'
+import { WORKER_ATTACKS, openWorkers } from './worker-attacks.ts'
 import { seededRandom } from '../lib/random.ts'
 import type { Random } from '../lib/random.ts'
 
 export const summary =
-  'attacks over HTTP drawn at random against an authority on each database and a gateway: nothing leaks, others are served'
+  'attacks over HTTP drawn at random against an authority on each database, one of two workers, a gateway and an MCP guard: nothing leaks, no answer is wrong, others are served'
 export const defaultCount = 10_000
 
 const SHOWN = 30
@@ -25,13 +31,23 @@ interface Lane {
 
 export async function run({ count, seed, log }: CampaignOptions): Promise<CampaignResult> {
   const stages: AuthoritySetup[] = []
-  let gateway: GatewaySetup | undefined
+  const opened: { stop(): Promise<void> }[] = []
   const drawn = new Map<string, number>()
   let violations = 0
   try {
-    for (const backend of ['sqlite', 'postgres'] as const) stages.push(await openAuthority(backend))
-    gateway = await openGateway(stages[0] as AuthoritySetup)
-    const lanes = [...stages.map(authorityLane), gatewayLane(gateway)]
+    const open = async <Stage extends { stop(): Promise<void> }>(opening: Promise<Stage>): Promise<Stage> => {
+      const stage = await opening
+      opened.unshift(stage)
+      return stage
+    }
+    for (const backend of ['sqlite', 'postgres'] as const) stages.push(await open(openAuthority(backend)))
+    const gateway = await open(openGateway(stages[0] as AuthoritySetup))
+    const lanes = [
+      ...stages.map(authorityLane),
+      gatewayLane(gateway),
+      plainLane('guard', await open(openGuard()), GUARD_ATTACKS),
+      plainLane('workers', await open(openWorkers()), WORKER_ATTACKS),
+    ]
     let next = 0
     const work = async (lane: Lane, number: number): Promise<void> => {
       // The share of a lane is fixed, so that the same seed draws the same cases.
@@ -55,8 +71,7 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
     }
     for (const line of [...drawn].map(([name, times]) => `${name}: ${times}`).sort()) log(line)
   } finally {
-    await gateway?.stop()
-    for (const setup of stages) await setup.stop()
+    for (const each of opened) await each.stop()
   }
   return { cases: count, violations }
 }
@@ -72,7 +87,13 @@ function address(first: number, index: number): string {
 }
 
 function authorityLane(setup: AuthoritySetup): Lane {
-  const attacks = [...AUTHORITY_ATTACKS, ...NODE_ATTACKS] as [Attack<AuthoritySetup>, ...Attack<AuthoritySetup>[]]
+  const attacks: readonly [Attack<AuthoritySetup>, ...Attack<AuthoritySetup>[]] = [
+    ...AUTHORITY_ATTACKS,
+    ...NODE_ATTACKS,
+    ...DECISION_ATTACKS,
+    ...ANSWER_ATTACKS,
+    ...SLOW_ATTACKS,
+  ]
   return {
     name: setup.backend,
     strike: async (index, random) => {
@@ -91,10 +112,20 @@ function gatewayLane(setup: GatewaySetup): Lane {
   return {
     name: 'gateway',
     strike: async (index, random) => {
-      const attack = random.pick(GATEWAY_ATTACKS)
+      const attack = random.pick([...GATEWAY_ATTACKS, ...CHECK_ATTACKS])
       const [from, other] = [address(100, index), address(140, index)]
       const outcome = await attack.run(setup, from, random)
       return { attack: attack.name, found: [...checkOutcome(outcome), ...(await checkGatewayServed(setup, other))] }
+    },
+  }
+}
+
+function plainLane<Stage>(name: string, stage: Stage, attacks: readonly [Attack<Stage>, ...Attack<Stage>[]]): Lane {
+  return {
+    name,
+    strike: async (index, random) => {
+      const attack = random.pick(attacks)
+      return { attack: attack.name, found: checkOutcome(await attack.run(stage, address(180, index), random)) }
     },
   }
 }

@@ -1,27 +1,12 @@
 import { writeJson } from '@chancery/protocol'
-import { systemClock } from '@chancery/service-kit'
-import { accepted, nodeCaller, testSigner } from '@chancery/testkit'
-import type { NodeCaller } from '@chancery/testkit'
 import type { Attack } from './authority-attacks.ts'
 import { outcomeOf } from './authority-attacks.ts'
+import { isAllowed, isOk, joined, member } from './members.ts'
 import type { AuthoritySetup } from './setup.ts'
 import { post } from './raw-requests.ts'
 import type { RawResponse } from './raw-requests.ts'
 
 const RENEWALS_PER_HOUR = 6
-let nodes = 0
-
-/** Creates a new node for each case. The inviting operator has another address. */
-async function joined(setup: AuthoritySetup, from: string): Promise<{ node: NodeCaller; certId: string }> {
-  nodes += 1
-  const node = nodeCaller(setup.url, await testSigner(`hostile-${setup.backend}-${process.pid}-${nodes}`), () =>
-    systemClock.now(),
-  )
-  const operator = setup.authority.as('privileged')
-  const token = accepted(await operator('POST', '/admin/invite', {}, { from }), 201)['token_id'] as string
-  const certificate = accepted(await node.join(token, {}, { from }), 201)
-  return { node, certId: certificate['cert_id'] as string }
-}
 
 const renewals: Attack<AuthoritySetup> = {
   name: 'renewals in a loop',
@@ -41,29 +26,31 @@ const renewals: Attack<AuthoritySetup> = {
   },
 }
 
-const siblings: Attack<AuthoritySetup> = {
-  name: 'siblings of a revoked certificate',
-  async run(setup, from) {
-    const { node, certId } = await joined(setup, from)
-    const renewed = await post(
-      { url: setup.url, from },
-      { path: '/renew', body: writeJson(await node.prove({ cert_id: certId })) },
-    )
+/** Before the end of the grace of a renewal both certificates live. */
+const relatives: Attack<AuthoritySetup> = {
+  name: 'certificates before and after a revoked one',
+  async run(setup, from, random) {
+    const { url } = setup
+    const { node, certId, ask } = await member(setup, from)
+    const send = async (path: string, cert_id: string): Promise<RawResponse> =>
+      post({ url, from }, { path, body: writeJson(await node.prove({ cert_id })) })
+    const renewed = await send('/renew', certId)
     const second = /"cert_id":"([^"]+)"/.exec(renewed.text)?.[1] ?? ''
     setup.revocations += 1
-    const revoked = await setup.authority.as('privileged')(
-      'POST',
-      '/admin/revoke',
-      { cert_id: certId, reason: 'cessation_of_operation', all_of_key: true },
-      { from },
-    )
-    const beat = async (cert_id: string): Promise<RawResponse> =>
-      post({ url: setup.url, from }, { path: '/heartbeat', body: writeJson(await node.prove({ cert_id })) })
-    const beats = [await beat(certId), await beat(second)]
-    const complaints = beats.some(({ status }) => status === 200) ? ['a certificate of a revoked key goes on'] : []
+    const body = { cert_id: random.pick([certId, second, second]), reason: 'cessation_of_operation' }
+    const all = random.chance(30) ? { all_of_key: true } : {}
+    const revoked = await setup.authority.as('privileged')('POST', '/admin/revoke', { ...body, ...all }, { from })
+    const [beats, more] = [
+      [await send('/heartbeat', certId), await send('/heartbeat', second)],
+      [await send('/renew', certId), await send('/renew', second)],
+    ]
+    const decisions = [await ask('ledger.read'), await ask('ledger.read', {}, second)]
+    const complaints = [...beats, ...more].some(isOk) ? ['a certificate of a revoked key goes on'] : []
+    if (decisions.some(isAllowed)) complaints.push('a revoked node got an allowed decision')
+    if (!isOk(renewed)) complaints.push(`the renewal was answered with ${renewed.status}`)
     if (revoked.status !== 200) complaints.push(`the revocation was answered with ${revoked.status}`)
-    return outcomeOf([renewed, ...beats], complaints)
+    return outcomeOf([renewed, ...beats, ...more, ...decisions], complaints)
   },
 }
 
-export const NODE_ATTACKS = [renewals, siblings] as const
+export const NODE_ATTACKS = [renewals, relatives, relatives] as const

@@ -1,8 +1,9 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { LIMITERS } from '@chancery/contract'
-import { readJson, writeJson } from '@chancery/protocol'
+import { DAY, readJson, writeInstant, writeJson, writePrivateKeyFile } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
 import {
@@ -11,13 +12,16 @@ import {
   createTestNetwork,
   enroll,
   foreignSovereign,
+  freePort,
   nodeCaller,
+  ownKeysOf,
   startAuthorityProcess,
   startGatewayProcess,
   testCertificate,
   testClient,
   testNetwork,
   testPolicy,
+  testSeed,
   testSigner,
 } from '@chancery/testkit'
 import type {
@@ -27,8 +31,10 @@ import type {
   GatewayProcess,
   NodeCaller,
   TestClient,
+  TestIssuer,
   TestNetwork,
 } from '@chancery/testkit'
+import { CEDAR_CAPABILITY, amountIntent, cedarIntent } from './policies.ts'
 import { openRows } from '../lib/rows.ts'
 import type { Rows } from '../lib/rows.ts'
 
@@ -46,6 +52,13 @@ export interface AuthoritySetup {
   readonly partner: ForeignSovereign
   readonly treaty: JsonObject
   readonly attestation: JsonObject
+  /** Accepted with the partner, and its capabilities. */
+  readonly agreement: JsonObject
+  readonly agreed: readonly string[]
+  /** An attestation for a capability that a Cedar policy decides. */
+  readonly rotator: string
+  /** A folder with `elsewhere.toml`: the configuration of another network with this address. */
+  readonly home: string
   readonly startedAt: number
   /** Lists that were published because the campaign revoked something. */
   revocations: number
@@ -57,18 +70,30 @@ export interface GatewaySetup {
   readonly gateway: GatewayProcess
   readonly client: TestClient
   readonly certificate: JsonObject
+  /** Issues certificates that the gateway trusts. */
+  readonly by: TestIssuer
+  /** Where proxies ask, over HTTP and over gRPC. */
+  readonly check: string
+  readonly grpc: string
   /** Where the gateway forwards a verification to the authority. */
   readonly forwarded: string
   stop(): Promise<void>
 }
+
+/** What one key may have stored on a day. */
+export const DAILY_BYTES = 100_000
 
 /** The usual limits; only the key of the other node is used more often than a node would use it. */
 const SETTINGS = {
   ...Object.fromEntries(Object.values(LIMITERS).map((limiter) => [limiter.setting, String(limiter.default)])),
   [LIMITERS['node-key'].setting]: '100000000',
   EVIDENCE_STORE: 'on',
-  RENEWAL_GRACE_SECONDS: '0',
+  NA_NODE_DECISIONS: 'own',
+  BOUNDARY_POLICY_ENFORCEMENT: 'required',
+  NA_DECISION_BYTES_PER_KEY_PER_DAY: String(DAILY_BYTES),
+  NA_PARTNER_CONTACT_MAX_AGE_SECONDS: '3600',
 }
+const AGREED = ['ledger.read', 'ledger.append', 'vault.open']
 
 export async function openAuthority(backend: Backend): Promise<AuthoritySetup> {
   const network = await createTestNetwork(`HOSTILE-${backend.toUpperCase()}`)
@@ -85,6 +110,17 @@ export async function openAuthority(backend: Backend): Promise<AuthoritySetup> {
   })
   const attestation = await privileged('POST', '/admin/attestations', { subject_id: 'member', roles: ['role:client'] })
   const rows = await openRows(database)
+  for (const intent of [amountIntent('amounts'), cedarIntent('rotations')]) {
+    const { version = null } = accepted(await privileged('POST', '/admin/boundary-policies', intent), 201)
+    const activate = () => privileged('POST', `/admin/boundary-policies/${intent.policy_id}/activate`, { version })
+    let answer = await activate()
+    // The thread of Cedar may start late on a loaded machine.
+    for (let tries = 0; tries < 10 && answer.status === 409; tries += 1, await pause(1000)) answer = await activate()
+    accepted(answer)
+  }
+  const home = await writeElsewhere(authority.url)
+  const claims = { capabilities: [CEDAR_CAPABILITY] }
+  const rotator = await privileged('POST', '/admin/attestations', { subject_id: 'v', roles: ['role:client'], claims })
   return {
     backend,
     url: authority.url,
@@ -96,6 +132,10 @@ export async function openAuthority(backend: Backend): Promise<AuthoritySetup> {
     partner,
     treaty: accepted(treaty, 201),
     attestation: accepted(attestation, 201),
+    agreement: await agree(authority, partner.sovereign_id),
+    agreed: AGREED,
+    rotator: accepted(rotator, 201)['attestation_id'] as string,
+    home,
     startedAt: Date.now(),
     revocations: 0,
     async stop() {
@@ -103,8 +143,35 @@ export async function openAuthority(backend: Backend): Promise<AuthoritySetup> {
       await authority.stop()
       await database.drop()
       await network.remove()
+      await rm(home, { recursive: true, force: true })
     },
   }
+}
+
+async function agree(authority: AuthorityProcess, responder_sovereign_id: string): Promise<JsonObject> {
+  const now = systemClock.now()
+  const [from, until] = [writeInstant(now - DAY), writeInstant(now + DAY)]
+  const terms = {
+    responder_sovereign_id,
+    capabilities: AGREED,
+    valid_from: from,
+    valid_until: until,
+    expires_at: until,
+  }
+  const offer = accepted(await authority.as('standard')('POST', '/admin/agreements/offer', terms), 201)
+  return accepted(await authority.as('standard')('POST', '/admin/agreements/accept', { offer }), 201)
+}
+
+async function writeElsewhere(url: string): Promise<string> {
+  const home = await mkdtemp(join(tmpdir(), 'chancery-hostile-'))
+  const other = await createTestNetwork('ELSEWHERE', ownKeysOf('ELSEWHERE'))
+  await copyFile(other.settings['GENESIS_FILE'] ?? '', join(home, 'genesis.json'))
+  await other.remove()
+  const key = writePrivateKeyFile(testSeed('op-privileged'), 'op-privileged')
+  await writeFile(join(home, 'operator.key'), key, { mode: 0o600 })
+  const paths = '[paths]\ngenesis = "genesis.json"\noperator_private_key = "operator.key"\n'
+  await writeFile(join(home, 'elsewhere.toml'), `[network]\nname = "ELSEWHERE"\nna_endpoint = "${url}"\n${paths}`)
+  return home
 }
 
 /** A deadline short enough for a body to miss it, and so few slots that a leaked one is detected. */
@@ -112,6 +179,19 @@ const GATEWAY_SETTINGS = {
   GATEWAY_TIMEOUT_MS: '1000',
   GATEWAY_MAX_INFLIGHT: '8',
   GATEWAY_LOG_LEVEL: 'error',
+}
+
+export const AUDIENCE = 'https://print.example'
+/** Requests of one node in a minute. */
+export const NODE_REQUESTS = 20
+/** The check of the gateway. */
+export const CHECK = {
+  audience: AUDIENCE,
+  requests_per_minute: NODE_REQUESTS,
+  routes: [
+    { method: 'GET', path: '/jobs/{job}' },
+    { method: 'POST', path: '/jobs' },
+  ],
 }
 
 /** A real gateway with a real authority. */
@@ -124,14 +204,24 @@ export async function openGateway({ authority, network }: AuthoritySetup): Promi
   const list = readJson((await authority.request('GET', '/crl')).text) as never
   const by = { network: network.name, keyId: network.authority.keyId, signer: network.authority }
   const reached = { authority_url: authority.url, allow_http: true }
-  const policy = testPolicy({ [network.name]: testNetwork(by, list, reached) }, [client])
+  const policy = { ...testPolicy({ [network.name]: testNetwork(by, list, reached) }, [client]), check: CHECK }
+  const [check, grpc] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`]
   await writeFile(join(home, 'policy.json'), writeJson(policy), { mode: 0o600 })
-  const gateway = await startGatewayProcess({ ...GATEWAY_SETTINGS, GATEWAY_POLICY_FILE: join(home, 'policy.json') })
+  const gateway = await startGatewayProcess({
+    ...GATEWAY_SETTINGS,
+    GATEWAY_POLICY_FILE: join(home, 'policy.json'),
+    GATEWAY_CHECK_ADDR: check,
+    GATEWAY_CHECK_GRPC_ADDR: grpc,
+    GATEWAY_CHECK_DIALECT: 'original',
+  })
   if (gateway === undefined) throw new Error('the gateway did not start')
   return {
     url: gateway.url,
     gateway,
     client,
+    by,
+    check: `http://${check}`,
+    grpc,
     forwarded: `/v1/networks/${network.name}/services/evidence-verify`,
     certificate: { ...(await testCertificate(by, systemClock.now())) },
     async stop() {

@@ -109,7 +109,7 @@ interface Found {
 async function runCase(
   disk: SmallDisk,
   place: TestDatabase['settings'],
-  open: (parts: Pick<DiskCaseParts, 'disk' | 'findings' | 'process' | 'network'>) => DiskCase,
+  open: (parts: Pick<DiskCaseParts, 'disk' | 'findings' | 'process' | 'network' | 'settings'>) => DiskCase,
 ): Promise<Found> {
   const network = await createTestNetwork('DISK-NET')
   const startOnce = (): Promise<AuthorityProcess> =>
@@ -119,7 +119,7 @@ async function runCase(
   const findings = new Findings()
   const process = new CaseProcess(await start(), start)
   try {
-    const one = open({ disk, findings, process, network })
+    const one = open({ disk, findings, process, network, settings: place })
     await one.run()
     return { violations: findings.violations, revocations: one.revoked }
   } finally {

@@ -1,7 +1,7 @@
 import { writeInstant } from '@chancery/protocol'
 import { ManualClock, accepted, detailsOf, eventsOf, refused, startTestAuthority } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 
 let na: TestAuthority
 const clock = new ManualClock()
@@ -23,7 +23,10 @@ const refuse = (
   type: 'node_auth_failed' | 'heartbeat_rejected' | 'wit_rejected',
   remote_addr: string,
   key?: string,
-): Promise<void> => na.core.audit.recordRefusal({ type, details: { reason: 'invalid_signature', remote_addr } }, key)
+): Promise<void> => {
+  const details = { reason: 'invalid_signature', remote_addr }
+  return na.core.audit.recordRefusal({ type, details }, { limitKey: remote_addr }, key)
+}
 
 describe('the trace of a caller', () => {
   const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
@@ -101,6 +104,9 @@ describe('refused callers', () => {
     expect(await na.auditEvents('refusals_not_recorded')).toHaveLength(before)
     const day = writeInstant(clock.now()).slice(0, 10)
     clock.advance(86_400)
+    const insert = vi.spyOn(na.core.database, 'run').mockRejectedValueOnce(new Error('the database is away'))
+    await expect(na.core.audit.recordLeftOut()).rejects.toThrow('away')
+    insert.mockRestore()
     await na.core.audit.recordLeftOut()
     await na.core.audit.recordLeftOut()
     const events = await na.auditEvents('refusals_not_recorded')

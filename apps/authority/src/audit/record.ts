@@ -2,13 +2,14 @@ import { faultAfterAudit, faultAfterCommit } from '#faults'
 import type { AuditEventType } from '@chancery/contract'
 import { writeInstant, writePlainJson, writeSortable } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
-import { Batcher, LimiterUnavailableError, endOfLoopTurn, limitAddress, readTraceParent } from '@chancery/service-kit'
+import { Batcher, LimiterUnavailableError, endOfLoopTurn, readTraceParent } from '@chancery/service-kit'
 import type { Call, Clock, Ids, Limiter, Log } from '@chancery/service-kit'
 import type { Database, Transaction } from '../database/database.ts'
 import type { AuthorityMetrics } from '../metrics.ts'
 import { INSERT_AUDIT_EVENTS } from './insert.ts'
 import type { AuditRow } from './insert.ts'
 import { RefusalShares } from './refusal-shares.ts'
+import type { RefusedCaller } from './refusal-shares.ts'
 import { subjectsIn } from './subjects.ts'
 
 /** One event, as protocol/core 26 lists it. Never a body, token, signature or private key. */
@@ -83,11 +84,14 @@ export class Audit {
   /**
    * For refused callers: best effort. The caller is refused in any case. An event may not be stored because the
    * database fails, or because unauthenticated callers can send any number of bad proofs. Such events are counted, so
-   * that their absence is visible. `key` is the caller's where its proof verified.
+   * that their absence is visible. `key` is the caller's where its proof verified. Otherwise the share is that of the
+   * address, or of the caller that a trusted gateway names.
    */
-  async recordRefusal(event: AuditEvent, key?: string): Promise<void> {
+  async recordRefusal(event: AuditEvent, { limitKey }: Pick<Call, 'limitKey'>, key?: string): Promise<void> {
     const { metrics, log } = this.#parts
-    if (!(await this.#isWithinLimit(event, key))) {
+    const caller =
+      key === undefined ? ({ kind: 'address', name: limitKey } as const) : { kind: 'key' as const, name: key }
+    if (!(await this.#isWithinLimit(event.type, caller))) {
       metrics.refusalsNotRecorded.increase()
       this.#refusals.leaveOut(event.type)
       return
@@ -101,11 +105,7 @@ export class Audit {
   }
 
   /** An event that could not be counted is not stored: the limit protects the disk. */
-  async #isWithinLimit({ type, details }: AuditEvent, key: string | undefined): Promise<boolean> {
-    const { remote_addr } = details
-    const address = typeof remote_addr === 'string' ? limitAddress(remote_addr) : ''
-    const caller =
-      key === undefined ? ({ kind: 'address', name: address } as const) : { kind: 'key' as const, name: key }
+  async #isWithinLimit(type: AuditEventType, caller: RefusedCaller): Promise<boolean> {
     try {
       return await this.#refusals.take(type, caller)
     } catch (error) {
@@ -132,8 +132,11 @@ export class Audit {
 
   /** Stores one event for each day that ended with refusals without a row. Run by a job. */
   async recordLeftOut(isLast = false): Promise<void> {
-    for (const details of this.#refusals.takeSummaries(isLast))
+    const ended = this.#refusals.endedDays(isLast)
+    for (let [details] = ended; details !== undefined; [details] = ended) {
       await this.recordAlone([{ type: 'refusals_not_recorded', details }])
+      ended.shift()
+    }
   }
 
   /** Stores queued events. */

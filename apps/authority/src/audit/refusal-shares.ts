@@ -11,7 +11,7 @@ const SHARE_PER_MINUTE = 60
 const PER_DAY = 20_000
 const SHARE_PER_DAY = 2000
 
-/** Who was refused: an address that proved nothing, or a key that did, such as one whose proof is replayed. */
+/** Who was refused: an address, or a caller behind a trusted gateway, that proved nothing, or a key that did, such as one whose proof is replayed. */
 export interface RefusedCaller {
   readonly kind: 'address' | 'key'
   readonly name: string
@@ -57,11 +57,11 @@ export class RefusalShares {
     this.#left.set(type, (this.#left.get(type) ?? 0) + 1)
   }
 
-  /** Summaries of days that ended, each once; of the current day, too, when the process stops. */
-  takeSummaries(isLast = false): readonly JsonObject[] {
+  /** Summaries of days that ended; of the current day, too, when the process stops. Who has stored one removes it. */
+  endedDays(isLast = false): JsonObject[] {
     this.#turnDay()
     if (isLast) this.#endDay()
-    return this.#ended.splice(0)
+    return this.#ended
   }
 
   #turnDay(): void {

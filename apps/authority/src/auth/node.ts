@@ -34,13 +34,14 @@ function chooseAudience(body: JsonObject, { keys }: Pick<AuthParts, 'keys'>): st
   return keys.audiences.find((key) => key === named) ?? keys.current
 }
 
-/** The reason is audited but not sent to the caller. */
+/** The reason is audited but not sent to the caller. `partner` signed for the key: a partner can make keys without end. */
 export async function refuseNode(
   call: Call,
   parts: Pick<AuthParts, 'audit'>,
   scope: NodeAction,
   reason: string,
   nonce?: string,
+  partner?: string,
 ): Promise<never> {
   const details = {
     scope,
@@ -49,8 +50,13 @@ export async function refuseNode(
     ...(nonce === undefined ? {} : { nonce }),
   }
   // Replays are found after the certificate or attestation, so the key is a known one; at a join it may be any key.
-  const key = reason === 'nonce_replay' && scope !== 'join' ? member(call.body, 'node_public_key') : undefined
-  await parts.audit.recordRefusal({ type: 'node_auth_failed', details }, typeof key === 'string' ? key : undefined)
+  const key =
+    reason === 'nonce_replay' && scope !== 'join' ? (partner ?? member(call.body, 'node_public_key')) : undefined
+  await parts.audit.recordRefusal(
+    { type: 'node_auth_failed', details },
+    call,
+    typeof key === 'string' ? key : undefined,
+  )
   throw new Refusal('node_auth_failed')
 }
 

@@ -3,7 +3,7 @@ import { seconds, sha256, toUtf8, writeSortable } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import { Batcher } from '@chancery/service-kit'
 import type { Clock } from '@chancery/service-kit'
-import type { Database, RoomOption, Statement, Transaction } from '../database/database.ts'
+import type { Database, Reader, RoomOption, Statement, Transaction } from '../database/database.ts'
 
 /** Stores a nonce as a digest of its scope and value: fixed width whatever their length. */
 export interface NonceClaim {
@@ -85,6 +85,12 @@ export async function spendNonceInside(tx: Transaction, claim: NonceClaim): Prom
     .onConflict((conflict) => conflict.doNothing())
     .returning('expires_at')
     .executeTakeFirst()
+  return row !== undefined
+}
+
+/** Whether a nonce was spent, for what must not count twice. Only a claim decides. */
+export async function isNonceSpent(db: Reader, { claim }: NonceClaim): Promise<boolean> {
+  const row = await db.selectFrom('nonces').select('expires_at').where('claim', '=', claim).executeTakeFirst()
   return row !== undefined
 }
 

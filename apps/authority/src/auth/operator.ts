@@ -257,7 +257,7 @@ async function recordFailure(
   key?: string,
 ): Promise<void> {
   const cause = { scope: call.routeId, ...requestDetails(call) }
-  await parts.audit.recordRefusal({ type, details: { ...details, ...cause } }, key)
+  await parts.audit.recordRefusal({ type, details: { ...details, ...cause } }, call, key)
 }
 
 function failureLimit({ limits }: FailureParts): number {

@@ -74,7 +74,7 @@ export interface Database {
    */
   confirmServer(): void
   /**
-   * Throws unless a row could be committed recently, DiskFull when the disk is full. Writes at most one row every ten
+   * Throws unless a row could be committed recently, DiskFullError when the disk is full. Writes at most one row every ten
    * seconds for any number of callers, and at once after a connection was lost.
    */
   checkWritable(): Promise<void>

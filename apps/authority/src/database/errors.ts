@@ -4,8 +4,8 @@ export class DatabaseUnavailableError extends Error {
 }
 
 /** The disk is full; stored rows can still be read. */
-export class DiskFull extends DatabaseUnavailableError {
-  override readonly name = 'DiskFull'
+export class DiskFullError extends DatabaseUnavailableError {
+  override readonly name = 'DiskFullError'
 }
 
 /** A lock was not acquired in time: another transaction is changing the same rows. */

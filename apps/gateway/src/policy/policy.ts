@@ -1,3 +1,4 @@
+import { wasCurrent } from '@chancery/protocol'
 import type { FormerKey, Freshness, Instant, JoinCertificate, RevocationList, Signer } from '@chancery/protocol'
 
 /** One authority whose lists are used: the primary issuer of a network or an additional one. */
@@ -49,13 +50,19 @@ export interface NetworkPolicy {
   readonly decisions: DecisionPolicy | undefined
 }
 
-/** Returns the pinned keys of all issuers by key id. While a key is replaced, two of them sign records. */
-export function keysOf({
-  primary,
-  additional,
-}: Pick<NetworkPolicy, 'primary' | 'additional'>): ReadonlyMap<string, string> {
+/**
+ * Returns the pinned keys of all issuers by key id. While a key is replaced, two of them sign records. A former key whose
+ * time is over signs lists for certificates in use, and nothing else.
+ */
+export function keysOf(
+  { primary, additional, formerKeys }: Pick<NetworkPolicy, 'primary' | 'additional' | 'formerKeys'>,
+  now: Instant,
+): ReadonlyMap<string, string> {
+  const over = new Set(formerKeys.filter((key) => !wasCurrent(key, now)).map((key) => key.public_key))
   const anchors = [...additional, primary].flatMap((issuer) => [...issuer.anchors])
-  return new Map(anchors.map(([id, key]) => [id, Buffer.from(key).toString('base64')]))
+  return new Map(
+    anchors.map(([id, key]) => [id, Buffer.from(key).toString('base64')] as const).filter(([, key]) => !over.has(key)),
+  )
 }
 
 /** Maximum number of questions in one request. */

@@ -1,4 +1,4 @@
-import { isJsonObject, toUtf8, writeJson } from '@chancery/protocol'
+import { instantOf, isJsonObject, toUtf8, writeJson } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
 import { testClient, testIssuer, testList, testNetwork, testPolicy } from '@chancery/testkit'
 import { describe, expect, it } from 'vitest'
@@ -52,7 +52,10 @@ it('knows the keys of all issuers of a network, and the former keys of its autho
   const network = policy?.networks.get('agency')
   if (network === undefined) throw new Error(paths.join())
   const [own, more] = [by.signer, branch.signer]
-  expect([...keysOf(network).values()].sort()).toEqual([own.publicKey, more.publicKey].sort())
+  const keysAt = (time: string): readonly string[] => [...keysOf(network, instantOf(time)).values()].sort()
+  expect(keysAt('2026-01-31T00:00:00Z')).toEqual([own.publicKey, more.publicKey].sort())
+  // The time of the former key is over.
+  expect(keysAt('2026-02-01T00:00:00Z')).toEqual([own.publicKey])
   expect(network.formerKeys).toEqual([FORMER])
 })
 

@@ -8,7 +8,7 @@ export const GATEWAY_CALLER_HEADER = 'Chancery-Gateway-Caller'
 
 /** Everything that the signature of the gateway covers. */
 export interface GatewayCaller {
-  /** SHA-256 of what the gateway calls its caller, so that the authority learns no name. */
+  /** SHA-256 of what the gateway calls its caller: the authority can only confirm a name that it guesses. */
   readonly caller: string
   readonly created: string
   /** Public key of the gateway. */

@@ -7,7 +7,7 @@ export interface DatabaseThreadData {
   readonly place: DatabaseLocation
 }
 
-/** Names of errors that mean: the database could not answer (store/answer-store-calls.ts). */
+/** Names of errors that mean: the database could not answer (answer-calls.ts). */
 const DATABASE_ERRORS: ReadonlySet<string> = new Set([DatabaseUnavailableError.name, LockTimeoutError.name])
 
 /** Long reads in a separate thread, with its own connection. The owner replaces a thread that ended. */

@@ -46,17 +46,11 @@ export class CedarThreads {
     this.#source = source
   }
 
-  /** A new thread, for its caller alone. */
+  /** A new thread, for its caller alone. Its failure says nothing to those who share the other one. */
   async start(isUrgent: boolean): Promise<CedarThread> {
-    try {
-      const thread = await CedarThread.start(this.#source.module, isUrgent)
-      this.#triedAgainAt = 0
-      return thread
-    } catch (error) {
-      const { now } = this.#source
-      this.#triedAgainAt = error instanceof CedarMissingError ? Number.POSITIVE_INFINITY : now() + RETRY_MS
-      throw error
-    }
+    const thread = await CedarThread.start(this.#source.module, isUrgent)
+    this.#triedAgainAt = 0
+    return thread
   }
 
   get isMissing(): boolean {
@@ -75,6 +69,10 @@ export class CedarThreads {
     try {
       this.#running = await this.start(this.#source.isUrgent)
       return this.#running
+    } catch (error) {
+      const { now } = this.#source
+      this.#triedAgainAt = error instanceof CedarMissingError ? Number.POSITIVE_INFINITY : now() + RETRY_MS
+      throw error
     } finally {
       this.#starting = undefined
     }

@@ -198,6 +198,15 @@ describe('POST /boundary/request', () => {
       expect(replayed['details']).toEqual({ reason: 'replayed' })
     })
 
+    it('takes nothing from a caller whose proof is replayed', async () => {
+      const [relay, other, caller] = [await member(['role:relay']), await member(['role:relay']), await member()]
+      const named = { attestation_id: caller.attestation_id }
+      const spent = { ...named, on_behalf_of: await callerProof(caller) }
+      accepted(await ask(relay, spent), 201)
+      for (let tries = 0; tries < 8; tries += 1) refused(await ask(relay, spent), 422, 'caller_proof_rejected')
+      accepted(await ask(other, { ...named, on_behalf_of: await callerProof(caller) }), 201)
+    })
+
     it('repeats the stored answer for an idempotency key, with the proof of a caller as well', async () => {
       const [relay, caller] = [await member(['role:relay']), await member()]
       const on_behalf_of = await callerProof(caller)

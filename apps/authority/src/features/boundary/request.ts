@@ -13,11 +13,11 @@ import { jsonText, readRecordTexts } from '@chancery/service-kit'
 import type { Call, HttpResponse } from '@chancery/service-kit'
 import { requestDetails } from '../../audit/record.ts'
 import { authenticateNode, refuseNode } from '../../auth/node.ts'
-import { consumeNonce, toClaim } from '../../auth/nonces.ts'
+import { consumeNonce, isNonceSpent, toClaim } from '../../auth/nonces.ts'
+import type { NonceClaim } from '../../auth/nonces.ts'
 import type { Asker } from '../../metrics.ts'
 import { peekStoredResponse } from '../../requests/idempotency.ts'
 import type { Attempt } from '../../requests/idempotency.ts'
-import type { ByteOwner } from '../evidence/index.ts'
 import { onAttestation } from './basis.ts'
 import type { ResolvedBasis } from './basis.ts'
 import { requireCaller, requireCertificate } from './caller.ts'
@@ -60,12 +60,13 @@ async function answer(call: Call, parts: BoundaryState): Promise<HttpResponse> {
     admit(parts, asked, (name, key) => count(parts, name, key)),
   )
   parts.signing.requireAllowed()
+  const partner = signingPartner(basis)
   if (!(await consumeNonce(parts.nonces, `node:${node_public_key}`, proof.nonce, proof.signedAt)))
-    return refuseNode(call, parts, ACTION, 'nonce_replay', proof.nonce)
+    return refuseNode(call, parts, ACTION, 'nonce_replay', proof.nonce, partner)
   const attempt = attemptOf(call, asked, parts.clock.now())
   const earlier = attempt && (await peekStoredResponse(parts.database.read, attempt, writeSortable(parts.clock.now())))
   if (earlier !== undefined) return jsonText(earlier.text, earlier.status)
-  const { asked_by, cert_id, relayed_by, caller } = subject
+  const { asked_by, cert_id, relayed_by, caller, callerNonce } = subject
   const chancery_request = {
     asked_by,
     node_public_key: subject.key,
@@ -73,7 +74,6 @@ async function answer(call: Call, parts: BoundaryState): Promise<HttpResponse> {
     audience: caller?.audience ?? null,
     relayed_by,
   }
-  const callerNonce = caller && toClaim(`caller:${subject.key}`, caller.nonce, caller.created)
   const resolve = (read: Admitted['basis']): ResolvedBasis =>
     onAttestation(parts, read, asked.context, asked.requested_capability, { chancery_request })
   const question = {
@@ -82,14 +82,12 @@ async function answer(call: Call, parts: BoundaryState): Promise<HttpResponse> {
     // One request counts once.
     resolveAgain: async () => resolve((await admit(parts, asked, () => Promise.resolve())).basis),
     asked_by,
-    // Nodes of a partner share what the partner may use: a partner can make keys without end.
-    caller:
-      basis.kind === 'presented' && basis.isSigned
-        ? `partner ${basis.attestation.issuer_sovereign_id}`
-        : `node ${subject.key}`,
+    // Nodes of a partner share what the partner may use.
+    caller: partner === undefined ? `node ${subject.key}` : `partner ${partner}`,
     named: { ...(cert_id === null ? {} : { cert_id }), ...(relayed_by === null ? {} : { relayed_by }) },
     attempt: () => attempt,
-    owners: ownersOf(subject, basis),
+    // Also behind a relay.
+    owner: { kind: 'key' as const, name: subject.key },
     showsContext: true,
     resource_id: asked.resource_id,
     ...(callerNonce === undefined ? {} : { callerNonce }),
@@ -104,6 +102,7 @@ interface Subject {
   readonly cert_id: string | null
   readonly relayed_by: string | null
   readonly caller: ProvenCaller | undefined
+  readonly callerNonce?: NonceClaim
 }
 
 interface Admitted {
@@ -156,14 +155,15 @@ async function findSubject(
   if (!roles.some((role) => decisionRelayRoles.includes(role))) throw new Refusal('relay_not_allowed')
   const caller = await requireCaller(parts, asked)
   const { node_public_key: key, cert_id: callerCertificate } = caller.certificate
-  await hit('decision', key)
-  return { asked_by: 'relay', key, cert_id: callerCertificate, relayed_by: cert_id, caller }
+  const callerNonce = toClaim(`caller:${key}`, caller.nonce, caller.created)
+  // Every service that the caller spoke to has its proof, so replays use up nothing of the caller.
+  if (!(await isNonceSpent(parts.database.read, callerNonce))) await hit('decision', key)
+  return { asked_by: 'relay', key, cert_id: callerCertificate, relayed_by: cert_id, caller, callerNonce }
 }
 
-/** The key that is decided about, also behind a relay, and the partner that signed for it. */
-function ownersOf({ key }: Subject, basis: Admitted['basis']): readonly ByteOwner[] {
-  const own = { kind: 'key', name: key } as const
-  return basis.kind === 'presented' ? [own, { kind: 'partner', name: basis.attestation.issuer_sovereign_id }] : [own]
+/** The partner that signed for the caller. A caller may name any issuer, and a partner can make keys without end. */
+function signingPartner(basis: Admitted['basis']): string | undefined {
+  return basis.kind === 'presented' && basis.isSigned ? basis.attestation.issuer_sovereign_id : undefined
 }
 
 /** An unknown id and an attestation of another key have the same response, so that ids cannot be probed. */
@@ -206,7 +206,7 @@ async function auditRefusals<Result>(
         attestation_id: asked.kind === 'presented' ? asked.attestation.attestation_id : asked.attestation_id,
         ...requestDetails(call),
       }
-      await parts.audit.recordRefusal({ type: 'boundary_request_refused', details })
+      await parts.audit.recordRefusal({ type: 'boundary_request_refused', details }, call)
     }
     throw error
   }

@@ -36,7 +36,7 @@ export async function rejectCertificate(
 ): Promise<never> {
   if (reason !== 'certificate_not_found' && reason !== 'certificate_key_mismatch') {
     const details = { cert_id, reason, ...audited, ...requestDetails(call) }
-    await parts.audit.recordRefusal({ type: kind, details })
+    await parts.audit.recordRefusal({ type: kind, details }, call)
   }
   throw new Refusal(reason, shown)
 }

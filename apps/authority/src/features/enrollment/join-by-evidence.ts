@@ -9,7 +9,7 @@ import type { VerifiedNode } from '../../auth/node.ts'
 import { spendNonceInside, toClaim } from '../../auth/nonces.ts'
 import type { Transaction } from '../../database/database.ts'
 import { lockNodeKeys } from '../../database/locks/node-keys.ts'
-import { EvidenceRefused, evidenceDetails } from '../admission/index.ts'
+import { EvidenceRefusedError, evidenceDetails } from '../admission/index.ts'
 import type { EvidenceReason, VerifiedEvidence } from '../admission/index.ts'
 import { faultPoint } from '#faults'
 import { refuseCompromised, refuseRevoked, reservedKeys } from './join-refusals.ts'
@@ -62,7 +62,7 @@ async function issue(
       return { text: await issueInside(tx, call, parts, request, evidence) }
     })
   } catch (error) {
-    if (!(error instanceof EvidenceRefused)) throw error
+    if (!(error instanceof EvidenceRefusedError)) throw error
     return refuseEvidence(call, parts, request, { reason: error.reason, digest: evidence.digest })
   }
 }
@@ -122,7 +122,7 @@ async function refuseEvidence(
 ): Promise<never> {
   const cause = requestDetails(call)
   const details = { reason, node_public_key, rule_id: evidence.rule_id, evidence_digest: digest, ...cause }
-  await parts.audit.recordRefusal({ type: 'join_rejected', details })
+  await parts.audit.recordRefusal({ type: 'join_rejected', details }, call)
   const bucket = `join-token-fail ${call.limitKey}`
   const isWithin = await parts.limits.shared.hit(bucket, parts.limits.perMinute['join-token-fail'])
   throw isWithin ? new Refusal('evidence_refused', { reason }) : new Refusal('rate_limit_exceeded')

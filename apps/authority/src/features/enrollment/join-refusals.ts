@@ -24,7 +24,7 @@ export async function refuseRevoked(
   { node_public_key, evidence }: EvidenceJoinRequest,
 ): Promise<never> {
   const details = { reason: 'node_key_revoked', node_public_key, rule_id: evidence.rule_id, ...requestDetails(call) }
-  await parts.audit.recordRefusal({ type: 'join_rejected', details })
+  await parts.audit.recordRefusal({ type: 'join_rejected', details }, call)
   const message =
     'A certificate of this node key was revoked, so evidence does not admit it. Use a new key or an invite.'
   throw new Refusal('node_key_revoked', {}, { message })

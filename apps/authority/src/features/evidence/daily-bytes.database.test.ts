@@ -1,10 +1,20 @@
 import type { JoinCertificate, JsonObject } from '@chancery/protocol'
-import { ManualClock, accepted, enroll, newNodeCaller, refused, startTestAuthority } from '@chancery/testkit'
-import type { NodeCaller, TestAuthority, TestResponse } from '@chancery/testkit'
+import {
+  ManualClock,
+  accepted,
+  enroll,
+  foreignAttestation,
+  foreignSovereign,
+  newNodeCaller,
+  refused,
+  startTestAuthority,
+} from '@chancery/testkit'
+import type { ForeignSovereign, NodeCaller, TestAuthority, TestResponse } from '@chancery/testkit'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { rowsOf } from '../../testing/rows.suite.ts'
 import { DailyBytes } from './daily-bytes.ts'
+import { openTestStore } from './evidence.suite.ts'
 import type { EvidenceParts } from './parts.ts'
 
 const LIMIT = 65_536
@@ -13,9 +23,11 @@ let na: TestAuthority
 beforeAll(async () => {
   const settings = {
     NA_CLOCK_CHECK: 'off',
-    NA_NODE_DECISIONS: 'own',
+    NA_NODE_DECISIONS: 'partners',
     EVIDENCE_STORE: 'on',
     NA_DECISION_BYTES_PER_KEY_PER_DAY: String(LIMIT),
+    // Less than one decision.
+    NA_DECISION_BYTES_PER_PARTNER_PER_DAY: '1000',
   }
   na = await startTestAuthority({ clock, settings })
 })
@@ -62,6 +74,29 @@ describe('the bytes of a day', () => {
     accepted(await node.post('/heartbeat', { cert_id: certificate.cert_id, status: 'healthy' }))
   })
 
+  it('are not used up by another caller who sends a stored record again', async () => {
+    const store = await openTestStore({ settings: { NA_DECISION_BYTES_PER_KEY_PER_DAY: '4000' } })
+    try {
+      const { decision } = await store.decide()
+      const first = await store.evidence(decision)
+      accepted(await store.submit(first), 201)
+      for (let tries = 0; tries < 8; tries += 1) accepted(await store.submit(first))
+      accepted(await store.submit(await store.evidence((await store.decide()).decision)), 201)
+    } finally {
+      await store.stop()
+    }
+  })
+
+  it('are not used up by a node that names another issuer', async () => {
+    const one = await member()
+    const invented = foreignAttestation(foreignSovereign('PARTNER-NET'), clock.now(), {
+      subject_public_key: one.node.key,
+    })
+    const presented = { attestation: invented, issuer_sovereign_id: 'PARTNER-NET' }
+    const { decision } = accepted(await ask(one, { attestation_id: null, presented }), 201)
+    expect(decision).toMatchObject({ authorized: false, denial_reason: 'treaty_not_found' })
+  })
+
   it('are counted by all instances and after a restart, and begin again on the next day', async () => {
     const { database } = na.core
     const settings = { keyBytesPerDay: 100, partnerBytesPerDay: 150 } as EvidenceParts['settings']
@@ -78,8 +113,56 @@ describe('the bytes of a day', () => {
     const other = [{ kind: 'key' as const, name: 'k2' }, owners[1] ?? owners[0] ?? { kind: 'key' as const, name: '' }]
     await open().take(other, 60)
     await expect(open().take(other, 61)).rejects.toMatchObject({ details: { owner: 'partner' } })
+    const returning = open()
+    const takeBack = await returning.take(other, 60)
+    await returning.flush()
+    takeBack()
+    await returning.flush()
+    await open().take(other, 60)
     clock.advance(86_400)
     await open().take(owners, 100)
+  })
+})
+
+describe('the bytes of a partner', () => {
+  const partner = foreignSovereign('PARTNER-NET')
+
+  it('are those that it signed, whoever asks, and not those of an attestation that only names it', async () => {
+    const own = await startTestAuthority({
+      clock,
+      settings: {
+        NA_CLOCK_CHECK: 'off',
+        NA_NODE_DECISIONS: 'partners',
+        NA_DECISION_BYTES_PER_PARTNER_PER_DAY: '40000',
+      },
+    })
+    try {
+      const treaty = {
+        subject_sovereign_id: partner.sovereign_id,
+        subject_public_keys: [partner.publicKey],
+        scope: { allowed_roles: ['role:client'], claims: { capabilities: ['ledger.*'] } },
+      }
+      accepted(await own.as('privileged')('POST', '/admin/recognition-treaties', treaty), 201)
+      const node = await newNodeCaller(own.url, 'forger', clock)
+      const { cert_id } = await enroll(own, node, { roles: ['role:client'] })
+      const asked = (issuer: ForeignSovereign): JsonObject => {
+        const attestation = foreignAttestation(issuer, clock.now(), { subject_public_key: node.key })
+        const presented = { attestation, issuer_sovereign_id: issuer.sovereign_id }
+        return { presented, requested_capability: 'ledger.read', ...ofSize(12_000) }
+      }
+      const audience = own.genesis.network_authority.public_key
+      const named = { action: 'boundary-request', audience, cert_id }
+      const forger = foreignSovereign('PARTNER-NET', 'forger')
+      for (let n = 0; n < 4; n += 1) accepted(await node.post('/boundary/request', { ...named, ...asked(forger) }), 201)
+      const evaluate = () => own.as('standard')('POST', '/admin/boundary/evaluate', asked(partner))
+      accepted(await evaluate(), 201)
+      const answers = [await evaluate(), await evaluate(), await evaluate()]
+      expect(refused(answers[2] ?? (await evaluate()), 429, 'daily_bytes_exceeded')['details']).toMatchObject({
+        owner: 'partner',
+      })
+    } finally {
+      await own.stop()
+    }
   })
 })
 

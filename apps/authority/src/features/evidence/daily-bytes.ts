@@ -24,7 +24,7 @@ const KEPT = DAY
 /**
  * Counts the bytes that are stored for each owner on a day, and refuses more than its limit. Counts of a few seconds are
  * added up in memory and written together, so several instances may together pass the limit by what they store in that
- * time. What was counted but then not stored stays counted.
+ * time.
  */
 export class DailyBytes {
   readonly #parts: Parts
@@ -36,8 +36,11 @@ export class DailyBytes {
     this.#parts = parts
   }
 
-  /** Counts for every owner, or refuses and counts for none. */
-  async take(owners: readonly ByteOwner[], bytes: number): Promise<void> {
+  /**
+   * Counts for every owner, or refuses and counts for none. Returns what takes it back when nothing was stored: anyone who
+   * has the signed text of another caller may send it again.
+   */
+  async take(owners: readonly ByteOwner[], bytes: number): Promise<() => void> {
     const limited = owners.filter((owner) => this.#limitOf(owner) > 0)
     const counts = await Promise.all(limited.map((owner) => this.#load(nameOf(owner))))
     for (const [at, owner] of limited.entries()) {
@@ -51,6 +54,9 @@ export class DailyBytes {
         })
     }
     for (const count of counts) count.pending += bytes
+    return () => {
+      for (const count of counts) count.pending -= bytes
+    }
   }
 
   /** Writes what was counted here, reads what others counted, and removes earlier days. */
@@ -59,7 +65,7 @@ export class DailyBytes {
       const day = writeSortable(this.#day)
       const counts = this.#counts
       const taken = [...counts]
-        .filter(([, count]) => count.pending > 0)
+        .filter(([, count]) => count.pending !== 0)
         .map(([owner, { pending }]) => ({ owner, pending }))
       if (taken.length === 0) return
       await this.#parts.database.write(async ({ query }) => {

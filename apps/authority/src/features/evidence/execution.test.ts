@@ -286,8 +286,8 @@ describe('POST /evidence/execution', () => {
       refused(answer, 422, code)
       const lines = parseLines(await evidenceStore.lines())
       expect(lines.length).toBe(count + 1)
-      // Only rows outside the chain are counted there.
-      expect(await rejections()).toBe(before)
+      // The status counts those of the chain, too.
+      expect(await rejections()).toBe(before + 1)
       const { entry, payload } = lines.at(-1) as unknown as { entry: JsonObject; payload: JsonObject }
       expect(entry).toMatchObject({ entry_kind: 'rejection', outcome: 'rejected', evidence_id: null })
       expect(payload).toMatchObject({ code, count: 1, executor_sovereign_id: record['executor_sovereign_id'] })

@@ -32,11 +32,14 @@ export async function execution(call: Call, parts: ExecutionParts): Promise<Http
   const evidence = member(call.body, 'evidence')
   if (!isJsonObject(evidence)) throw new Refusal('invalid_evidence')
   const item = await readSubmission(parts, evidence, requestDetails(call))
+  let takeBack: (() => void) | undefined
   if (item.kind === 'execution' && item.verdict?.isGood === true) {
     noteCaller(call, 'executor')
-    await parts.dailyBytes.take([{ kind: 'key', name: item.verdict.key }], item.payload.length)
+    takeBack = await parts.dailyBytes.take([{ kind: 'key', name: item.verdict.key }], item.payload.length)
   }
   const { status, text } = await parts.appender.append(item)
+  // A record that is stored already. A refusal is stored, too.
+  if (status === 200) takeBack?.()
   return jsonText(text, status)
 }
 

@@ -1,4 +1,4 @@
-import { evidence } from '@chancery/contract'
+import { Refusal, evidence } from '@chancery/contract'
 import type { BoundaryDecision, ContextRecord, Instant, JustificationProof } from '@chancery/protocol'
 import { asJson, canonicalJson } from '@chancery/protocol'
 import { CodedPages } from '@chancery/service-kit'
@@ -32,8 +32,10 @@ import { EvidenceAppender } from './appender.ts'
 import { AppendListeners } from './append-listeners.ts'
 import type { AppendListener } from './append-listeners.ts'
 import { UnchainedDecisions } from './unchained-decisions.ts'
+import { BasisChangedError } from './claim-decision.ts'
 import type { DecisionClaim } from './claim-decision.ts'
 import type { AppendItem, DecisionItem } from './append.ts'
+import type { ViolationItem } from './append-violation.ts'
 import { DailyBytes } from './daily-bytes.ts'
 import { refuseWithoutRoom } from './disk-space.ts'
 import type { ByteOwner } from './daily-bytes.ts'
@@ -52,7 +54,7 @@ import { sweepRemoved } from './sweep.job.ts'
 export type { ByteOwner } from './daily-bytes.ts'
 export { listDecidedContexts } from './decision-contexts.ts'
 export type { DecisionRange } from './decision-contexts.ts'
-export { BasisChangedError } from './claim-decision.ts'
+export { BasisChangedError }
 export { measureUnanchored } from './unanchored.ts'
 export { readEvidenceHead } from './queries/chain.ts'
 
@@ -78,6 +80,28 @@ function bytesOf({ answer, attestation = '', context }: SignedDecision): number 
   return answer.text.length + attestation.length + (answer.text.includes(text) ? 0 : text.length) + OTHER_ROWS_BYTES
 }
 
+/** False when the decision may have been stored. */
+function isNothingStored(error: unknown): boolean {
+  return error instanceof BasisChangedError || (error instanceof Refusal && error.details['outcome'] === undefined)
+}
+
+/** A decision that is not stored uses no bytes of its owners. */
+async function storeCounted(
+  { dailyBytes }: EvidenceState,
+  made: SignedDecision,
+  store: () => Promise<StoredResponse>,
+): Promise<StoredResponse> {
+  const takeBack = await dailyBytes.take(made.owners, bytesOf(made))
+  try {
+    const answer = await store()
+    if (answer !== made.answer) takeBack()
+    return answer
+  } catch (error) {
+    if (isNothingStored(error)) takeBack()
+    throw error
+  }
+}
+
 type ResourceHead = { readonly resource_sequence: number; readonly record_digest: string | null }
 
 async function findResourceHead({ database }: EvidenceParts, resource_id: string): Promise<ResourceHead | undefined> {
@@ -97,6 +121,8 @@ export interface Evidence extends Feature {
   /** To be read before the basis of a decision. */
   basisVersion(): Promise<BasisVersion>
   append(item: AppendItem): Promise<StoredResponse>
+  /** Stores violations of a data license before they are sent, and returns the response with their entry. */
+  recordViolation(found: Omit<ViolationItem, 'kind'> & { readonly operator: string }): Promise<StoredResponse>
   /** Appends the counts of refused and repeated submissions for minutes or hours that ended before `now`. */
   appendSummaries(now?: Instant): Promise<void>
   subscribe(listener: AppendListener): void
@@ -158,13 +184,19 @@ export function openEvidence(parts: EvidenceParts): Evidence {
     async recordDecision(made) {
       // Before anything is stored: what a caller causes has an owner and an end, denied requests too.
       await refuseWithoutRoom(own)
-      await own.dailyBytes.take(made.owners, bytesOf(made))
-      if (!parts.settings.evidenceStore) return unchained.record(made)
-      return appender.append({ kind: 'decision', ...made, proof: made.proof })
+      return storeCounted(own, made, async () =>
+        parts.settings.evidenceStore
+          ? appender.append({ kind: 'decision', ...made, proof: made.proof })
+          : unchained.record(made),
+      )
     },
     basisVersion: async () => own.lastBasis.version ?? readBasisVersion(parts.database),
     appendSummaries: (now) => appender.appendSummaries(now),
     append: (item) => appender.append(item),
+    async recordViolation({ operator, ...found }) {
+      await own.dailyBytes.take([{ kind: 'operator', name: operator }], found.payload.length + OTHER_ROWS_BYTES)
+      return appender.append({ kind: 'usage_violation', ...found })
+    },
     subscribe: (listener) => own.listeners.add(listener),
     findResourceHead: (resource_id) => findResourceHead(parts, resource_id),
     removeOldRows: () => removeOldRows(own),

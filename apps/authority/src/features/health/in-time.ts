@@ -4,7 +4,7 @@ const TIME_LIMIT_MS = 1500
 export async function inTime<Value>(work: Promise<Value>): Promise<Value> {
   let timer: NodeJS.Timeout | undefined
   const limit = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new TimeLimit()), TIME_LIMIT_MS)
+    timer = setTimeout(() => reject(new TimeLimitError()), TIME_LIMIT_MS)
   })
   try {
     return await Promise.race([work, limit])
@@ -13,6 +13,6 @@ export async function inTime<Value>(work: Promise<Value>): Promise<Value> {
   }
 }
 
-class TimeLimit extends Error {
-  override readonly name = 'TimeLimit'
+class TimeLimitError extends Error {
+  override readonly name = 'TimeLimitError'
 }

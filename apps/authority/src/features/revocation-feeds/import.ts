@@ -132,7 +132,7 @@ async function reject(
   more: JsonObject = {},
 ): Promise<never> {
   const details = { ...identity(record), reason, ...requestDetails(call) }
-  await parts.audit.recordRefusal({ type: 'sovereign_revocation_feed_rejected', details })
+  await parts.audit.recordRefusal({ type: 'sovereign_revocation_feed_rejected', details }, call)
   throw new Refusal(reason, { ...identity(record), ...more })
 }
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { cp, mkdir, readFile, readdir, writeFile } from 'node:fs/promises'
+import { cp, readFile, readdir, writeFile } from 'node:fs/promises'
 import { accepted } from '@chancery/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openNetwork } from '../../testing/real-authority.suite.ts'
@@ -77,18 +77,43 @@ it('refuses a store that has lost anchors', async () => {
   await cp(network.setup.path('kept'), network.setup.path('longer'), { recursive: true })
   await decide(network)
   await save('longer')
-  const [third = ''] = Object.keys(await filesOf('longer')).slice(2)
-  const text = (await filesOf('longer'))[third] ?? ''
-  await mkdir(network.setup.path('later'))
-  await writeFile(
-    network.setup.path('later/anchor-00000009.json'),
-    text.replace('"anchor_sequence":3', '"anchor_sequence":9'),
+  await behind(
+    (text) => {
+      const page = JSON.parse(text) as { anchors?: readonly unknown[] }
+      return page.anchors === undefined
+        ? text
+        : JSON.stringify({ ...page, anchors: page.anchors.slice(0, 2), next_after_anchor: null })
+    },
+    async (url) => {
+      const { code, stderr } = await save('longer', `--url ${url}`)
+      expect([code, stderr]).toEqual([1, expect.stringContaining('./longer has anchor 3')])
+    },
   )
-  const { code, stderr } = await save('later')
-  expect([code, stderr]).toEqual([1, expect.stringContaining('./later has anchor 9')])
+})
+
+it('does not call a store rewritten for a file of the folder that the authority did not sign', async () => {
+  await cp(network.setup.path('kept'), network.setup.path('planted'), { recursive: true })
+  const { [NAMES[1] ?? '']: text = '' } = await filesOf('planted')
+  const planted = text.replace(/("entry_digest":\s*")[0-9a-f]{4}/, '$10000')
+  await writeFile(network.setup.path('planted/anchor.json'), planted)
+  const before = await filesOf('planted')
+  const { code, stderr } = await save('planted')
+  expect([code, stderr]).toEqual([1, expect.stringContaining('planted/anchor.json has an anchor that the pinned')])
+  expect(stderr).not.toContain('REWRITTEN')
+  expect(await filesOf('planted')).toEqual(before)
 })
 
 it('saves nothing that the pinned authority did not sign', async () => {
+  const forge = (text: string): string => text.replace(/("entry_digest":\s*")[0-9a-f]{4}/g, '$10000')
+  await behind(forge, async (url) => {
+    const { code, stderr } = await save('forged', `--url ${url}`)
+    expect([code, stderr]).toEqual([1, expect.stringContaining('an anchor that does not verify')])
+    await expect(filesOf('forged')).rejects.toThrow('ENOENT')
+  })
+})
+
+/** The authority behind a proxy that changes its answers. */
+async function behind(edit: (text: string) => string, use: (url: string) => Promise<void>): Promise<void> {
   const proxy = createServer((request, response) => {
     const chunks: Uint8Array[] = []
     request.on('data', (chunk: Uint8Array) => chunks.push(chunk))
@@ -96,20 +121,17 @@ it('saves nothing that the pinned authority did not sign', async () => {
       const { method = 'GET', headers, url = '' } = request
       const sent = { method, headers: headers as Record<string, string>, body: Buffer.concat(chunks) }
       void forward(network.na.url + url, sent).then(({ status, text }) =>
-        response.writeHead(status, { 'content-type': 'application/json' }).end(text),
+        response.writeHead(status, { 'content-type': 'application/json' }).end(edit(text)),
       )
     })
   })
   await once(proxy.listen(0, '127.0.0.1'), 'listening')
-  const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
   try {
-    const { code, stderr } = await save('forged', `--url ${url}`)
-    expect([code, stderr]).toEqual([1, expect.stringContaining('an anchor that does not verify')])
-    await expect(filesOf('forged')).rejects.toThrow('ENOENT')
+    await use(`http://127.0.0.1:${(proxy.address() as AddressInfo).port}`)
   } finally {
     proxy.close()
   }
-})
+}
 
 async function forward(
   url: string,
@@ -117,8 +139,7 @@ async function forward(
 ): Promise<{ status: number; text: string }> {
   const { host: _host, connection: _connection, 'content-length': _length, ...rest } = headers
   const answer = await fetch(url, { method, headers: rest, ...(body.length === 0 ? {} : { body }) })
-  const text = await answer.text()
-  return { status: answer.status, text: text.replace(/("entry_digest":\s*")[0-9a-f]{4}/g, '$10000') }
+  return { status: answer.status, text: await answer.text() }
 }
 
 it('needs a pinned authority to save', async () => {

@@ -11,6 +11,7 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import { plural } from '../../output/plural.ts'
 import { ArchiveFolder } from './archive-files/files.ts'
 import { KnownAnchors } from './saved-anchors.ts'
+import type { SavedAnchor } from './saved-anchors.ts'
 
 /** A saved anchor never changes, and every user may read it. */
 const READ_ONLY = 0o444
@@ -52,6 +53,23 @@ async function requireValid(connection: Connection, anchors: readonly StoreAncho
   })
 }
 
+/** Whoever can write to the folder could otherwise make the authority look like one that rewrote its store. */
+async function requireSigned(
+  cwd: string,
+  { genesis, followed }: Connection,
+  { file, anchor }: SavedAnchor,
+): Promise<void> {
+  if (genesis === undefined) return
+  const { chainFindings } = await AnchorChecker.open([anchor], followed?.keys ?? { genesis }, genesis.network_name)
+  const [first] = chainFindings
+  if (first === undefined) return
+  throw new CommandError({
+    code: first.reason,
+    message: `${typed(cwd, file)} has an anchor that the pinned authority did not sign: ${first.detail}. Nothing was saved.`,
+    hint: `Find out who wrote it, and move it out of the folder. ${FOLLOW_HINT}`,
+  })
+}
+
 /**
  * One file per anchor, named by its sequence. A file is never replaced: an anchor with another content than a saved one
  * proves that the store was rewritten, and is saved next to it.
@@ -59,7 +77,7 @@ async function requireValid(connection: Connection, anchors: readonly StoreAncho
 async function saveAnchors({ cwd }: CommandContext, connection: Connection, folder: string): Promise<number> {
   const anchors = await fetchAnchors(connection)
   await requireValid(connection, anchors)
-  const known = await KnownAnchors.read(cwd, folder)
+  const known = await KnownAnchors.read(cwd, folder, (saved) => requireSigned(cwd, connection, saved))
   const files = new ArchiveFolder(folder)
   const forks: string[] = []
   for (const anchor of anchors) {

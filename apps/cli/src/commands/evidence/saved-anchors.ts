@@ -68,14 +68,17 @@ export class KnownAnchors {
   readonly #digests = new Map<number, Set<string>>()
   #last = 0
 
-  /** A folder that does not exist yet knows nothing. */
-  static async read(cwd: string, folder: string): Promise<KnownAnchors> {
+  /** A folder that does not exist yet knows nothing. `check` throws for an anchor that must not count. */
+  static async read(cwd: string, folder: string, check: (saved: SavedAnchor) => Promise<void>): Promise<KnownAnchors> {
     const known = new KnownAnchors()
     const saved = await readSavedAnchors(cwd, folder).catch((error: unknown) => {
       if (error instanceof CommandError && errorCode(error.cause) === 'ENOENT') return []
       throw error
     })
-    for (const { anchor } of saved) known.#add(anchor)
+    for (const each of saved) {
+      await check(each)
+      known.#add(each.anchor)
+    }
     return known
   }
 

@@ -191,7 +191,35 @@ describe('ids toward the server', () => {
     expect((await network.executions()).slice(length).map(({ outcome }) => outcome)).toEqual(['partial', 'success'])
   })
 
+  it('get one response, on the stream of the request: what the evidence states', async () => {
+    const { length } = await network.executions()
+    const result = (text: string, isError = false): object => ({ content: [{ type: 'text', text }], isError })
+    const running: { readonly id: unknown; readonly response: ServerResponse }[] = []
+    answerCall = (response, { id }) => {
+      response.writeHead(200, events)
+      response.flushHeaders()
+      running.push({ id, response })
+    }
+    const [one, other] = [post(call()), post(call())]
+    await expect.poll(() => running.length).toBe(2)
+    const [first, second] = running
+    // A response to the other request, and two to the own one.
+    first?.response.write(said({ id: second?.id, result: result('of another') }))
+    for (const text of ['taken', 'too late'])
+      first?.response.write(said({ id: first.id, result: result(text, text === 'taken') }))
+    first?.response.end()
+    second?.response.end(said({ id: second.id, result: result('done') }))
+    const texts = [await (await one).text(), await (await other).text()].sort()
+    expect(texts.join()).not.toMatch(/of another|too late/)
+    expect(texts.join()).toMatch(/taken/)
+    expect(texts.join()).toMatch(/done/)
+    await expect.poll(async () => (await network.executions()).length).toBe(length + 2)
+    const outcomes = (await network.executions()).slice(length).map(({ outcome }) => outcome)
+    expect([...outcomes].sort()).toEqual(['failure', 'success'])
+  })
+
   it('are in progress and cancellations, too, and the client gets its own back', async () => {
+    const stored = (await network.executions()).length
     let sent = undefined as unknown as { id: string; params: { _meta: { progressToken: unknown } } }
     let running: ServerResponse | undefined
     answerCall = (response, given) => {
@@ -216,6 +244,7 @@ describe('ids toward the server', () => {
     expect(text).toContain('"progressToken":"of-me","progress":2')
     expect(text).not.toContain('"progress":1')
     expect(text).not.toContain('"result"')
+    await newOutcome(stored)
   })
 })
 

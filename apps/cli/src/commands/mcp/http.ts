@@ -179,7 +179,7 @@ export class HttpGuard {
       return undefined
     }
     const received = readServerMessage(bytes)
-    const known = received.kind === 'invalid' ? undefined : sent.ids.toClient(received)
+    const known = received.kind === 'invalid' ? undefined : toClient(received, sent, undefined)
     const body = known === undefined ? notValid(id) : await this.#guard.shown(known, sent.request?.method)
     response
       .writeHead(known === undefined && status < 400 ? 502 : status, { ...headers, 'content-type': 'application/json' })
@@ -203,8 +203,8 @@ export class HttpGuard {
         const received = readServerMessage(event.data)
         if (received.method === 'notifications/tools/list_changed')
           for (const { known } of this.#callers.values()) known.clear()
-        if (isResponseTo(received, sent.own)) found = received
-        const known = sent.ids.toClient(received)
+        const known = toClient(received, sent, found)
+        if (isResponseTo(received, sent.own)) found ??= received
         const shown = known === undefined ? undefined : await this.#guard.shown(known, sent.request?.method)
         // A client may resume after an event that is not shown.
         await write(response, writeEvent({ ...event, data: shown === undefined ? undefined : writeJson(shown) }))
@@ -231,6 +231,21 @@ export class HttpGuard {
 function callerKey({ headers }: IncomingMessage): string {
   const facts = [headers.authorization, headers.cookie, headers['mcp-session-id'], headers['mcp-protocol-version']]
   return createHash('sha256').update(JSON.stringify(facts)).digest('hex')
+}
+
+/**
+ * Returns a message as this client may get it here. On the stream of a request that is its first response only, and a
+ * running request is answered nowhere else: the client would get what the evidence does not state.
+ */
+function toClient(
+  received: ServerMessage,
+  { ids, own }: Answered,
+  found: ServerMessage | undefined,
+): ServerMessage | undefined {
+  const { id, method } = received
+  const isAnswer = method === undefined && id !== null
+  const isStray = own === undefined ? ids.isRunning(id) : id !== own || found !== undefined
+  return isAnswer && isStray ? undefined : ids.toClient(received)
 }
 
 function isResponseTo(received: ServerMessage, own: string | undefined): boolean {

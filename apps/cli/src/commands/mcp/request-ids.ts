@@ -56,6 +56,10 @@ export class RequestIds {
     if (named !== undefined) named.isRunning = false
   }
 
+  isRunning(own: JsonValue): boolean {
+    return this.#find(own)?.isRunning === true
+  }
+
   /** Returns the id at the server of the request that a cancellation names. Nothing about it reaches the client any more. */
   cancel(params: JsonObject): string | undefined {
     const id = member(params, 'requestId')

@@ -72,6 +72,26 @@ describe('a decision that does not verify is never passed on', () => {
     await expectUnverified(() => earlier, 'decision_expired')
   })
 
+  it('of a former key whose time is over, also while its list is used', async () => {
+    const { public_key } = setup.na.genesis.network_authority
+    const written = await setup.policy()
+    const networks = written['networks'] as Record<string, JsonObject>
+    const former = (valid_to: string): JsonObject => ({
+      key_id: 'na-test',
+      public_key,
+      valid_from: '2025-01-01T00:00:00Z',
+      valid_to,
+    })
+    const follow = (key: JsonObject): Promise<void> =>
+      setup.gateway.reload({ ...written, networks: { 'TEST-NET': { ...networks['TEST-NET'], former_keys: [key] } } })
+    await follow(former('2025-12-31T00:00:00Z'))
+    expectRefusal(await setup.ask(question()), 502, 'bad_gateway', 'decision_unverified')
+    // Until it is over, authority and gateway may still have it as the present one.
+    await follow(former('2027-01-01T00:00:00Z'))
+    expect((await setup.ask(question())).status).toBe(200)
+    await setup.gateway.reload(written)
+  })
+
   it('of another network with the same key', async () => {
     const away = await startTestAuthority({ clock: setup.clock, network: 'OTHER-NET', keys: '' })
     try {

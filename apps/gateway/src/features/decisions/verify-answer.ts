@@ -42,7 +42,7 @@ async function verify(answer: JsonObject, asked: AskedQuestion): Promise<Verifie
   const { network } = asked.question
   const { decision: wire = null, justification_proof: justification = null } = answer
   if (!isJsonObject(wire) || !isJsonObject(justification)) throw refusal('malformed')
-  const keys = [...keysOf(network).values()]
+  const keys = [...keysOf(network, asked.now).values()]
   const received = readReceived(boundaryDecisionForm, wire)
   const decision = received.record
   const verdict = await verifyBoundaryDecision(received, { keys, now: asked.now })

@@ -49,7 +49,7 @@ async function observeNetwork(
 ): Promise<ObservedNetwork> {
   const { name, primary, additional, formerKeys } = network
   const issuers = [primary, ...additional].map(({ issuer }) => trust.issuers.get(issuerKey(name, issuer)))
-  const anchors = Object.fromEntries(keysOf(network))
+  const anchors = Object.fromEntries(keysOf(network, parts.now))
   const facts: Facts = { network: name, anchors, formerKeys, published, now: parts.now }
   const reader = new NetworkReader(network, facts, parts)
   return {

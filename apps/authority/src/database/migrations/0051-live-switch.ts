@@ -3,7 +3,7 @@ import type { Migration } from '../migration.ts'
 
 /** What each instance reports for a switch of the key without a stop: the block whose key it has, and where it waits. */
 export const liveSwitch: Migration = {
-  version: 50,
+  version: 51,
   servesFrom: 48,
   async up(tx) {
     await sql`alter table instances add column next_block text`.execute(tx)

@@ -1,0 +1,39 @@
+import { randomUUID } from 'node:crypto'
+import type { Attack } from './authority-attacks.ts'
+import { outcomeOf } from './authority-attacks.ts'
+import { isAllowed, isOk } from './members.ts'
+import { CEDAR_CAPABILITY, SLOW_RULES, amountIntent, cedarIntent } from './policies.ts'
+import type { AuthoritySetup } from './setup.ts'
+
+const QUICK_MS = 5000
+const slowPolicies: Attack<AuthoritySetup> = {
+  name: 'simulations of slow policies',
+  async run({ authority, rotator }, from, random) {
+    const [standard, privileged] = [authority.as('standard'), authority.as('privileged')]
+    const contexts = Array.from({ length: 1 + random.below(4) }, (_, n) => ({
+      requested_capability: CEDAR_CAPABILITY,
+      requester_sovereign_id: 'x',
+      request_parameters: { id: 'x', s: 'a'.repeat(15_800 - n) },
+    }))
+    const slow = cedarIntent('slow', SLOW_RULES)
+    const simulate = standard('POST', '/admin/boundary-policies/simulate', { intent: slow, contexts }, { from })
+    const validate = standard('POST', '/admin/boundary-policies/validate', slow, { from })
+    const began = performance.now()
+    const asked = {
+      attestation_id: rotator,
+      requested_capability: CEDAR_CAPABILITY,
+      context: { request_parameters: { id: 'x' } },
+    }
+    const [decided, published] = await Promise.all([
+      standard('POST', '/admin/boundary/evaluate', asked, { from }),
+      privileged('POST', '/admin/boundary-policies', amountIntent(`quick-${randomUUID()}`, 'x.y'), { from }),
+    ])
+    const tookMs = Math.round(performance.now() - began)
+    const complaints = isAllowed(decided) ? [] : [`a decision at the same time: ${decided.text.slice(0, 300)}`]
+    if (!isOk(published)) complaints.push(`a policy at the same time was answered with ${published.status}`)
+    if (tookMs > QUICK_MS) complaints.push(`both took ${tookMs} ms`)
+    return outcomeOf([decided, published, await simulate, await validate], complaints)
+  },
+}
+
+export const SLOW_ATTACKS = [slowPolicies] as const
