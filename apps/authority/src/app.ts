@@ -10,6 +10,7 @@ import type { AuthoritySettings } from './settings/authority-settings.ts'
 import { coreJobs } from './startup/core-jobs.ts'
 import { keepReserve, reserveJob } from './startup/keep-reserve.ts'
 import { buildServer, openListeners } from './startup/listeners.ts'
+import { callsWaiting, jobsWaiting } from './startup/wait-at-switch.ts'
 import { jobsOfWorker } from './startup/worker-jobs.ts'
 import { openCore } from './startup/open-core.ts'
 import type { AppParts } from './startup/open-core.ts'
@@ -39,7 +40,7 @@ export async function startAuthority(settings: AuthoritySettings, options: AppPa
   const watch = collectProcessMetrics(metrics.registry, clock)
   const parts = { ...core, settings }
   const bindings = bindingsOf(features, settings)
-  const server = buildServer(parts, noteChanges(bindings.open, core))
+  const server = buildServer(parts, noteChanges(callsWaiting(bindings.open, core.gates), core))
   registerLoadGauges(metrics, () => server.load())
   const { url, management } = await openListeners(parts, server, bindings.management).catch(async (error: unknown) => {
     watch.stop()
@@ -47,7 +48,7 @@ export async function startAuthority(settings: AuthoritySettings, options: AppPa
     throw error
   })
   const reserve = options.keepsReserve === true ? [reserveJob(core, settings)] : []
-  const all = [...coreJobs(core, settings), ...reserve, ...jobsOf(features, core)]
+  const all = jobsWaiting([...coreJobs(core, settings), ...reserve, ...jobsOf(features, core)], core.gates)
   const jobs = startJobs(jobsOfWorker(all, options.worker), { clock, log, metrics: metrics.registry })
   log.info('authority is serving', {
     url,
@@ -75,6 +76,7 @@ export async function startAuthority(settings: AuthoritySettings, options: AppPa
       watch.stop()
       await jobs.stop()
       await writeLastMark(core)
+      await forgetInstance(core)
       await close()
     },
   }
@@ -89,5 +91,14 @@ async function writeLastMark({ rollback, log }: Pick<Core, 'rollback' | 'log'>):
     await rollback.writeMark()
   } catch (error) {
     log.warn('high-water mark not written at the stop', { error })
+  }
+}
+
+/** A stopped instance does not hold up a switch of the key, and is not counted. Its row ends by itself otherwise. */
+async function forgetInstance({ database, instance, log }: Pick<Core, 'database' | 'instance' | 'log'>): Promise<void> {
+  try {
+    await database.write((tx) => tx.query.deleteFrom('instances').where('instance', '=', instance).execute())
+  } catch (error) {
+    log.warn('the row of this instance was not removed at the stop', { error })
   }
 }

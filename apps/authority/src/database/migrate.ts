@@ -54,6 +54,7 @@ import { evidencePartitions } from './migrations/0047-evidence-partitions.ts'
 import { auditPartitions } from './migrations/0048-audit-partitions.ts'
 import { callerBytes } from './migrations/0049-caller-bytes.ts'
 import { licensees } from './migrations/0050-licensees.ts'
+import { liveSwitch } from './migrations/0051-live-switch.ts'
 import { UnfinishedCopyError, isCopyUnfinished } from './copy/unfinished-copy.ts'
 
 /** Forward only; a released migration is never edited. */
@@ -108,6 +109,7 @@ const MIGRATIONS: readonly Migration[] = [
   auditPartitions,
   callerBytes,
   licensees,
+  liveSwitch,
 ]
 
 export const EXPECTED_SCHEMA_VERSION: number = MIGRATIONS.length

@@ -58,6 +58,12 @@ export const HEALTH_FINDINGS: Readonly<Record<string, Finding | null>> = {
   clock_offset: bad('clock', 'The clock of this instance differs from the clock of the database', SYNC_CLOCK, {
     effect: 'This instance signs nothing.',
   }),
+  signing_key_unavailable: bad(
+    'signing-key',
+    'A key of the authority cannot sign: its token or key service does not respond, or refuses the PIN',
+    'The log names the cause. Bring it back: docs/operate/incidents.md#lost-signing-key.',
+    { effect: 'Nothing is signed. Stored lists are served until they end.' },
+  ),
   replay_floor: warn(
     'replay-floor',
     'Requests that were signed before the recovery are refused',
