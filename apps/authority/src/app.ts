@@ -27,7 +27,7 @@ export async function startAuthority(settings: AuthoritySettings, options: AppPa
   let serving = true
   const opened = await openCore(settings, { ...options, isServing: () => serving })
   const { core } = opened
-  if (options.keepsReserve === true) await keepReserve(core, settings)
+  if (options.service !== undefined) await keepReserve(core, settings)
   const features = openFeatures(core, settings)
   const { clock, log, metrics } = core
   options.worker?.shareMetrics(metrics.registry)
@@ -50,7 +50,7 @@ export async function startAuthority(settings: AuthoritySettings, options: AppPa
     jobsOfWorker(
       [
         ...coreJobs(core, settings),
-        ...(options.keepsReserve === true ? [reserveJob(core, settings)] : []),
+        ...(options.service !== undefined ? [reserveJob(core, settings)] : []),
         ...jobsOf(features, core),
       ],
       options.worker,

@@ -18,7 +18,6 @@ import { LiveKeyring } from '../auth/live-keyring.ts'
 import { OperatorsFileReader } from '../auth/operators-file.ts'
 import { RevokedOperatorKeys } from '../auth/operator-keys.ts'
 import { loadGenesis } from './genesis.ts'
-import { checkDurability } from './check-durability.ts'
 import { checkProcess } from './check-process.ts'
 import { chooseLimiter } from '../limits/choose-limiter.ts'
 import { createMetrics } from '../metrics.ts'
@@ -37,25 +36,23 @@ import { RecordFaults } from '../signing/record-faults.ts'
 import { VerifiedTreaties } from '../signing/verified-treaties.ts'
 import { RollbackCheck } from '../rollback/rollback-check.ts'
 import type { RollbackCheckParts } from '../rollback/rollback-check.ts'
-import { checkStartKeys, claimDatabase } from './check-keys.ts'
+import { checkStartKeys } from './check-keys.ts'
+import { openMigrated } from './open-migrated.ts'
 import { checkLogOrigin, openLogSigners } from './check-log.ts'
 import { ActiveWindow } from '../database/active-window.ts'
 import type { Database } from '../database/database.ts'
 import { versionReader } from '../database/locks/versions.ts'
-import { migrate } from '../database/migrate.ts'
-import { openDatabase, translateDatabaseError } from '../database/open.ts'
 import { ReplicaReads, readsOfPrimary } from '../database/replica/reads.ts'
 import type { Reads } from '../database/replica/reads.ts'
 import { openPostgres } from '../database/postgres/open.ts'
-import { isPoolerRefusal } from '../database/postgres/pooled-client.ts'
 
 /** Parts that tests replace. Everything else is real. */
 export interface AppParts {
   readonly log: Log
   readonly clock?: Clock
   readonly ids?: Ids
-  /** Holds disk space for revocations: for a service, and not for each of many tests. */
-  readonly keepsReserve?: true
+  /** Set in a service: it waits for its database, and holds disk space for revocations. */
+  readonly service?: { readonly stopped: AbortSignal }
   /** Set in a worker process. */
   readonly worker?: Pick<WorkerStart<unknown>, 'worker' | 'channel' | 'restarts' | 'shareMetrics'>
 }
@@ -80,7 +77,8 @@ export async function openCore(settings: AuthoritySettings, parts: CoreOptions):
   const { network, signer, keys, logSigners } = await loadIdentity(settings, clock, log)
   if (settings.haMode) await checkProcess({ coreDumps: settings.coreDumps, log })
   const isSucceeding = parts.isSucceeding === true
-  const database = await openMigrated(settings, { network, clock, log, keys }, isSucceeding)
+  const facts = { genesis: network.genesis, clock, log, keys, isSucceeding, stopped: parts.service?.stopped }
+  const database = await openMigrated(settings, facts)
   await checkLogOrigin(database, settings)
   const metrics = createMetrics(ALL_ROUTES, clock)
   const clockCheck = new ClockCheck({ database, clock, log, offset: metrics.clockOffset, enabled: settings.clockCheck })
@@ -240,31 +238,5 @@ async function openRollbackCheck(
     await database.close()
     if (error instanceof MarkFileError) throw new StartError(`NA_HIGH_WATER_FILES: ${error.message}`, { cause: error })
     throw error
-  }
-}
-
-/**
- * Opens the database, migrated to this release and claimed for this authority. A failure names the setting to check.
- */
-async function openMigrated(
-  settings: AuthoritySettings,
-  { network, clock, log, keys }: Pick<Core, 'clock' | 'keys' | 'log' | 'network'>,
-  isSucceeding: boolean,
-): Promise<Database> {
-  const { databaseLocation: place } = settings
-  const setting = place.kind === 'sqlite' ? `DB_PATH: ${place.path}` : 'DATABASE_URL: the database'
-  let database: Database | undefined
-  try {
-    database = openDatabase(place)
-    if (settings.haMode) await checkDurability(database, settings.requireSyncStandby, log)
-    await migrate(database, () => clock.now())
-    if (!isSucceeding) await claimDatabase(database, network.genesis, keys, clock.now())
-    return database
-  } catch (error) {
-    await database?.close()
-    if (translateDatabaseError(error) === undefined) throw error
-    if (isPoolerRefusal(error))
-      throw new StartError('DATABASE_URL: a pooler answers; set NA_DATABASE_POOLER=transaction', { cause: error })
-    throw new StartError(`${setting} cannot be opened`, { cause: error })
   }
 }

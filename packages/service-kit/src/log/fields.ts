@@ -98,6 +98,18 @@ function codeOf(error: Error): string | undefined {
   return 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }
 
+/** What an error and its causes say, in one line: `PostgreSQL is unavailable: connect ECONNREFUSED 10.0.0.5:5432`. */
+export function describeChain(error: Error): string {
+  const texts = [error, ...causes(error)].map(messageOf).filter((text) => text !== '')
+  return visible([...new Set(texts)].join(': '), { maxLength: MAX_TEXT })
+}
+
+/** A connection that was tried at several addresses has a message for each, and none of its own. */
+function messageOf(error: Error): string {
+  if (!(error instanceof AggregateError) || error.message !== '') return error.message
+  return error.errors.map((each: unknown) => toError(each).message).join(', ')
+}
+
 function causes(error: Error): Error[] {
   const found: Error[] = []
   let { cause } = error
