@@ -1,6 +1,7 @@
 import { signatureLibrary } from '@chancery/protocol'
 import { collectProcessMetrics, installCommand, startJobs } from '@chancery/service-kit'
 import type { RunningService } from '@chancery/service-kit'
+import { withdraw } from './auth/operator-keys-check.ts'
 import { noteChanges } from './auth/replica-routes.ts'
 import type { Core } from './core.ts'
 import { bindingsOf, closeFeatures, jobsOf, openFeatures } from './features.ts'
@@ -87,6 +88,9 @@ export async function startAuthority(settings: AuthoritySettings, options: AppPa
       watch.stop()
       await jobs.stop()
       await writeLastMark(core)
+      await withdraw(core).catch((error: unknown) =>
+        log.warn('this instance is counted for three more minutes', { error }),
+      )
       await close()
     },
   }

@@ -39,7 +39,8 @@ export function toEventText(event: string): string {
 
 /**
  * Returns fields as they may be logged. An error under `error` gives its class, code, message and stack at error level; below that
- * only class and code, because messages of expected failures repeat what a caller sent. They are put into `record`.
+ * only class and code, and the text of an error of the platform: messages of expected failures repeat what a caller
+ * sent. They are put into `record`.
  */
 export function toLogRecord(level: LogLevel, fields: LogFields, record: LogRecord = {}): LogRecord {
   for (const name of Object.keys(fields)) {
@@ -85,12 +86,21 @@ function describeError(level: LogLevel, error: Error): LogRecord {
   const record: LogRecord = { error: visible(error.name, { maxLength: MAX_TEXT }) }
   const code = [error, ...causes(error)].map(codeOf).find((found) => found !== undefined)
   if (code !== undefined) record['error_code'] = visible(code, { maxLength: MAX_TEXT })
+  const outer = [error, ...causes(error)].find(isOfPlatform)
   if (level === 'error' || level === 'fatal') {
     record['message'] = visible(error.message, { maxLength: MAX_TEXT })
     const stack = describeStack(error)
     if (stack !== '') record['stack'] = stack
-  }
+  } else if (outer !== undefined) record['cause'] = visible(messageOf(outer), { maxLength: MAX_TEXT })
   return record
+}
+
+/**
+ * Errors of the platform and of drivers for PostgreSQL and Redis have no class of their own, and their texts say what
+ * failed: `connect ECONNREFUSED 10.0.0.5:5432`, `Socket closed unexpectedly`. Ours have classes.
+ */
+function isOfPlatform({ name }: Error): boolean {
+  return name === 'Error' || name === 'AggregateError'
 }
 
 /** Error codes of the platform and the database, such as `ECONNREFUSED` and `23505`. Never text of a caller. */

@@ -4,8 +4,8 @@ import { EXPECTED_SCHEMA_VERSION, readServedSchema } from '../../database/migrat
 import type { HealthParts } from './parts.ts'
 import { inTime } from './in-time.ts'
 
-/** How long a caller waits for a new result while the last one may be used. Balancers wait 200 ms or less. */
-const WAIT_MS = 50
+/** How long a caller waits for a new result while the last one may be used: a good one only. Balancers wait 200 ms or less. */
+const WAIT_MS = 80
 /** How old that one may be. So a database that stops answering is reported after this time, and a slow one is not. */
 const USABLE_MS = 3000
 /** A probe is several statements, and one in ten seconds commits. */
@@ -45,11 +45,13 @@ export class DatabaseProbe {
   }
 
   async read(): Promise<ProbedDatabase> {
-    const { clock, rollback } = this.#parts
+    const { clock, database, rollback } = this.#parts
     const next = this.#runs.read()
     const last = this.#last
     // After a lost connection another database may answer: no earlier result says anything about it.
-    const isUsable = last !== undefined && clock.monotonicMs() - last.atMs < USABLE_MS
+    const isGood = last?.found.schema !== 'unknown' && last?.found.limiterResponds === true
+    // A file that answers late is locked or on a broken disk.
+    const isUsable = database.engine === 'postgres' && isGood && clock.monotonicMs() - last.atMs < USABLE_MS
     if (!isUsable || rollback.needsRecheck || rollback.isHalted())
       return inTime(next).catch((error: unknown) => this.#away(error))
     const waiting = new AbortController()
