@@ -21,6 +21,16 @@ describe('the reference of the client library', () => {
     expect(types.filter(([text]) => !isWhole(text)).map(([, name]) => name)).toEqual([])
   })
 
+  it('has no verdict that is only ok: it carries the record or what was checked', () => {
+    // The names of an earlier library keep their results.
+    const own = page.split('\n### ').filter((section) => !section.startsWith('compat/'))
+    const bare = own.flatMap((section) => [
+      ...[...section.matchAll(/\{\s*readonly ok: (?:true|boolean);\s*\}/g)].map(([text]) => text),
+      ...[...section.matchAll(/^.*\bverify\w*\(.*Promise<(?:Verdict<|boolean).*$/gm)].map(([text]) => text),
+    ])
+    expect(bare).toEqual([])
+  })
+
   it('ends a union after its last variant', () => {
     const text = 'export type Verdict = {\n    ok: true;\n} | {\n    ok: false;\n};\nexport type Next = 1;\n'
     expect(text.slice(0, endOf(text, 'export type Verdict'.length, 'type'))).toMatch(/ok: false;\n\};$/)

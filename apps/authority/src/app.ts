@@ -47,21 +47,9 @@ export async function startAuthority(settings: AuthoritySettings, options: AppPa
     await close()
     throw error
   })
-  const jobs = startJobs(
-    jobsOfWorker(
-      [
-        ...coreJobs(core, settings),
-        ...(options.service !== undefined ? [reserveJob(core, settings)] : []),
-        ...jobsOf(features, core),
-      ],
-      options.worker,
-    ),
-    {
-      clock,
-      log,
-      metrics: metrics.registry,
-    },
-  )
+  const reserve = options.service !== undefined ? [reserveJob(core, settings)] : []
+  const all = [...coreJobs(core, settings), ...reserve, ...jobsOf(features, core)]
+  const jobs = startJobs(jobsOfWorker(all, options.worker), { clock, log, metrics: metrics.registry })
   log.info('authority is serving', {
     url,
     ...(management === undefined ? {} : { management_url: management.url }),

@@ -184,7 +184,7 @@ export function openFeatures(core: Core, settings: AuthoritySettings): Features 
     findings,
     history: openHistory(parts),
     consensus: openConsensus({ ...parts, partners, recognitionTreaties }),
-    dataUsage: openDataUsage(parts),
+    dataUsage: openDataUsage({ ...parts, evidence }),
     sovereign: openSovereign(parts),
     reference: openReference({
       ...parts,

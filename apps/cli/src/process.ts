@@ -1,19 +1,10 @@
 import { readFileSync } from 'node:fs'
+import { setTimeout } from 'node:timers/promises'
 
 /** Waits, or ends early when the signal aborts. Never rejects; the caller checks the signal. */
 export function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) {
-      resolve()
-      return
-    }
-    const end = (): void => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', end)
-      resolve()
-    }
-    const timer = setTimeout(end, ms)
-    signal.addEventListener('abort', end)
+  return setTimeout(ms, undefined, { signal }).catch((error: unknown) => {
+    if (!signal.aborted) throw error
   })
 }
 

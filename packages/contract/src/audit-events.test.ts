@@ -19,7 +19,7 @@ const TRUST_OPERATIONS = `
   evidence_retention_applied evidence_anchored evidence_bundle_signed evidence_anchor_refused evidence_anchor_failed evidence_log_witness_alarm
   evidence_log_witness_alarm_ended trust_evidence_built
   capability_commitment_created capability_nullifier_issued validator_vote_cast consensus_proof_assembled
-  data_license_policy_created data_access_intent_created`
+  data_license_policy_created data_access_intent_created data_usage_violation_recorded`
 
 const types = Object.keys(AUDIT_EVENTS) as AuditEventType[]
 

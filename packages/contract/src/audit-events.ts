@@ -397,6 +397,10 @@ export const AUDIT_EVENTS = {
     when: 'A data access intent was signed.',
     details: ['intent_id', 'decision_id'],
   },
+  data_usage_violation_recorded: {
+    when: 'Uses of data that a license does not allow were stored as evidence.',
+    details: ['intent_id', 'policy_id', 'violation_reason', 'violation_count', 'store_sequence'],
+  },
 } as const
 
 export type AuditEventType = keyof typeof AUDIT_EVENTS

@@ -18,7 +18,7 @@ export {
   CHECKS_PER_RECORD,
   CheckSlices,
   HASHED_BYTES_PER_RECORD,
-  TooManyChecks,
+  TooManyChecksError,
   verifyAny,
 } from './signing/verify-any.ts'
 export * from './signing/forms.ts'
@@ -141,6 +141,7 @@ export * from './artifacts/execution-evidence.ts'
 export * from './artifacts/evidence-store-entry.ts'
 export * from './artifacts/retention-checkpoint.ts'
 export * from './artifacts/evidence-rejection.ts'
+export * from './artifacts/usage-violation.ts'
 export * from './artifacts/store-anchor.ts'
 export * from './artifacts/log-identity.ts'
 export * from './evidence/chain.ts'

@@ -124,7 +124,15 @@ export type { BlastRadius } from '@chancery/protocol'
 export type { AssemblyRequest, ConsensusApi, ConsensusVerdict } from './api/consensus.ts'
 export type { CrlApi, RevocationPreview, RevocationRequest, RevocationResult, RevokedCertificates } from './api/crl.ts'
 export type { DashboardApi, DashboardView } from './api/dashboard.ts'
-export type { DataUsageApi, IntentRequest, LicenseRequest, UsageVerdict, UsageViolation } from './api/data-usage.ts'
+export type {
+  DataUsageApi,
+  IntentRequest,
+  LicenseRequest,
+  RecordedUsage,
+  UsageRequest,
+  UsageVerdict,
+  UsageViolation,
+} from './api/data-usage.ts'
 export type {
   CommitRequest,
   DisclosureApi,

@@ -91,7 +91,7 @@ interface Cosigned {
   readonly log: ToyLog
 }
 
-class Crash extends Error {}
+class CrashError extends Error {}
 
 interface Seen {
   requests: number
@@ -166,7 +166,7 @@ class Attempt {
       report: () => undefined,
       afterStore: () => {
         this.#crashIn -= 1
-        if (this.#crashIn <= 0) throw new Crash()
+        if (this.#crashIn <= 0) throw new CrashError()
       },
     })
   }
@@ -211,7 +211,7 @@ class Attempt {
     try {
       return await this.#service?.addCheckpoint(asked.body)
     } catch (error) {
-      if (error instanceof Crash) return undefined
+      if (error instanceof CrashError) return undefined
       throw error
     }
   }

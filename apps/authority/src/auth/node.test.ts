@@ -140,6 +140,14 @@ describe('the proof of a node', () => {
     expect(Object.keys(forged).sort()).toEqual(['reason', 'remote_addr', 'request_id', 'scope'])
   })
 
+  it('sent twice has its event also when bad proofs of its address have used up their room', async () => {
+    accepted(await node.heartbeat(cert_id, { nonce: 'seen' }))
+    const details = { reason: 'invalid_signature', remote_addr: '127.0.0.1' }
+    for (let n = 0; n < 61; n += 1) await na.core.audit.recordRefusal({ type: 'node_auth_failed', details })
+    await expectFailure({ nonce: 'seen' }, {}, 'nonce_replay')
+    clock.advance(61)
+  })
+
   it('that fails spends no nonce', async () => {
     await expectFailure({ nonce: 'kept' }, { signer: await testSigner('node', 'stranger') }, 'invalid_signature')
     accepted(await node.heartbeat(cert_id, { nonce: 'kept' }))

@@ -4,8 +4,8 @@ import { checkRevoked, listRevokedKeys } from './operator-keys.ts'
 import { refuseRevokedKey } from './operator.ts'
 import type { OperatorCall } from './operator.ts'
 
-class RevokedMeanwhile extends Error {
-  override readonly name = 'RevokedMeanwhile'
+class RevokedMeanwhileError extends Error {
+  override readonly name = 'RevokedMeanwhileError'
 }
 
 /**
@@ -23,11 +23,11 @@ export async function transactWithKey<Result>(
     return await database.write(async (tx) => {
       const done = await work(tx)
       await tx.lock('operator-keys')
-      if (checkRevoked(await listRevokedKeys(tx.query))(call.operator)) throw new RevokedMeanwhile()
+      if (checkRevoked(await listRevokedKeys(tx.query))(call.operator)) throw new RevokedMeanwhileError()
       return done
     })
   } catch (error) {
-    if (!(error instanceof RevokedMeanwhile)) throw error
+    if (!(error instanceof RevokedMeanwhileError)) throw error
     return refuseRevokedKey(call, parts)
   }
 }

@@ -49,6 +49,8 @@ export interface BackupReport {
   readonly isNoted: boolean
   readonly manifest: BackupManifest
   readonly behind: readonly string[]
+  /** Marks that the database was compared with. */
+  readonly marks: number
   readonly seconds: number
 }
 
@@ -104,7 +106,7 @@ async function backUpInto(
     const parts = { folder, authority, signer, genesisText, historyText, marks, clock: systemClock, ids: systemIds }
     const step = 'backing up'
     const backedUp = await createBackup({ ...parts, source, onProgress: (far) => onProgress({ step, ...far }) })
-    return { ...backedUp, seconds: secondsSince(started) }
+    return { ...backedUp, marks: marks.length, seconds: secondsSince(started) }
   } finally {
     await source.close()
   }

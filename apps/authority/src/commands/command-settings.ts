@@ -3,7 +3,7 @@ import type { SettingSources, SettingsResult } from '@chancery/service-kit'
 import { readAuthoritySettings } from '../settings/authority-settings.ts'
 import type { AuthoritySettings } from '../settings/authority-settings.ts'
 import { KeyUnavailableError } from '../signing/key-unavailable.ts'
-import { MigrationFailed, NewerSchemaError } from '../database/migrate.ts'
+import { MigrationFailedError, NewerSchemaError } from '../database/migrate.ts'
 import { UnfinishedCopyError } from '../database/copy/unfinished-copy.ts'
 
 /** Arguments of a command on the authority's own machine. */
@@ -29,7 +29,7 @@ export function readSettingsOrExplain(args: CommandArguments): Promise<Authority
 
 /** True for an error that an operator can fix, as its message describes. */
 export function isOperatorError(error: unknown): error is Error {
-  return [StartError, KeyUnavailableError, NewerSchemaError, MigrationFailed, UnfinishedCopyError].some(
+  return [StartError, KeyUnavailableError, NewerSchemaError, MigrationFailedError, UnfinishedCopyError].some(
     (kind) => error instanceof kind,
   )
 }

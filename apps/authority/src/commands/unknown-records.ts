@@ -6,7 +6,7 @@ import type { RevocationReason } from '@chancery/protocol'
 import { describeUnknown } from '../recovery/describe-unknown.ts'
 import { adoptUnknown, restoreListed, revokeAgain, revokeUnknown } from '../recovery/resolve-unknown.ts'
 import { revokeTreatiesAgain, revokeAttestations } from '../recovery/revoke-lost.ts'
-import { SourceUnusable, findUnknown } from '../recovery/unknown.ts'
+import { SourceUnusableError, findUnknown } from '../recovery/unknown.ts'
 import type { LostRecord } from '../recovery/unknown-records.ts'
 import type { UnknownCertificate, UnknownReport } from '../recovery/unknown.ts'
 import { isOperatorError, readSettingsOrExplain } from './command-settings.ts'
@@ -32,7 +32,7 @@ export async function recoverUnknown(args: UnknownArguments): Promise<number> {
     const certificates = args.certificates === undefined ? [] : await readTexts(args.certificates)
     if (args.audit !== undefined) await requireFile(args.audit)
     const lines = await withRecovery(settings, async (parts) => {
-      if (parts.rollback.isHalted()) throw new SourceUnusable(parts.rollback.haltText)
+      if (parts.rollback.isHalted()) throw new SourceUnusableError(parts.rollback.haltText)
       const report = await findUnknown(parts, {
         events: args.audit === undefined ? [] : createInterface({ input: createReadStream(args.audit) }),
         certificates,
@@ -42,7 +42,7 @@ export async function recoverUnknown(args: UnknownArguments): Promise<number> {
     process.stdout.write(`${lines.join('\n')}\n`)
     return 0
   } catch (error) {
-    const isKnown = error instanceof SourceUnusable
+    const isKnown = error instanceof SourceUnusableError
     if (!(error instanceof Error) || (!isKnown && !isOperatorError(error))) throw error
     process.stderr.write(`chancery: nothing was changed: ${error.message}\n`)
     return 1
@@ -117,7 +117,7 @@ async function readTexts(path: string): Promise<readonly string[]> {
     for (const name of names) texts.push(await readFile(join(path, name), 'utf8'))
     return texts
   } catch (error) {
-    throw new SourceUnusable(`--certificates: ${path} cannot be read`, { cause: error })
+    throw new SourceUnusableError(`--certificates: ${path} cannot be read`, { cause: error })
   }
 }
 
@@ -126,5 +126,5 @@ async function requireFile(path: string): Promise<void> {
     (found) => found.isFile(),
     () => false,
   )
-  if (!isFile) throw new SourceUnusable(`--audit: ${path} cannot be read`)
+  if (!isFile) throw new SourceUnusableError(`--audit: ${path} cannot be read`)
 }

@@ -1,4 +1,13 @@
-import { childPids, createPostgres, createTestNetwork, isRunning, startAuthorityProcess } from '@chancery/testkit'
+import { systemClock } from '@chancery/service-kit'
+import {
+  childPids,
+  createPostgres,
+  createTestNetwork,
+  enroll,
+  isRunning,
+  newNodeCaller,
+  startAuthorityProcess,
+} from '@chancery/testkit'
 import type { AuthorityProcess, TestDatabase, TestNetwork } from '@chancery/testkit'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 
@@ -59,4 +68,19 @@ it('two workers serve on PostgreSQL, one goes on when the other is killed, and S
   await authority.stop()
   expect(await authority.exited).toBe(0)
   expect(serving().filter(isRunning)).toEqual([])
+}, 120_000)
+
+it('one of two workers acknowledges a gathered heartbeat that both get', async () => {
+  database = await createPostgres()
+  const settings = { ...SETTINGS, ...database.settings, NA_HEARTBEAT_MODE: 'gathered' }
+  authority = await startAuthorityProcess({ network, settings })
+  await expect.poll(() => serving().length, PATIENT).toBe(2)
+  const { url, request } = authority
+  const node = await newNodeCaller(url, 'twice', systemClock)
+  const { cert_id } = await enroll(authority, node)
+  for (let round = 0; round < 3; round += 1) {
+    const body = await node.prove({ cert_id, status: 'healthy' })
+    const answers = await Promise.all(Array.from({ length: 8 }, () => request('POST', '/heartbeat', { body })))
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array<number>(7).fill(401)])
+  }
 }, 120_000)

@@ -12,7 +12,7 @@ import type { Database } from './database.ts'
 import { claimNonces } from '../auth/nonces.ts'
 import type { NonceClaim } from '../auth/nonces.ts'
 import { countHits } from '../limits/shared-limiter.ts'
-import { EXPECTED_SCHEMA_VERSION, MigrationFailed, NewerSchemaError, migrate, readSchemaVersion } from './migrate.ts'
+import { EXPECTED_SCHEMA_VERSION, MigrationFailedError, NewerSchemaError, migrate, readSchemaVersion } from './migrate.ts'
 import { openDatabase } from './open.ts'
 import type { DatabaseLocation } from './open.ts'
 import { rowsOf } from '../testing/rows.suite.ts'
@@ -26,7 +26,7 @@ export function locationOf({ settings }: TestDatabase): DatabaseLocation {
 const now = (): bigint => systemClock.now()
 const claim = (): NonceClaim => ({ claim: randomBytes(16), expires_at: '2030-01-01T00:00:00.000000Z' })
 
-/** What every engine must do alike; run by sqlite.test.ts and postgres.test.ts. */
+/** What every engine must do alike; run by sqlite/open.test.ts and postgres/open.database.test.ts. */
 export function describeDatabase(backend: Backend): void {
   describe(`the store on ${backend}`, () => {
     // Making a database costs more than most tests: they share one and look at differences.
@@ -79,9 +79,9 @@ export function describeDatabase(backend: Backend): void {
         // What the migration after the next one makes is there already.
         await sql`alter table schema_version add column serves_from integer`.execute(rowsOf(half))
         const failed = migrate(half, now)
-        await expect(failed).rejects.toThrow(MigrationFailed)
+        await expect(failed).rejects.toThrow(MigrationFailedError)
         await expect(failed).rejects.toThrow(/schema version 25 failed and was undone.*still at version 24/)
-        await expect(startTestAuthority({ database: fresh })).rejects.toThrow(MigrationFailed)
+        await expect(startTestAuthority({ database: fresh })).rejects.toThrow(MigrationFailedError)
         expect(await readSchemaVersion(rowsOf(half))).toBe(24)
         await sql`alter table schema_version drop column serves_from`.execute(rowsOf(half))
         await migrate(half, now)

@@ -74,7 +74,7 @@ export interface Database {
    */
   confirmServer(): void
   /**
-   * Throws unless a row could be committed recently, DiskFull when the disk is full. Writes at most one row every ten
+   * Throws unless a row could be committed recently, DiskFullError when the disk is full. Writes at most one row every ten
    * seconds for any number of callers, and at once after a connection was lost.
    */
   checkWritable(): Promise<void>
@@ -90,24 +90,4 @@ export interface Connections {
   readonly idle: number
   /** Callers that wait for one. */
   readonly waiting: number
-}
-
-/** The database did not respond. Nothing is known to have happened; callers refuse. */
-export class DatabaseUnavailableError extends Error {
-  override readonly name: string = 'DatabaseUnavailableError'
-}
-
-/** The disk is full; stored rows can still be read. */
-export class DiskFull extends DatabaseUnavailableError {
-  override readonly name = 'DiskFull'
-}
-
-/** A lock was not acquired in time: another transaction is changing the same rows. */
-export class LockTimeoutError extends Error {
-  override readonly name = 'LockTimeoutError'
-}
-
-/** The connection died during COMMIT: the change may or may not be stored. Never guessed (reliability). */
-export class UnknownOutcomeError extends Error {
-  override readonly name = 'UnknownOutcomeError'
 }

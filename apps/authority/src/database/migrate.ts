@@ -1,7 +1,7 @@
 import { writeSortable } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import { WRONG_SETTINGS } from '@chancery/service-kit'
-import { UnknownOutcomeError } from './database.ts'
+import { UnknownOutcomeError } from './errors.ts'
 import type { Database, Reader, Transaction } from './database.ts'
 import { lockMigrations } from './locks/migration.ts'
 import type { ColumnTypes, Migration } from './migration.ts'
@@ -54,6 +54,7 @@ import { listSegments } from './migrations/0046-list-segments.ts'
 import { evidencePartitions } from './migrations/0047-evidence-partitions.ts'
 import { auditPartitions } from './migrations/0048-audit-partitions.ts'
 import { callerBytes } from './migrations/0049-caller-bytes.ts'
+import { licensees } from './migrations/0050-licensees.ts'
 import { UnfinishedCopyError, isCopyUnfinished } from './copy/unfinished-copy.ts'
 
 /** Forward only; a released migration is never edited. */
@@ -107,6 +108,7 @@ const MIGRATIONS: readonly Migration[] = [
   evidencePartitions,
   auditPartitions,
   callerBytes,
+  licensees,
 ]
 
 export const EXPECTED_SCHEMA_VERSION: number = MIGRATIONS.length
@@ -123,8 +125,8 @@ export class NewerSchemaError extends Error {
 }
 
 /** A migration failed and was undone. Running instances are not touched by it; this process does not start. */
-export class MigrationFailed extends Error {
-  override readonly name = 'MigrationFailed'
+export class MigrationFailedError extends Error {
+  override readonly name = 'MigrationFailedError'
   constructor(version: number, cause: unknown) {
     const why = cause instanceof Error ? cause.message : String(cause)
     super(
@@ -162,7 +164,7 @@ export async function migrate(database: Database, now: () => Instant, options: M
   } catch (error) {
     // Whether the last COMMIT was lost or not, the next start finds out.
     if (progress.applying === undefined || error instanceof UnknownOutcomeError) throw error
-    throw new MigrationFailed(progress.applying, error)
+    throw new MigrationFailedError(progress.applying, error)
   }
 }
 

@@ -1,5 +1,5 @@
 import { describeChain } from '@chancery/service-kit'
-import { LockTimeoutError, DatabaseUnavailableError } from './database.ts'
+import { LockTimeoutError, DatabaseUnavailableError } from './errors.ts'
 import type { Database } from './database.ts'
 import { openPostgres, translatePostgresError } from './postgres/open.ts'
 import type { Pooler } from './postgres/open.ts'

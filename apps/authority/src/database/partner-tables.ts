@@ -25,7 +25,7 @@ export interface PartnerTables {
     /** When an operator last asked for a pull. */
     asked_at: string | null
     treaties_as_of: string | null
-    /** What the last pulls found; features/partners/stored.ts. */
+    /** What the last pulls found; features/partners/stored-facts.ts. */
     stored_json: string
   }
   /** Texts of a partner up to 1 MiB, compared with what it shows later. */

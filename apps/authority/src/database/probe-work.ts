@@ -3,7 +3,7 @@ import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { systemClock } from '@chancery/service-kit'
 import { sql } from 'kysely'
-import { DiskFull } from './database.ts'
+import { DiskFullError } from './errors.ts'
 import type { Query, Transaction } from './database.ts'
 import { storeTime } from './latest-times.ts'
 import { withRetries, rollBackAfter } from './transaction.ts'
@@ -26,7 +26,7 @@ export const undoneProbe = (query: Query, options: Pick<TransactOptions, 'isRetr
 export async function checkFreeSpace(path: string): Promise<void> {
   const { bavail, bsize } = await statfs(dirname(path))
   if (bavail * bsize < LEAST_FREE_BYTES)
-    throw new DiskFull(`less than ${LEAST_FREE_BYTES} bytes are free where the SQLite file is`)
+    throw new DiskFullError(`less than ${LEAST_FREE_BYTES} bytes are free where the SQLite file is`)
 }
 
 /** A table of eight pages that is never committed: its files are new, so no free room of another table is used for them. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { DiskFull } from './database.ts'
+import { DiskFullError } from './errors.ts'
 import { WriteProbe } from './probe-write.ts'
 
 const FULL = new Error('full')
@@ -77,15 +77,15 @@ describe('WriteProbe', () => {
     const { state, probe } = kit()
     await probe.check()
     expect(() => probe.refused(FULL)).toThrow(FULL)
-    await expect(probe.check()).rejects.toBeInstanceOf(DiskFull)
+    await expect(probe.check()).rejects.toBeInstanceOf(DiskFullError)
     state.nowMs = 9999
-    await expect(probe.check()).rejects.toBeInstanceOf(DiskFull)
+    await expect(probe.check()).rejects.toBeInstanceOf(DiskFullError)
     state.nowMs = 10_000
     await expect(probe.check()).resolves.toBeUndefined()
     state.growError = FULL
     expect(() => probe.refused(FULL)).toThrow(FULL)
     state.nowMs = 60_000
-    await expect(probe.check()).rejects.toBeInstanceOf(DiskFull)
+    await expect(probe.check()).rejects.toBeInstanceOf(DiskFullError)
   })
 
   it('stays ready where a role, a schema or a trigger forbids the table that shows whether files grow', async () => {
@@ -95,7 +95,7 @@ describe('WriteProbe', () => {
     for (; state.nowMs < 60_000; state.nowMs += 1000) await probe.check()
     expect(state.growths).toBe(2)
     state.growError = FULL
-    await expect(probe.check()).rejects.toBeInstanceOf(DiskFull)
+    await expect(probe.check()).rejects.toBeInstanceOf(DiskFullError)
   })
 
   it('takes no other failure of a caller for a full disk', async () => {

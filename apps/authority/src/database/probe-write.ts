@@ -1,5 +1,5 @@
 import { SharedRead } from '@chancery/service-kit'
-import { DiskFull } from './database.ts'
+import { DiskFullError } from './errors.ts'
 
 /** How long the result is cached: a locked database, or one that became a standby, must be reported quickly. */
 const CACHED_MS = 1000
@@ -45,7 +45,7 @@ export class WriteProbe {
   async check(): Promise<void> {
     if (!this.#isKnown()) await this.#runs.read()
     if (this.#last?.error !== undefined) throw this.#last.error
-    if (this.#nowMs() - this.#refusedMs < FULL_FOR_MS) throw new DiskFull('a write lately met a full disk')
+    if (this.#nowMs() - this.#refusedMs < FULL_FOR_MS) throw new DiskFullError('a write lately met a full disk')
   }
 
   /** Another server may answer now. */
@@ -84,13 +84,15 @@ export class WriteProbe {
     } catch (error) {
       this.#committedMs = Number.NEGATIVE_INFINITY
       this.#grownMs = Number.NEGATIVE_INFINITY
-      const found = this.#isFull(error) ? new DiskFull('the disk of the database is full', { cause: error }) : error
+      const found = this.#isFull(error)
+        ? new DiskFullError('the disk of the database is full', { cause: error })
+        : error
       this.#last = { atMs: this.#nowMs(), error: found }
     }
   }
 
   #isFull(error: unknown): boolean {
-    return error instanceof DiskFull || this.#work.isFull(error)
+    return error instanceof DiskFullError || this.#work.isFull(error)
   }
 
   async #write(): Promise<void> {

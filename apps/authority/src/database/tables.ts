@@ -105,7 +105,7 @@ export interface Tables
   }
   /** `folded` is the form that searches compare. */
   node_labels: { node_public_key: string; label: string; folded: string }
-  /** Added up over all rows; see store/certificate-counts.ts. */
+  /** Added up over all rows; see database/certificate-counts.ts. */
   issued_counts: { id: string; issued: number; revoked: number; removed: number; removed_revoked: number }
   agent_registrations: {
     node_public_key: string
@@ -152,6 +152,7 @@ export interface Tables
     policy_json: string
     active: number
     created_at: string
+    in_force_for: string | null
   }
   own_revocation_feeds: {
     sequence: number

@@ -1,7 +1,7 @@
 import { CompiledQuery, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from 'kysely'
 import type { DatabaseConnection, Driver } from 'kysely'
 import { describe, expect, it } from 'vitest'
-import { UnknownOutcomeError } from './database.ts'
+import { UnknownOutcomeError } from './errors.ts'
 import type { Tables } from './tables.ts'
 import { transactOn } from './transaction.ts'
 

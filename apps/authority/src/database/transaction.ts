@@ -4,7 +4,7 @@ import { faultAfterCommit } from '#faults'
 import { sql } from 'kysely'
 import type { RawBuilder } from 'kysely'
 import type { Query, Transaction } from './database.ts'
-import { UnknownOutcomeError } from './database.ts'
+import { UnknownOutcomeError } from './errors.ts'
 import { lockBasisOf } from './locks/decision-basis.ts'
 import { raiseVersion } from './locks/domains.ts'
 

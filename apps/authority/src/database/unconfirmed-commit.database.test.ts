@@ -3,7 +3,7 @@ import { currentBackend, startTemporaryPostgres } from '@chancery/testkit'
 import type { TemporaryPostgres } from '@chancery/testkit'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { UnknownOutcomeError } from './database.ts'
+import { UnknownOutcomeError } from './errors.ts'
 import { BEGIN, PostgresClient } from './postgres/client.ts'
 
 const INSERT = 'insert into facts values (1)'

@@ -2,7 +2,7 @@ import { WINDOW_SECONDS } from '@chancery/contract'
 import { Batcher, LimiterUnavailableError } from '@chancery/service-kit'
 import type { Clock, Limiter } from '@chancery/service-kit'
 import { sql } from 'kysely'
-import { DiskFull } from '../database/database.ts'
+import { DiskFullError } from '../database/errors.ts'
 import type { Database, Statement } from '../database/database.ts'
 import { deleteInParts } from '../database/delete-in-parts.ts'
 
@@ -162,7 +162,7 @@ export function databaseCounts(database: Database): WindowCounts {
       try {
         return await countHits(database, rows)
       } catch (error) {
-        if (!(error instanceof DiskFull)) throw error
+        if (!(error instanceof DiskFullError)) throw error
         return own.add(rows)
       }
     },

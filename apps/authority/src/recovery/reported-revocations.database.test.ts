@@ -17,7 +17,7 @@ import type { NodeCaller, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { describeUnknown } from './describe-unknown.ts'
 import { adoptUnknown, revokeAgain, revokeUnknown } from './resolve-unknown.ts'
-import { SourceUnusable, findUnknown } from './unknown.ts'
+import { SourceUnusableError, findUnknown } from './unknown.ts'
 import { rowsOf } from '../testing/rows.suite.ts'
 
 let na: TestAuthority
@@ -101,7 +101,7 @@ it('an event with an invalid certificate id stops everything: a list with it wou
   ]
   for (const [type, details] of unusable)
     await expect(findUnknown(na.parts, { events: [line(type, details)], certificates: [] })).rejects.toBeInstanceOf(
-      SourceUnusable,
+      SourceUnusableError,
     )
 })
 

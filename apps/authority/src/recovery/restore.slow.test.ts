@@ -310,6 +310,7 @@ describe('a backup', () => {
       expect(outcome).toMatchObject({
         ok: true,
         behind: [],
+        marks: 1,
         engine: args.onSqlite ? 'sqlite' : currentBackend(),
         records: { crl: 4, 'evidence entry': 6 },
       })

@@ -24,7 +24,7 @@ import { readGatewayLists } from './gateway-lists.ts'
 import { inspectDatabase } from './inspect.ts'
 import { PublishedListError, chooseOwnList } from './published-lists.ts'
 import { adoptUnknown, restoreListed, revokeUnknown } from './resolve-unknown.ts'
-import { SourceUnusable, findUnknown } from './unknown.ts'
+import { SourceUnusableError, findUnknown } from './unknown.ts'
 import { ruleTerms } from '../features/admission/admission-rule.suite.ts'
 import { rowsOf } from '../testing/rows.suite.ts'
 
@@ -80,7 +80,7 @@ describe('records that others have and a restored database lacks', () => {
     const report = await look([short.line], [short.text, forged, 'no certificate', '{"cert_id":1}'])
     expect(report).toMatchObject({ certificates: [], ended: 1, foreign: 3 })
     for (const line of ['{"event_id":"a"', '[]', '{"event_id":"a","event_type":"b"}'])
-      await expect(look([line])).rejects.toBeInstanceOf(SourceUnusable)
+      await expect(look([line])).rejects.toBeInstanceOf(SourceUnusableError)
   })
 
   it('are adopted by their own text: the node continues, and they can be revoked as any other', async () => {

@@ -111,7 +111,7 @@ function readEvent(line: string): LostEvent {
   const details = member(value ?? {}, 'details')
   const time = typeof at === 'string' ? readInstant(at) : undefined
   if (typeof id !== 'string' || typeof type !== 'string' || time === undefined || !isJsonObject(details))
-    throw new SourceUnusable('a line is no audit event: give a whole export of chancery audit export')
+    throw new SourceUnusableError('a line is no audit event: give a whole export of chancery audit export')
   if (/^membership_attestation_(issued|revoked)$/.test(type)) requireListable(details)
   return { id, type, at: time, details }
 }
@@ -120,12 +120,12 @@ function readEvent(line: string): LostEvent {
 function requireListable({ attestation_id: id = '', reason = '' }: JsonObject): void {
   const isGood = typeof id === 'string' && isPlainText(id, 128) && typeof reason === 'string'
   if (!isGood || !isPlainText(reason, 256, 0))
-    throw new SourceUnusable('an event names an attestation that cannot be one: this is no export of this authority')
+    throw new SourceUnusableError('an event names an attestation that cannot be one: this is no export of this authority')
 }
 
 /** A given file cannot be read as its kind. */
-export class SourceUnusable extends Error {
-  override readonly name = 'SourceUnusable'
+export class SourceUnusableError extends Error {
+  override readonly name = 'SourceUnusableError'
 }
 
 const ID_MEMBERS: Readonly<Record<string, string>> = {
@@ -141,7 +141,7 @@ function certificateOf({ type, details }: LostEvent): UnknownCertificate | undef
   if (typeof cert_id !== 'string' || typeof node_public_key !== 'string') return undefined
   // It may be added to the list, and an invalid entry would make the whole list unreadable.
   if (!isPlainText(cert_id, 128) || readPublicKey(node_public_key) === undefined)
-    throw new SourceUnusable('an event names a certificate that cannot be one: this is no export of this authority')
+    throw new SourceUnusableError('an event names a certificate that cannot be one: this is no export of this authority')
   const rule_id = details['rule_id']
   return { cert_id, node_public_key, certificate: undefined, admittedBy: typeof rule_id === 'string' ? rule_id : null }
 }

@@ -5,7 +5,7 @@ import { CachedDocument } from '@chancery/service-kit'
 import { ManualClock, accepted, refused, startTestAuthority } from '@chancery/testkit'
 import { describe, expect, it } from 'vitest'
 import type { Core } from '../core.ts'
-import { DatabaseUnavailableError } from '../database/database.ts'
+import { DatabaseUnavailableError } from '../database/errors.ts'
 import type { Versions } from '../database/locks/versions.ts'
 import { PublishedDocuments } from './published-documents.ts'
 

@@ -82,14 +82,8 @@ export async function openCore(settings: AuthoritySettings, parts: CoreOptions):
   await checkLogOrigin(database, settings)
   const metrics = createMetrics(ALL_ROUTES, clock)
   const clockCheck = new ClockCheck({ database, clock, log, offset: metrics.clockOffset, enabled: settings.clockCheck })
-  const rollback = await openRollbackCheck(settings, {
-    database,
-    signer,
-    ownKeys: keys,
-    networkName: network.name,
-    clock,
-    log,
-  })
+  const mark = { database, signer, ownKeys: keys, networkName: network.name, clock, log }
+  const rollback = await openRollbackCheck(settings, mark)
   const keyOwnerCheck = new KeyOwnerCheck(database, signer.publicKey, log)
   await clockCheck.check()
   const recordFaults = new RecordFaults(log)

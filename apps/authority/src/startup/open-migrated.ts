@@ -1,7 +1,7 @@
 import type { GenesisBlock } from '@chancery/protocol'
 import { StartError, describeChain, sleep } from '@chancery/service-kit'
 import type { Clock, Log } from '@chancery/service-kit'
-import { DatabaseUnavailableError } from '../database/database.ts'
+import { DatabaseUnavailableError } from '../database/errors.ts'
 import type { Database } from '../database/database.ts'
 import { migrate } from '../database/migrate.ts'
 import { openDatabase, translateDatabaseError } from '../database/open.ts'

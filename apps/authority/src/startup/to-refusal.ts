@@ -1,7 +1,7 @@
 import { Refusal } from '@chancery/contract'
-import { TooManyChecks } from '@chancery/protocol'
+import { TooManyChecksError } from '@chancery/protocol'
 import { BatchClosedError, BatchFullError, LimiterUnavailableError } from '@chancery/service-kit'
-import { UnknownOutcomeError } from '../database/database.ts'
+import { UnknownOutcomeError } from '../database/errors.ts'
 import { translateDatabaseError } from '../database/open.ts'
 
 /**
@@ -13,7 +13,7 @@ export function toRefusal(error: unknown): Refusal | undefined {
     return new Refusal('service_unavailable', { reason: 'database_unavailable', outcome: 'unknown' }, { cause: error })
   // There is no verdict. The response has the reason, so that a record that was not verified in full is not called
   // forged.
-  if (error instanceof TooManyChecks) return new Refusal('too_many_verifications', {}, { cause: error })
+  if (error instanceof TooManyChecksError) return new Refusal('too_many_verifications', {}, { cause: error })
   if (error instanceof LimiterUnavailableError) return away('rate_limiter_unavailable', error)
   if (error instanceof BatchFullError || error instanceof BatchClosedError) return away('overloaded', error)
   const cause = translateDatabaseError(error)

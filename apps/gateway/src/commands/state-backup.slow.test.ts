@@ -1,5 +1,6 @@
-import { rm } from 'node:fs/promises'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { readJson } from '@chancery/protocol'
 import { expect, it } from 'vitest'
 import { auditRows } from '../state/audit-log.ts'
 import { readCheckpoints } from '../state/checkpoints.ts'
@@ -62,6 +63,21 @@ it('a backup has every event, and never replaces a file', async () => {
     const target = join(home, 'copy.state')
     expect((await backup(settings, target)).exitCode).toBe(0)
     await expect(backup(settings, target)).rejects.toThrow('exists already')
+    const { data, text } = await verify(settings, { file: target, floorsFile: undefined })
+    expect([data, text]).toEqual([
+      expect.objectContaining({ ok: true, not_verified: [], floors: 'not_checked' }),
+      expect.stringContaining('Not compared with saved floors'),
+    ])
+    const file = join(home, 'policy.json')
+    const policy = readJson(await readFile(file, 'utf8')) as unknown as {
+      networks: { agency: object }
+      clients: object[]
+    }
+    const clients = policy.clients.map((client) => ({ ...client, networks: ['other'] }))
+    await writeFile(file, JSON.stringify({ ...policy, networks: { other: policy.networks.agency }, clients }))
+    const without = await verify(settings, { file: target, floorsFile: undefined })
+    expect(without.data).toMatchObject({ not_verified: [{ network: 'agency' }] })
+    expect(without.text).toMatch(/^The state is valid: 0 lists\.\nNot verified: the list of/)
     const count = readState(target, settings, (db) => [...auditRows(db, Number.MAX_SAFE_INTEGER)].length)
     expect(count).toBe(events.length)
   } finally {

@@ -8,6 +8,7 @@ import { readCheckpoints } from '../state/checkpoints.ts'
 import type { StoredCheckpoint } from '../state/checkpoints.ts'
 import { verifyState } from '../state/verify-state.ts'
 import { checkList } from '../trust/check-list.ts'
+import { issuerKey } from '../trust/snapshot.ts'
 import { TOOLS, policyOf, readState } from './state-command.ts'
 import type { ToolResult } from './state-command.ts'
 
@@ -28,13 +29,24 @@ export async function verify(settings: GatewaySettings, { file, floorsFile }: Ve
     ...(await unauthentic(checkpoints, policy)),
     ...(floorsFile === undefined ? [] : belowFloors(checkpoints, readJson(readFileSync(floorsFile, 'utf8')))),
   ]
+  const known = new Set(issuersOf(policy).map(({ network, issuer }) => issuerKey(network, issuer)))
+  const unverified = checkpoints.filter(({ network, issuer }) => !known.has(issuerKey(network, issuer)))
   const data = {
     ok: problems.length === 0,
     checkpoints: checkpoints.length,
+    not_verified: unverified.map(({ network, issuer }) => ({ network, issuer })),
+    floors: floorsFile === undefined ? 'not_checked' : 'checked',
     audit_events: values.head_sequence,
     problems,
   }
-  const text = problems.length === 0 ? `The state is valid: ${checkpoints.length} lists.` : problems.join('\n')
+  const lines = [
+    `The state is valid: ${checkpoints.length - unverified.length} lists.`,
+    ...unverified.map(
+      ({ network, issuer }) => `Not verified: the list of ${issuer} of ${network}, which is not in the policy.`,
+    ),
+    ...(floorsFile === undefined ? ['Not compared with saved floors: an older copy of the state is valid, too.'] : []),
+  ]
+  const text = (problems.length === 0 ? lines : problems).join('\n')
   return { data, text, exitCode: problems.length === 0 ? 0 : 1 }
 }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { seconds } from '@chancery/protocol'
 import { silentLog, systemClock } from '@chancery/service-kit'
-import { ManualClock } from '@chancery/testkit'
+import { ManualClock, startTemporaryRedis } from '@chancery/testkit'
 import { Redis } from 'ioredis'
 import { afterAll, describe, expect, it } from 'vitest'
 import { LocalQuota } from './local-quota.ts'
@@ -203,6 +203,30 @@ describe('shared quota', () => {
       own.clock.advance(31)
       expect(await two.spend(proofOf(now()), many())).toBeUndefined()
       expect(await one.spend(proofOf(now()), many())).toBeUndefined()
+    })
+
+    it.each(['without persistence', 'from a snapshot of before'])('is detected after a restart %s', async (how) => {
+      const server = await startTemporaryRedis()
+      try {
+        const one = shared({ ...own, url: server.url })
+        await untilReady(one)
+        own.clock.advance(1)
+        const captured = proofOf(now() + seconds(28))
+        expect(await one.spend(captured, many())).toBeUndefined()
+        const key = quotaKey([own.namespace, 'epoch', 'proofs'])
+        const stored = (await server.command('hgetall', key)).split('\n')
+        await server.stop()
+        await server.start()
+        if (how !== 'without persistence') await server.command('hset', key, ...stored)
+        const two = shared({ ...own, url: server.url })
+        for (const quota of [one, two]) await untilReady(quota)
+        for (const quota of [one, two]) expect(await quota.spend(captured, many())).toBe('replayed')
+        own.clock.advance(31)
+        expect(await two.spend(proofOf(now()), many())).toBeUndefined()
+        expect(await one.spend(proofOf(now()), many())).toBeUndefined()
+      } finally {
+        await server.stop()
+      }
     })
 
     it('is closed for 30 s at a first start, when proofs dated ahead are taken', async () => {

@@ -22,10 +22,16 @@ if left < 0 then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
 return {1, left}
 `
 
-/** Returns the epoch of the server; begins one with a floor when there is none. */
+/**
+ * Returns the epoch of the server; begins one with a floor when there is none, or when the server restarted: a snapshot
+ * has the epoch of before, without the newest proofs.
+ */
 const OPEN_EPOCH = `
-if redis.call('HSETNX', KEYS[1], 'id', ARGV[1]) == 1 then redis.call('HSET', KEYS[1], 'floor', ARGV[2]) end
-return redis.call('HGET', KEYS[1], 'id')
+local id = redis.call('HGET', KEYS[1], 'id')
+if id and redis.call('HGET', KEYS[1], 'run') == ARGV[4] then return id end
+local floor = id and ARGV[3] or ARGV[2]
+redis.call('HSET', KEYS[1], 'id', ARGV[1], 'floor', floor, 'run', ARGV[4])
+return ARGV[1]
 `
 
 /**
@@ -66,7 +72,7 @@ export interface RedisQuotaOptions {
 
 type QuotaRedis = Redis & {
   takeQuota(key: string, limit: number, cost: number, windowMs: number): Promise<[number, number]>
-  openEpoch(key: string, id: string, floor: string): Promise<string>
+  openEpoch(key: string, id: string, floor: string, restartFloor: string, run: string): Promise<string>
   spendProof(...keysAndValues: (string | number)[]): Promise<[number, number, string]>
 }
 
@@ -77,6 +83,8 @@ export class RedisQuota implements Quota {
   readonly #options: Pick<RedisQuotaOptions, 'takesAhead' | 'clock'>
   /** The epoch that the server had at the last call; empty before the first. */
   #epoch = ''
+  /** On this connection. Behind the next one may be a server that restarted. */
+  #isEpochOpen = false
 
   constructor({ url, namespace, extraRoots, log, ...options }: RedisQuotaOptions) {
     this.#namespace = namespace
@@ -96,6 +104,7 @@ export class RedisQuota implements Quota {
     redis.on('error', (error: unknown) => log.warn('quota backend failed', { error: toError(error) }))
     // A failure is repeated by the first request.
     redis.on('ready', () => void this.#openEpoch().catch(() => undefined))
+    redis.on('close', () => void (this.#isEpochOpen = false))
     this.#redis = redis as QuotaRedis
   }
 
@@ -127,12 +136,21 @@ export class RedisQuota implements Quota {
     return result === 1 ? undefined : { retryAfterMs: leftMs < 0 ? WINDOW_MS : leftMs }
   }
 
-  /** Learns the epoch, at the first connection: what this process does not know it cannot miss later. */
+  /**
+   * Learns the epoch, at the first connection: what this process does not know it cannot miss later. Each connection
+   * compares the run of the server.
+   */
   async #openEpoch(): Promise<string> {
-    if (this.#epoch !== '') return this.#epoch
+    if (this.#isEpochOpen) return this.#epoch
     const { clock, takesAhead } = this.#options
-    const floor = String(takesAhead ? clock.now() + MAX_AHEAD : clock.now())
-    this.#epoch = await this.#call((redis) => redis.openEpoch(this.#epochKey, randomUUID(), floor))
+    const now = clock.now()
+    const [first, ahead] = [takesAhead ? now + MAX_AHEAD : now, now + MAX_AHEAD].map(String) as [string, string]
+    const info = await this.#call((redis) => redis.info('server'))
+    const run = /^run_id:(\w+)/m.exec(info)?.[1]
+    if (run === undefined) throw new QuotaUnavailableError('the quota backend does not report its run_id')
+    const epoch = await this.#call((redis) => redis.openEpoch(this.#epochKey, randomUUID(), first, ahead, run))
+    if (this.#epoch === '') this.#epoch = epoch
+    this.#isEpochOpen = true
     return this.#epoch
   }
 

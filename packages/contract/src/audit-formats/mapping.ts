@@ -217,6 +217,7 @@ export const AUTHORITY_EVENT_MAPPINGS: Readonly<Record<AuditEventType, EventMapp
   consensus_proof_assembled: entity('consensus proof', 'create', ['consensus_id']),
   data_license_policy_created: entity('data license policy', 'activate', ['policy_id']),
   data_access_intent_created: entity('data access intent', 'create', ['intent_id']),
+  data_usage_violation_recorded: entity('evidence store', 'create', ['intent_id'], { severity: 'low' }),
 }
 
 const LIST = ['issuer', 'network'] as const

@@ -3,17 +3,24 @@ import type { Command } from './command.ts'
 export const dataUsageCommands: readonly Command[] = [
   {
     path: ['data-usage', 'show'],
-    summary: 'Show the active data license',
-    description: 'Prints the permitted uses of the data of this network. The license is public.',
+    summary: 'Show a data license in force',
+    description:
+      'Prints the permitted uses of the data of this network: the license of one licensee, or the newest of all. Licenses are public.',
     arguments: [],
-    options: [{ flags: '--out <file>', summary: 'Write the signed policy to a new file' }],
-    examples: [{ line: 'chancery data-usage show', summary: 'Show the active license' }],
+    options: [
+      { flags: '--licensee <network>', summary: 'The license of this network; default: the newest of all' },
+      { flags: '--out <file>', summary: 'Write the signed policy to a new file' },
+    ],
+    examples: [
+      { line: 'chancery data-usage show --licensee BOLT-NET', summary: 'Show the license in force for BOLT-NET' },
+    ],
     needs: 'nothing',
   },
   {
     path: ['data-usage', 'policy'],
     summary: 'Publish a data license',
-    description: 'Sends the terms of a data license. The authority signs them and makes them the only active license.',
+    description:
+      'Sends the terms of a data license. The authority signs them. The license replaces the one of the same licensee; those of others stay in force.',
     arguments: [{ name: 'file', summary: 'JSON file with the terms', required: true }],
     options: [{ flags: '--out <file>', summary: 'Write the signed policy to a new file' }],
     examples: [{ line: 'chancery data-usage policy license.json', summary: 'Publish the license and print it' }],
@@ -33,21 +40,24 @@ export const dataUsageCommands: readonly Command[] = [
   {
     path: ['data-usage', 'verify'],
     summary: 'Verify a declared use of data',
-    description: 'Lists the uses in an intent that the license does not allow. Exit code 1 if there are any.',
+    description:
+      'Lists the uses in an intent that the license does not allow. Exit code 1 if there are any. With --record, as an operator, they are also stored as an entry of the evidence store.',
     arguments: [{ name: 'intent', summary: 'JSON file with the intent', required: true }],
     options: [
-      { flags: '--policy <file>', summary: 'JSON file with the license; default: the active one of the authority' },
+      { flags: '--policy <file>', summary: 'JSON file with the license; default: that of --licensee' },
+      { flags: '--licensee <network>', summary: 'The license of this network; default: the newest of all' },
       {
         flags: '--agent-key <key>',
         summary: 'Key of the agent: a .pub file or base64; default: the key of the authority',
         repeatable: true,
       },
       { flags: '--licensor-key <key>', summary: 'Key that must have signed the license', repeatable: true },
+      { flags: '--record', summary: 'Store violations as an entry of the evidence store' },
     ],
     examples: [
       {
         line: 'chancery data-usage verify intent.json --agent-key agent.pub',
-        summary: 'Verify with the active license of the authority',
+        summary: 'Verify with the newest license of the authority',
       },
     ],
     needs: 'nothing',

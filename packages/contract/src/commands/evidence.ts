@@ -30,7 +30,7 @@ export const evidenceCommands: readonly Command[] = [
       {
         flags: '--kind <word>',
         summary: 'Only entries of this kind',
-        choices: ['decision', 'justification', 'execution', 'retention_checkpoint', 'rejection'],
+        choices: ['decision', 'justification', 'execution', 'retention_checkpoint', 'rejection', 'usage_violation'],
       },
       { flags: '--since <time>', summary: 'Recorded at this time or later (ISO 8601)' },
       { flags: '--until <time>', summary: 'Recorded before this time (ISO 8601)' },

@@ -34,6 +34,7 @@ export const EXCLUDED_ROUTES: Readonly<Partial<Record<RouteId, string>>> = {
   'POST /admin/admission-rules/{rule_id}/test': BETA,
   'POST /admin/admission-rules/{rule_id}/remove': BETA,
   'POST /admin/boundary-policies/simulate': BETA,
+  'POST /admin/data-usage/violations': BETA,
   'GET /crl/keys/{key_id}': 'Ours alone and beta; gateways read it themselves.',
   'GET /crl/delta': 'Ours alone and beta; gateways read it themselves.',
   'GET /crl/{sequence}': BETA,

@@ -27,6 +27,7 @@ const facts = {
         },
       ],
       passed: ['ready', 'crl'],
+      not_checked: ['disk-space'],
       first_steps: {
         invite_made: true,
         node_joined: true,

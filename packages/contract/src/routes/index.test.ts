@@ -88,7 +88,7 @@ const ACTIONS: Readonly<Record<string, readonly string[]>> = {
   trustEvidence: ['issue', 'verify'],
   disclosure: ['commit', 'nullifier', 'prove', 'verify'],
   consensus: ['vote', 'proof', 'verify'],
-  dataUsage: ['publish', 'intent', 'current', 'verify'],
+  dataUsage: ['publish', 'intent', 'current', 'record', 'verify'],
 }
 
 // Anything that grants trust, withdraws trust or changes policy.
@@ -169,6 +169,7 @@ const BETA = [
   'POST /admin/invites',
   'POST /admin/invites/withdraw',
   'POST /admin/boundary-policies/simulate',
+  'POST /admin/data-usage/violations',
   'POST /wit',
   'POST /boundary/request',
   'POST /admin/boundary/decide',
@@ -265,6 +266,7 @@ const CREATED = [
   'POST /admin/consensus/proof',
   'POST /admin/data-usage/policy',
   'POST /admin/data-usage/intent',
+  'POST /admin/data-usage/violations',
 ]
 
 /** The lists of this file are written by hand, so that a wrong entry of the contract is seen (CONTRIBUTING.md). */
@@ -320,7 +322,7 @@ describe('who may call', () => {
       )
     }
     const counted = 'a new route below /admin/ that is not in OPERATOR_READS raises this number by one'
-    expect(admin.length, counted).toBe(67 + OPERATOR_READS.length)
+    expect(admin.length, counted).toBe(68 + OPERATOR_READS.length)
     for (const id of OPERATOR_READS) expect(findRoute(id), id).toMatchObject({ method: 'GET', stability: 'beta' })
     const outside = ALL_ROUTES.filter((route) => !route.path.startsWith('/admin/'))
     for (const route of outside) {

@@ -48,6 +48,6 @@ export function draftMembershipProof(facts: {
 
 /** The leaf of what a proof shows, in the form that the proof has. */
 export function disclosedLeaf(proof: Pick<CapabilityMembershipProof, 'revealed_capability' | 'salt'>): string {
-  const { revealed_capability: shown, salt } = proof
-  return salt === undefined ? merkleLeaf(shown) : saltedLeaf(salt, shown)
+  const { revealed_capability: shown, salt: own } = proof
+  return own === undefined ? merkleLeaf(shown) : saltedLeaf(own, shown)
 }

@@ -5,7 +5,14 @@ import { closed, integer, nullable, readRecord, required, string } from '../read
 import type { Read } from '../reading/read.ts'
 import { timestamp } from '../reading/text.ts'
 
-export const ENTRY_KINDS = ['decision', 'justification', 'execution', 'retention_checkpoint', 'rejection'] as const
+export const ENTRY_KINDS = [
+  'decision',
+  'justification',
+  'execution',
+  'retention_checkpoint',
+  'rejection',
+  'usage_violation',
+] as const
 
 /**
  * The envelope of one stored record (protocol/trust-operations 6.2). Its digest covers all seventeen members; what has

@@ -5,9 +5,9 @@ import type { ExecutionEvidence } from '../artifacts/execution-evidence.ts'
 import { signersOf } from '../artifacts/followed-keys.ts'
 import type { SignerKeys } from '../artifacts/followed-keys.ts'
 import { readEvidenceRejection, rejectionSubject } from '../artifacts/evidence-rejection.ts'
-import type { EvidenceRejection } from '../artifacts/evidence-rejection.ts'
 import { NO_SUBJECT } from '../artifacts/evidence-store-entry.ts'
 import type { EntrySubject, EvidenceStoreEntry } from '../artifacts/evidence-store-entry.ts'
+import { USAGE_VIOLATION_SUBJECT, readUsageViolation } from '../artifacts/usage-violation.ts'
 import { justificationForm } from '../artifacts/justification-proof.ts'
 import { retentionCheckpointForm } from '../artifacts/retention-checkpoint.ts'
 import type { RetentionCheckpoint } from '../artifacts/retention-checkpoint.ts'
@@ -99,6 +99,10 @@ export function checkPayload(
       return checkCheckpoint(entry, payload, keys, plain)
     case 'rejection':
       return checkRejection(entry, payload)
+    case 'usage_violation':
+      return readUnsigned(readUsageViolation, payload) === undefined
+        ? invalid('usage_violation')
+        : { problems: compareEnvelope(entry, USAGE_VIOLATION_SUBJECT), warnings: [] }
     default:
       return { problems: [{ reason: 'unknown_entry_kind', detail: 'entry_kind' }], warnings: [] }
   }
@@ -238,7 +242,7 @@ function checkCheckpoint(
 
 /** It has no signature: only its form and its envelope are checked. */
 function checkRejection(entry: EvidenceStoreEntry, payload: JsonValue): CheckedPayload {
-  const rejection = readRejection(payload)
+  const rejection = readUnsigned(readEvidenceRejection, payload)
   if (rejection === undefined) return invalid('rejection')
   const { verified_executor, decision_id } = rejection
   return {
@@ -249,9 +253,9 @@ function checkRejection(entry: EvidenceStoreEntry, payload: JsonValue): CheckedP
   }
 }
 
-function readRejection(payload: JsonValue): EvidenceRejection | undefined {
+function readUnsigned<Value>(reader: (payload: JsonValue) => Value, payload: JsonValue): Value | undefined {
   try {
-    return readEvidenceRejection(payload)
+    return reader(payload)
   } catch (error) {
     if (error instanceof FormError) return undefined
     throw error

@@ -21,7 +21,7 @@ const SLICE_CHECKS = 16
 const SLICE_BYTES = 262_144
 
 /** The allowed verifications are used up and none of them held, yet not every pair was tried. No verdict was reached. */
-export class TooManyChecks extends FormError {
+export class TooManyChecksError extends FormError {
   constructor() {
     super('signatures', 'too many signatures and keys for a record of this size')
   }
@@ -35,7 +35,7 @@ export function checksAllowed(messageBytes: number): number {
 
 /**
  * True when one signature verifies under one of the keys. `key_id` gives no trust: it only decides which key is tried
- * first. Throws {@link TooManyChecks} where no verdict is possible at an acceptable cost.
+ * first. Throws {@link TooManyChecksError} where no verdict is possible at an acceptable cost.
  */
 export async function verifyAny(
   message: Uint8Array,
@@ -45,7 +45,7 @@ export async function verifyAny(
   const slices = new CheckSlices(message.length)
   let left = checksAllowed(message.length)
   for (const [key, signature] of pairsOf(signatures, keys)) {
-    if (left === 0) throw new TooManyChecks()
+    if (left === 0) throw new TooManyChecksError()
     left -= 1
     const waiting = slices.next()
     if (waiting !== undefined) await waiting

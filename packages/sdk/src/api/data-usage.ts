@@ -1,6 +1,12 @@
 import { dataUsage } from '@chancery/contract'
-import { accessIntentForm, licensePolicyForm, shape } from '@chancery/protocol'
-import type { DataAccessIntent, DataLicensePolicy, DeclaredSource, JsonObject } from '@chancery/protocol'
+import { accessIntentForm, evidenceStoreEntryShape, licensePolicyForm, shape } from '@chancery/protocol'
+import type {
+  DataAccessIntent,
+  DataLicensePolicy,
+  DeclaredSource,
+  EvidenceStoreEntry,
+  JsonObject,
+} from '@chancery/protocol'
 import { json, known } from '../http/read-response.ts'
 import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
 import { omitUndefined } from '../http/omit-undefined.ts'
@@ -36,6 +42,12 @@ export type UsageViolation = {
   readonly detected_at: string
 }
 
+/** Without a violation nothing is stored, and entry and digest are null. */
+export type RecordedUsage = UsageVerdict & {
+  readonly entry: EvidenceStoreEntry | null
+  readonly entry_digest: string | null
+}
+
 /** protocol/trust-operations 9.3: a violation is a verdict, not an error. */
 export type UsageVerdict = {
   readonly valid: boolean
@@ -44,23 +56,27 @@ export type UsageVerdict = {
   readonly violations: readonly UsageViolation[]
 }
 
+export interface UsageRequest {
+  readonly intent: RecordOrText<DataAccessIntent | JsonObject>
+  readonly policy: RecordOrText<DataLicensePolicy | JsonObject>
+  readonly agent_public_keys?: readonly string[]
+  /** Keys of the licensor; without them only a policy of this authority is checked for its signature. */
+  readonly policy_public_keys?: readonly string[]
+}
+
 export interface DataUsageApi {
-  /** As operator. Becomes the only active policy of this sovereign. */
+  /** As operator. Replaces the policy in force for the same licensee. */
   publish(request: LicenseRequest | JsonObject, options?: WriteOptions): Promise<DataLicensePolicy>
-  /** Returns the active policy as signed; verify its signature with the key you trust. */
-  current(options?: CallOptions): Promise<DataLicensePolicy>
+  /**
+   * The policy in force for a licensee, or without a filter the newest, as signed; verify its signature with the key you
+   * trust.
+   */
+  current(options?: CallOptions & { readonly licensee_sovereign_id?: string }): Promise<DataLicensePolicy>
   /** As operator, for this network. */
   declare(request: IntentRequest | JsonObject, options?: WriteOptions): Promise<DataAccessIntent>
-  verify(
-    request: {
-      readonly intent: RecordOrText<DataAccessIntent | JsonObject>
-      readonly policy: RecordOrText<DataLicensePolicy | JsonObject>
-      readonly agent_public_keys?: readonly string[]
-      /** Keys of the licensor; without them only a policy of this authority is checked for its signature. */
-      readonly policy_public_keys?: readonly string[]
-    },
-    options?: CallOptions,
-  ): Promise<UsageVerdict>
+  verify(request: UsageRequest, options?: CallOptions): Promise<UsageVerdict>
+  /** As operator. The same check; violations are stored as one entry of the evidence store. Beta. */
+  record(request: UsageRequest, options?: WriteOptions): Promise<RecordedUsage>
 }
 
 const word = shape.required(shape.string)
@@ -74,11 +90,19 @@ const readViolation = known({
   detected_at: word,
 })
 
-const readVerdict = known({
+const verdictMembers = {
   valid: shape.required(shape.boolean),
   violation_reason: shape.required(shape.nullable(shape.string)),
   violation_count: shape.required(shape.integer(0, Number.MAX_SAFE_INTEGER)),
   violations: shape.required(shape.arrayOf(readViolation, { max: 10_000 })),
+}
+
+const readVerdict = known(verdictMembers)
+
+const readRecorded = known({
+  ...verdictMembers,
+  entry: shape.required(shape.nullable(evidenceStoreEntryShape)),
+  entry_digest: shape.required(shape.nullable(shape.string)),
 })
 
 export function dataUsageApi({ call }: Connection): DataUsageApi {
@@ -92,7 +116,13 @@ export function dataUsageApi({ call }: Connection): DataUsageApi {
         read: json(signedRecord(licensePolicyForm)),
         options,
       }),
-    current: (options) => call({ route: dataUsage.current, read: json(signedRecord(licensePolicyForm)), options }),
+    current: ({ licensee_sovereign_id, ...options } = {}) =>
+      call({
+        route: dataUsage.current,
+        query: { licensee_sovereign_id },
+        read: json(signedRecord(licensePolicyForm)),
+        options,
+      }),
     declare: (request, options) =>
       call({
         route: dataUsage.intent,
@@ -108,6 +138,15 @@ export function dataUsageApi({ call }: Connection): DataUsageApi {
         body: omitUndefined({ ...request }),
         repeatable: true,
         read: json((value) => readVerdict(value, '')),
+        options,
+      }),
+    record: (request, options) =>
+      call({
+        route: dataUsage.record,
+        body: omitUndefined({ ...request }),
+        idempotencyKey: options?.idempotencyKey,
+        repeatable: options?.idempotencyKey !== undefined,
+        read: json((value) => readRecorded(value, '')),
         options,
       }),
   }

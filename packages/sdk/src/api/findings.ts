@@ -38,6 +38,8 @@ export interface NetworkFindings {
   readonly findings: readonly NetworkFinding[]
   /** Names of the checks that found no problem. */
   readonly passed: readonly string[]
+  /** Names of the checks that could not run. Null where the authority does not state them. */
+  readonly not_checked: readonly string[] | null
   readonly first_steps: FirstSteps
 }
 
@@ -60,6 +62,7 @@ const readFindings = known({
     ),
   ),
   passed: shape.required(shape.arrayOf(shape.string, { max: 200 })),
+  not_checked: shape.withDefault(shape.nullable(shape.arrayOf(shape.string, { max: 200 })), null),
   first_steps: shape.required(
     known({
       invite_made: flag,

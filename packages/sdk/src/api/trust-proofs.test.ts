@@ -28,7 +28,7 @@ const partner = foreignSovereign('PARTNER-NET')
 let na: TestAuthority
 let client: Client
 beforeAll(async () => {
-  na = await startTestAuthority({ clock, backend: 'sqlite', settings: { NA_CLOCK_CHECK: 'off' } })
+  na = await startTestAuthority({ clock, backend: 'sqlite', settings: { EVIDENCE_STORE: 'on', NA_CLOCK_CHECK: 'off' } })
   const operator = { signer: await testSigner('op-privileged'), audience: na.genesis.network_authority.public_key }
   client = createClient({ url: na.url, operator, clock: () => clock.now(), retry: false })
 })
@@ -127,6 +127,11 @@ describe('dataUsage', () => {
     const source = { source_id: 's-2', source_type: 'public', owner_sovereign_id: 'TEST-NET' }
     const intent = await client.dataUsage.declare({ sources: [source], access_types: ['read'] })
     const verdict = await client.dataUsage.verify({ intent, policy })
+    const recorded = await client.dataUsage.record({ intent, policy })
+    expect(recorded).toMatchObject({ valid: verdict.valid, entry: { entry_kind: 'usage_violation' } })
+    const { licensee_sovereign_id } = policy
+    expect(await client.dataUsage.current({ licensee_sovereign_id })).toEqual(policy)
+    await expect(client.dataUsage.current({ licensee_sovereign_id: 'nobody' })).rejects.toThrow(RefusedError)
     expect(verdict).toMatchObject({ valid: false, violation_reason: 'source_not_licensed', violation_count: 1 })
     expect(verdict.violations[0]?.detail).toBe('source s-2 is not licensed')
   })

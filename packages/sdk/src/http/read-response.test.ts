@@ -15,22 +15,6 @@ describe('json', () => {
     expect(json((value) => value)(incoming('{"a":1}'))).toEqual({ a: 1 })
   })
 
-  it('has a typed code, and says when it does not know the code of a newer service', () => {
-    const codes = ['conflict', 'rate_limited', 'of_a_newer_release'].map((code) => {
-      const body = JSON.stringify({ error: { code, message: 'm', details: {} } })
-      const error = refusalOf(incoming(body, { status: 409 }), context) as RefusedError
-      return [error.code, error.receivedCode]
-    })
-    expect(codes).toEqual([
-      ['conflict', 'conflict'],
-      ['rate_limited', 'rate_limited'],
-      ['unknown_code', 'of_a_newer_release'],
-    ])
-    const error = refusalOf(incoming('{"error":{"code":"conflict","message":"m"}}', { status: 409 }), context)
-    // @ts-expect-error -- no service has this code
-    expect((error as RefusedError).code === 'conflikt').toBe(false)
-  })
-
   it.each(['', '<html>', '{"a":1,"a":2}', '{} x', '\ufeff{}'])('refuses %j', (body) => {
     expect(() => json((value) => value)(incoming(body))).toThrow('cannot be used')
   })

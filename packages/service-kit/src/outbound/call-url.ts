@@ -67,8 +67,8 @@ export class OutboundError extends Error {
   }
 }
 
-class ConnectTimeout extends Error {
-  override readonly name = 'ConnectTimeout'
+class ConnectTimeoutError extends Error {
+  override readonly name = 'ConnectTimeoutError'
 }
 
 /**
@@ -100,7 +100,7 @@ async function callOnce(call: OutboundCall): Promise<BlocksResponse> {
     const kind =
       error instanceof OversizeError
         ? 'too_large'
-        : limit.aborted || error instanceof ConnectTimeout
+        : limit.aborted || error instanceof ConnectTimeoutError
           ? 'timeout'
           : 'unreachable'
     throw new OutboundError(kind, { cause: error, response: begun })
@@ -157,7 +157,7 @@ export function contextWith(extraRoots: readonly string[]): SecureContext {
 
 /** The connection is new for every call (`agent: false`), so its socket is not connected yet. */
 function limitConnecting(request: ClientRequest, ms: number, connected: 'connect' | 'secureConnect'): void {
-  const timer = setTimeout(() => request.destroy(new ConnectTimeout()), ms)
+  const timer = setTimeout(() => request.destroy(new ConnectTimeoutError()), ms)
   request.once('socket', (socket) => socket.once(connected, () => clearTimeout(timer)))
   request.once('close', () => clearTimeout(timer))
 }

@@ -19,7 +19,7 @@ function connect(operations: ChannelOperations): Channel {
   return channel
 }
 
-it('of workers that claim the same value one gets it, and a lower one nobody', async () => {
+it('of workers that claim the same value one gets it, and a lower one none', async () => {
   const operations = newestMarks({ monotonicMs: () => 0 })
   const workers = [1, 2, 3].map(() => claimNewestBy(connect(operations)))
   const claims = await Promise.all(workers.map((claim) => claim('a', 7)))
@@ -28,7 +28,7 @@ it('of workers that claim the same value one gets it, and a lower one nobody', a
   expect([await workers[0]?.('a', 8), await workers[1]?.('b', 7)]).toEqual([true, true])
 })
 
-it('remembers a value for half a minute at least, and not for ever', async () => {
+it('stores a value for half a minute at least, and not permanently', async () => {
   let nowMs = 0
   const claim = claimNewestBy(connect(newestMarks({ monotonicMs: () => nowMs })))
   nowMs = 29_000

@@ -8,7 +8,7 @@ interface Mark {
 }
 
 const ANSWER_MS = 1000
-/** A mark is remembered for one to two of these: much longer than a worker takes to store what it marked. */
+/** A mark is stored for one to two of these: much longer than a worker takes to store what it marked. */
 const GENERATION_MS = 30_000
 
 /** Claims a value of a name; false when a worker has claimed the same or a higher one. */

@@ -40,5 +40,7 @@ it('a treaty that names the key of the wrong network allows no member', async ()
 
 it('a relying party with the genesis block of another network does not open', async () => {
   const { genesis } = own
-  await expect(RefreshingRelyingParty.open({ url: partner.url, genesis, budgetMs: 2000 })).rejects.toThrow()
+  await expect(RefreshingRelyingParty.open({ url: partner.url, genesis, budgetMs: 2000 })).rejects.toThrow(
+    'serves no list that one of its',
+  )
 })

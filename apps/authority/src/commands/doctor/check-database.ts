@@ -6,7 +6,7 @@ import { DURABILITY } from '../../startup/check-durability.ts'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 import { NO_STANDBY, SYNC_CLOCK, checkSpeed } from '../../features/findings/index.ts'
 import { readServerClock } from '../../clock/clock-check.ts'
-import { DiskFull } from '../../database/database.ts'
+import { DiskFullError } from '../../database/errors.ts'
 import type { Database } from '../../database/database.ts'
 import { EXPECTED_SCHEMA_VERSION, readSchemaVersion, readServedSchema } from '../../database/migrate.ts'
 import { translateDatabaseError } from '../../database/open.ts'
@@ -58,7 +58,7 @@ export async function checkWrites(database: Database): Promise<Finding> {
     await database.checkWritable()
     return good('database-writes', 'a row was committed')
   } catch (error) {
-    if (error instanceof DiskFull)
+    if (error instanceof DiskFullError)
       return bad(
         'database-writes',
         'the disk of the database is full: nothing is stored',
@@ -76,8 +76,9 @@ export async function checkWrites(database: Database): Promise<Finding> {
 
 async function checkIdentity(database: Database, genesis: GenesisBlock | undefined): Promise<Finding> {
   const held = await database.read.selectFrom('authority_identity').selectAll().executeTakeFirst()
-  if (held === undefined || genesis === undefined)
-    return skipped('database-identity', 'no authority has claimed it yet')
+  if (held === undefined) return skipped('database-identity', 'no authority has claimed it yet')
+  if (genesis === undefined)
+    return skipped('database-identity', `belongs to ${held.network_name}; there is no genesis block to compare with`)
   const isOurs = held.network_name === genesis.network_name && held.public_key === genesis.network_authority.public_key
   const fix = 'Point DATABASE_URL or DB_PATH at the database of this network.'
   return isOurs

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { GenesisBlock } from '@chancery/protocol'
-import { isJsonObject, readJson } from '@chancery/protocol'
+import { fromBase64, isJsonObject, readJson, sha256Hex } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { notReady } from '../../features/findings/index.ts'
 import { listNewestEvents } from '../../audit/newest.ts'
@@ -17,8 +17,11 @@ const FORGED_ADDRESS = '198.51.100.77'
 /** Number of events searched for the probe. */
 const RECENT = 200
 
-/** Checks the instance on this machine, as the load balancer sees it. */
-export async function checkInstance(settings: AuthoritySettings): Promise<readonly Finding[]> {
+/** Checks the instance on this machine, as the load balancer sees it. Without known keys any authority counts as it. */
+export async function checkInstance(
+  settings: AuthoritySettings,
+  ownKeys: readonly string[] | undefined,
+): Promise<readonly Finding[]> {
   const { managementHost, managementPort } = settings
   const own = ownAddress(managementPort === undefined ? settings : { host: managementHost, port: managementPort })
   const answer = await ask(`${own}/readyz`)
@@ -27,13 +30,35 @@ export async function checkInstance(settings: AuthoritySettings): Promise<readon
     workers: settings.workers,
     warnings: (answer?.status === 200 ? answer.body : detailsOf(answer?.body))?.['warnings'],
   })
-  return [...workers, describeAnswer(own, answer)]
+  return [...workers, describeAnswer(own, answer, ownKeys)]
 }
 
-function describeAnswer(own: string, answer: Awaited<ReturnType<typeof ask>>): Finding {
+function describeAnswer(own: string, answer: Reply | undefined, ownKeys: readonly string[] | undefined): Finding {
   if (answer === undefined)
     return bad('ready', `no response from ${own}`, 'Start the authority; its first log lines show what stops it.')
+  const key = (answer.status === 200 ? answer.body : detailsOf(answer.body))?.['signing_key']
+  const fingerprint = isJsonObject(key) ? key['fingerprint'] : undefined
+  if (answer.status === 200 && fingerprint === undefined)
+    return bad(
+      'ready',
+      `${own} is not an authority`,
+      'Another program uses the port: find it, then start the authority.',
+    )
+  if (
+    fingerprint !== undefined &&
+    ownKeys !== undefined &&
+    !ownKeys.some((each) => fingerprintOf(each) === fingerprint)
+  )
+    return bad(
+      'ready',
+      `${own} is an authority with another key`,
+      'Stop it, or correct PORT and NA_MANAGEMENT_PORT; then start the authority of these settings.',
+    )
   return answer.status === 200 ? good('ready', own) : notReady(readReasons(answer.body))
+}
+
+function fingerprintOf(publicKey: string): string {
+  return sha256Hex(fromBase64(publicKey) ?? new Uint8Array())
 }
 
 /** The reasons in a refusal of /readyz. Empty where it has none. */
@@ -70,7 +95,8 @@ export async function checkBalancer(
         'Check the load balancer: it must check GET /readyz and forward everything else.',
       ),
     ]
-  if (metadata.body['sovereign_id'] !== genesis.network_name)
+  const { sovereign_id: name, root_public_key: root } = metadata.body
+  if (name !== genesis.network_name || root !== genesis.root_public_key)
     return [
       bad('balancer', `${origin} leads to another network`, 'Point the balancer at the instances of this authority.'),
     ]

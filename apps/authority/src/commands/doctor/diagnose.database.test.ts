@@ -157,7 +157,8 @@ describe('doctor', () => {
     })
 
     it.runIf(postgres && availableParallelism() > 1)('1c: workers that end repeatedly', async () => {
-      const body = JSON.stringify({ status: 'ready', warnings: ['workers_restart'] })
+      const { text } = await na.request('GET', '/readyz')
+      const body = JSON.stringify({ ...(JSON.parse(text) as object), warnings: ['workers_restart'] })
       const server = createServer((_request, response) => response.end(body))
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
       const { port } = server.address() as AddressInfo
@@ -341,6 +342,17 @@ describe('doctor', () => {
 
     it.skipIf(postgres)('18: an instance that does not run', async () => {
       expectOnly(await examine({ PORT: '1' }), 'ready', 'bad', /Start the authority/)
+    })
+
+    it.skipIf(postgres)('18a: another program, and an authority with another key, on the port', async () => {
+      let body = JSON.stringify({ status: 'ready' })
+      const server = createServer((_request, response) => response.end(body))
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+      const PORT = String((server.address() as AddressInfo).port)
+      expectOnly(await examine({ PORT }), 'ready', 'bad', /Another program/)
+      body = JSON.stringify({ status: 'ready', signing_key: { key_id: 'na-test', fingerprint: '0'.repeat(64) } })
+      expectOnly(await examine({ PORT }), 'ready', 'bad', /correct PORT/)
+      await new Promise((resolve) => server.close(resolve))
     })
 
     it.skipIf(postgres)('18b: an instance that is not ready, with its reasons', async () => {

@@ -43,7 +43,7 @@ export async function diagnose(args: DoctorArguments): Promise<readonly Finding[
     ...keys.findings,
     ...(await checkStore(settings, keys, { ...args, clock })),
     ...(await checkRedis(settings)),
-    ...(await checkInstance(settings)),
+    ...(await checkInstance(settings, keys.ownKeys?.all)),
   ]
 }
 

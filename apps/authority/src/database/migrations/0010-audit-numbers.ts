@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Migration } from '../migration.ts'
 
-/** A number for every audit event, in an order that no later event can slip in before; see store/audit-numbers.ts. */
+/** A number for every audit event, in an order that no later event can slip in before; see audit/sequence.ts. */
 export const auditNumbers: Migration = {
   version: 10,
   async up(tx, { backend, bigint }) {

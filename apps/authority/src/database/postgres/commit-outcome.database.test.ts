@@ -12,7 +12,7 @@ import {
 import type { FaultProxy, FaultAction, TestDatabase, TemporaryPostgres } from '@chancery/testkit'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { DatabaseUnavailableError, UnknownOutcomeError } from '../database.ts'
+import { DatabaseUnavailableError, UnknownOutcomeError } from '../errors.ts'
 import type { Database, Statement } from '../database.ts'
 import { migrate } from '../migrate.ts'
 import { openPostgres } from './open.ts'

@@ -3,7 +3,7 @@ import { isTracing } from '@chancery/service-kit'
 import { CompiledQuery, Kysely, PostgresDialect, sql } from 'kysely'
 import type { PostgresPool } from 'kysely'
 import pg from 'pg'
-import { DatabaseUnavailableError, DiskFull, LockTimeoutError } from '../database.ts'
+import { DatabaseUnavailableError, DiskFullError, LockTimeoutError } from '../errors.ts'
 import type { Connections, Database, Query, RoomOption, Statement, Transaction } from '../database.ts'
 import { BEGIN, PostgresClient, isRefusedCommit, sqlState } from './client.ts'
 import { LIMITS_MS, NOT_COMPILED, ServerIdentity, pooledClient } from './pooled-client.ts'
@@ -245,7 +245,7 @@ function describeUrl(text: string): string {
 }
 
 function isFull(error: unknown): boolean {
-  return error instanceof DiskFull || sqlState(error) === DISK_FULL
+  return error instanceof DiskFullError || sqlState(error) === DISK_FULL
 }
 
 /** Serialisation failure and deadlock: the server rolled back everything. */

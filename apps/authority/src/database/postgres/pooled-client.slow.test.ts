@@ -14,7 +14,7 @@ import type { TemporaryPgBouncer, TemporaryPostgres, TestAuthority, TestDatabase
 import { sql } from 'kysely'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { DatabaseUnavailableError } from '../database.ts'
+import { DatabaseUnavailableError } from '../errors.ts'
 import type { Database, Statement } from '../database.ts'
 import { START, failuresOf, openTestStore } from '../../features/evidence/evidence.suite.ts'
 import { readVersions } from '../locks/versions.ts'

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { DatabaseUnavailableError } from '../database.ts'
+import { DatabaseUnavailableError } from '../errors.ts'
 import { BEGIN, PostgresClient } from './client.ts'
 import { READ_SERVER_RUN } from './commit-outcome.ts'
 

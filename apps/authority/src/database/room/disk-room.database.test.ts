@@ -15,7 +15,7 @@ import { refused, startTestAuthority } from '@chancery/testkit'
 import type { TestAuthority, TestDatabase } from '@chancery/testkit'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { DiskFull } from '../database.ts'
+import { DiskFullError } from '../errors.ts'
 import { locationOf } from '../database.suite.ts'
 import { openDatabase } from '../open.ts'
 import { DiskRoom } from './disk-room.ts'
@@ -38,7 +38,7 @@ function kit(space?: { freeBytes: number; diskBytes: number }) {
       Object.assign(held, { service: 'held', revocations: 'held' })
     },
     measure: async () => seen.space,
-    isFull: (error) => error === FULL || error instanceof DiskFull,
+    isFull: (error) => error === FULL || error instanceof DiskFullError,
     reclaim: async () => undefined,
   }
   /** A write that fits once so many parts are released. */
@@ -55,20 +55,20 @@ describe('DiskRoom', () => {
     await room.keep(undefined)
     expect(await room.run('service', write(1))).toBe('stored')
     expect(seen.released).toEqual(['service'])
-    await expect(room.run('service', write(2))).rejects.toBeInstanceOf(DiskFull)
+    await expect(room.run('service', write(2))).rejects.toBeInstanceOf(DiskFullError)
     expect(await room.run('revocation', write(2))).toBe('stored')
     expect(seen.released).toEqual(['service', 'revocations'])
     // Also a write that would fit now.
-    await expect(room.run('service', write(0))).rejects.toBeInstanceOf(DiskFull)
-    expect(() => room.requireService()).toThrow(DiskFull)
-    await expect(room.run('revocation', write(3))).rejects.toBeInstanceOf(DiskFull)
+    await expect(room.run('service', write(0))).rejects.toBeInstanceOf(DiskFullError)
+    expect(() => room.requireService()).toThrow(DiskFullError)
+    await expect(room.run('revocation', write(3))).rejects.toBeInstanceOf(DiskFullError)
   })
 
   it('refuses decisions from the first full disk on, until the reserve is made again', async () => {
     const { room, seen, write } = kit()
     await room.keep(undefined)
     expect(await room.refusesGrowth()).toBeUndefined()
-    await expect(room.run('growth', write(1))).rejects.toBeInstanceOf(DiskFull)
+    await expect(room.run('growth', write(1))).rejects.toBeInstanceOf(DiskFullError)
     expect([seen.released, await room.refusesGrowth()]).toEqual([['service'], 'reserve_in_use'])
     seen.isFull = false
     await room.keep(undefined)
@@ -99,7 +99,7 @@ describe('DiskRoom', () => {
 
   it('releases nothing for a command, which holds no reserve, and for no other failure', async () => {
     const { room, seen, write } = kit()
-    await expect(room.run('revocation', write(1))).rejects.toBeInstanceOf(DiskFull)
+    await expect(room.run('revocation', write(1))).rejects.toBeInstanceOf(DiskFullError)
     await room.keep(undefined)
     await expect(room.run('revocation', () => Promise.reject(new Error('other')))).rejects.toThrow('other')
     expect(seen.released).toEqual([])

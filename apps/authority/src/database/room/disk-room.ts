@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { DiskFull } from '../database.ts'
+import { DiskFullError } from '../errors.ts'
 
 /**
  * What a write is for. `growth`: decisions and evidence, which callers cause in any number. `service`: everything else.
@@ -134,13 +134,13 @@ export class DiskRoom {
 
   /** Throws while only revocations are stored. */
   requireService(): void {
-    if (this.#state.revocations === 'released') throw new DiskFull('the disk is full: only revocations are stored')
+    if (this.#state.revocations === 'released') throw new DiskFullError('the disk is full: only revocations are stored')
   }
 
   /** Runs a write. On a full disk it releases what a write of this kind may use, and runs it again. */
   async run<Result>(kind: WriteKind, attempt: () => Promise<Result>): Promise<Result> {
     if (kind !== 'revocation') this.requireService()
-    if (kind === 'growth' && this.isReserveInUse) throw new DiskFull('the disk is full: no decision is stored')
+    if (kind === 'growth' && this.isReserveInUse) throw new DiskFullError('the disk is full: no decision is stored')
     const pauses = [...PAUSES_MS]
     for (;;) {
       const releases = this.#releases
@@ -151,7 +151,7 @@ export class DiskRoom {
         this.#making?.abort()
         if (await this.#makeRoom(kind, releases)) continue
         const pauseMs = kind === 'revocation' ? pauses.shift() : undefined
-        if (pauseMs === undefined) throw new DiskFull('the disk of the database is full', { cause: error })
+        if (pauseMs === undefined) throw new DiskFullError('the disk of the database is full', { cause: error })
         await pause(pauseMs)
       }
     }

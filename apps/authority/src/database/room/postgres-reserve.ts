@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
-import { DiskFull } from '../database.ts'
+import { DiskFullError } from '../errors.ts'
 import type { Query } from '../database.ts'
 import { PARTS, PART_BYTES } from './disk-room.ts'
 import type { Part, PartState, Reserve, ReserveState } from './disk-room.ts'
@@ -69,7 +69,7 @@ async function makeTable(tx: Query, name: string, bytes: number, signal: AbortSi
   await sql`create table ${table} (filler text) with (autovacuum_enabled = false)`.execute(tx)
   const rows = Math.ceil((bytes / (1 << 20)) * ROWS_PER_MEBIBYTE)
   for (let made = 0; made < rows; made += ROWS_AT_ONCE) {
-    if (signal.aborted) throw new DiskFull('a write needed the room of the reserve')
+    if (signal.aborted) throw new DiskFullError('a write needed the room of the reserve')
     const count = Math.min(ROWS_AT_ONCE, rows - made)
     // Random, because a file system that compresses would hold no space for equal bytes.
     const fillers = Array.from({ length: count }, () => randomBytes(ROW_CHARACTERS / 2).toString('hex'))

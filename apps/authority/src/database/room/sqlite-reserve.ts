@@ -2,7 +2,7 @@ import { randomFillSync } from 'node:crypto'
 import { existsSync, statSync, statfsSync, truncateSync } from 'node:fs'
 import { open, rename, rm, stat, statfs, truncate } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { DiskFull } from '../database.ts'
+import { DiskFullError } from '../errors.ts'
 import { LEAST_FREE_BYTES } from '../probe-work.ts'
 import { PARTS, PART_BYTES } from './disk-room.ts'
 import type { FreeSpace, Part, PartState, Reserve, ReserveState } from './disk-room.ts'
@@ -39,7 +39,7 @@ export function sqliteReserve(path: string, isFull: Reserve['isFull']): Reserve 
       const missing = PARTS.filter((part) => state[part] !== 'held')
       const sizes = new Map(missing.map((part) => [part, Math.floor(PART_BYTES[part] * share)]))
       const needed = [...sizes.values()].reduce((sum, size) => sum + size, 0)
-      if (freeBytes < needed + limitBytes) throw new DiskFull('there is no room for the reserve')
+      if (freeBytes < needed + limitBytes) throw new DiskFullError('there is no room for the reserve')
       for (const [part, size] of sizes) await writeReserve(fileOf(path, part), size, signal)
     },
   }
@@ -73,7 +73,7 @@ async function writeReserve(file: string, size: number, signal: AbortSignal): Pr
       const chunk = Buffer.alloc(CHUNK_BYTES)
       for (let written = 0; written < size && !signal.aborted; written += CHUNK_BYTES)
         await handle.write(randomFillSync(chunk), 0, Math.min(CHUNK_BYTES, size - written))
-      if (signal.aborted) throw new DiskFull('a write needed the room of the reserve')
+      if (signal.aborted) throw new DiskFullError('a write needed the room of the reserve')
       await handle.sync()
     } finally {
       await handle.close()
@@ -81,7 +81,7 @@ async function writeReserve(file: string, size: number, signal: AbortSignal): Pr
     await rename(unfinished, file)
   } catch (error) {
     await rm(unfinished, { force: true })
-    if ((error as NodeJS.ErrnoException).code === 'ENOSPC') throw new DiskFull('there is no room for the reserve')
+    if ((error as NodeJS.ErrnoException).code === 'ENOSPC') throw new DiskFullError('there is no room for the reserve')
     throw error
   }
 }

@@ -1,7 +1,7 @@
 import { currentBackend, createTestDatabase } from '@chancery/testkit'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
-import { DatabaseUnavailableError } from '../database.ts'
+import { DatabaseUnavailableError } from '../errors.ts'
 import { describeDatabase, locationOf } from '../database.suite.ts'
 import { openDatabase, translateDatabaseError } from '../open.ts'
 import { rowsOf } from '../../testing/rows.suite.ts'

@@ -4,7 +4,7 @@ import type { DatabaseSyncOptions, SQLInputValue, StatementSync } from 'node:sql
 import { pathToFileURL } from 'node:url'
 import { Kysely, SqliteDialect, sql } from 'kysely'
 import type { SqliteDatabase } from 'kysely'
-import { DatabaseUnavailableError, DiskFull } from '../database.ts'
+import { DatabaseUnavailableError, DiskFullError } from '../errors.ts'
 import type { Database, Prepare, Query, Statement, Transaction } from '../database.ts'
 import type { Tables } from '../tables.ts'
 import { checkFreeSpace, commitProbe, undoneProbe } from '../probe-work.ts'
@@ -222,7 +222,7 @@ function errorCode(error: unknown): number | undefined {
 }
 
 function isFull(error: unknown): boolean {
-  return error instanceof DiskFull || FULL_CODES.has(errorCode(error) ?? 0)
+  return error instanceof DiskFullError || FULL_CODES.has(errorCode(error) ?? 0)
 }
 
 function isBusy(error: unknown): boolean {

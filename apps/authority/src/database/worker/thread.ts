@@ -1,5 +1,5 @@
 import { Thread, ThreadEndedError, ThreadError } from '@chancery/service-kit'
-import { LockTimeoutError, DatabaseUnavailableError } from '../database.ts'
+import { LockTimeoutError, DatabaseUnavailableError } from '../errors.ts'
 import type { DatabaseLocation } from '../open.ts'
 
 /** The options of every such thread, besides its own. */
@@ -7,7 +7,7 @@ export interface DatabaseThreadData {
   readonly place: DatabaseLocation
 }
 
-/** Names of errors that mean: the database could not answer (store/answer-store-calls.ts). */
+/** Names of errors that mean: the database could not answer (answer-calls.ts). */
 const DATABASE_ERRORS: ReadonlySet<string> = new Set([DatabaseUnavailableError.name, LockTimeoutError.name])
 
 /** Long reads in a separate thread, with its own connection. The owner replaces a thread that ended. */

@@ -5,8 +5,8 @@ import { countJoin, insertAdmitted, lockRule, useEvidence } from './queries.ts'
 import { isInForce } from './rules.ts'
 
 /** Evidence was verified and is refused by what is stored. Thrown, so that the transaction leaves nothing behind. */
-export class EvidenceRefused extends Error {
-  override readonly name = 'EvidenceRefused'
+export class EvidenceRefusedError extends Error {
+  override readonly name = 'EvidenceRefusedError'
   readonly reason: EvidenceReason
 
   constructor(reason: EvidenceReason) {
@@ -33,14 +33,14 @@ export async function claimEvidence(
 ): Promise<void> {
   const locked = await lockRule(parts.database, tx, rule.rule_id, ruleText)
   const now = parts.clock.now()
-  if (locked === undefined || !isInForce(rule, now)) throw new EvidenceRefused('rule_unavailable')
+  if (locked === undefined || !isInForce(rule, now)) throw new EvidenceRefusedError('rule_unavailable')
   // The key set or the lock may have taken a while.
-  if (expiresAt <= now) throw new EvidenceRefused('expired')
+  if (expiresAt <= now) throw new EvidenceRefusedError('expired')
   const { cert_id, node_public_key, expires_at, isRenewal } = admitted
   const used = await useEvidence(tx, evidenceKey, node_public_key, expiresAt)
-  if (used.node_public_key !== node_public_key || used.uses > maxUses) throw new EvidenceRefused('evidence_used')
+  if (used.node_public_key !== node_public_key || used.uses > maxUses) throw new EvidenceRefusedError('evidence_used')
   if (!isRenewal) {
-    if (rule.max_joins !== null && locked.joins >= rule.max_joins) throw new EvidenceRefused('joins_exhausted')
+    if (rule.max_joins !== null && locked.joins >= rule.max_joins) throw new EvidenceRefusedError('joins_exhausted')
     await countJoin(tx, rule.rule_id, locked.joins + 1)
   }
   await insertAdmitted(tx, { cert_id, rule_id: rule.rule_id, expires_at })

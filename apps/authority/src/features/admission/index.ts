@@ -18,7 +18,7 @@ import type { AdmissionState } from './state.ts'
 import { test } from './test.ts'
 import { verifyEvidence } from './verify-evidence.ts'
 
-export { EvidenceRefused } from './claim-evidence.ts'
+export { EvidenceRefusedError } from './claim-evidence.ts'
 export { evidenceDetails, readEvidence } from './evidence.ts'
 export type { Evidence, EvidenceReason, EvidenceVerdict, VerifiedEvidence } from './evidence.ts'
 export { endRules } from './end-rules.ts'
@@ -36,7 +36,7 @@ export { isInForce, readSigned } from './rules.ts'
 export interface Admission extends Feature {
   /** Verifies evidence of a node key whose proof was verified. Stores nothing. */
   verifyEvidence(evidence: Evidence, node_public_key: string): Promise<EvidenceVerdict>
-  /** Spends it in the transaction that issues the certificate, or throws EvidenceRefused. */
+  /** Spends it in the transaction that issues the certificate, or throws EvidenceRefusedError. */
   claimEvidence(
     tx: Transaction,
     evidence: VerifiedEvidence,

@@ -1,12 +1,5 @@
-import {
-  agreementRecordForm,
-  hours,
-  readJson,
-  readReceived,
-  verifyReceived,
-  writeInstant,
-  writeJson,
-} from '@chancery/protocol'
+import { agreementRecordForm, hours, readJson, readReceived } from '@chancery/protocol'
+import { verifyReceived, writeInstant, writeJson } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
 import {
   FloatNumber,

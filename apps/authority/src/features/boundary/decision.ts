@@ -13,6 +13,7 @@ import {
 } from '@chancery/protocol'
 import type {
   AskedQuestion,
+  Attestation,
   AttestationBasis,
   AttestationBinding,
   BoundaryBasis,
@@ -56,7 +57,7 @@ export interface Question extends ResolvedBasis {
   readonly resource_id?: string | undefined
   readonly callerNonce?: NonceClaim
   /** Whose bytes of the day the stored decision uses. */
-  readonly owners: readonly ByteOwner[]
+  readonly owner: ByteOwner
 }
 
 /** Decides under the active policies, signs, and stores decision and audit event before the response is sent. */
@@ -108,22 +109,28 @@ async function decideOnce(call: Call, parts: BoundaryState, question: Question, 
   const shown = question.showsContext ? `,"context":${canonicalJson(asJson(context))}` : ''
   const head = await headOf(parts, question, decision)
   const text = `{"decision":${decisionText},"justification_proof":${proofText}${shown}${head}}`
+  const signed = basis.kind === 'presented' && basis.isSigned ? basis.attestation : undefined
   const stored = await parts.evidence.recordDecision({
     decision,
     context,
     proof,
     texts: { decision: decisionWhole, proof: proofWhole },
     // Only what its issuer signed: anything else proves nothing about the decision.
-    ...(basis.kind === 'presented' && basis.isSigned ? { attestation: canonicalJson(asJson(basis.attestation)) } : {}),
+    ...(signed === undefined ? {} : { attestation: canonicalJson(asJson(signed)) }),
     events: [decisionMade(call, context, decision, evaluation, { ...question, basis })],
     basisVersion,
     attempt: question.attempt(parts.clock.now()),
     callerNonce: question.callerNonce,
-    owners: question.owners,
+    // A partner counts for what it signed, from any caller, and not for an attestation that only names it.
+    owners: [question.owner, ...(signed === undefined ? [] : [partnerOwner(signed)])],
     answer: { status: 201, text },
   })
   if (stored.text === text) countDecision(parts, question.asked_by, decision, basis.kind === 'presented')
   return jsonText(stored.text, stored.status)
+}
+
+function partnerOwner({ issuer_sovereign_id: name }: Attestation): ByteOwner {
+  return { kind: 'partner', name }
 }
 
 interface Evaluated {

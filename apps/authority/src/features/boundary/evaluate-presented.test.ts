@@ -75,12 +75,13 @@ describe('POST /admin/boundary/evaluate with a presented attestation', () => {
       const { decision } = accepted(await evaluate(attestation), 201) as { decision: JsonObject }
       const id = String(decision['decision_id'])
       const { entries } = await read(`/admin/evidence?entry_kind=decision&decision_id=${id}`)
-      return ((entries as JsonObject[])[0]?.['payload'] as JsonObject)['attestation']
+      const [entry] = entries as JsonObject[]
+      return (entry?.['payload'] as JsonObject | undefined)?.['attestation']
     }
     const record = memberOf(partner)
     expect(await storedWith(record)).toEqual(record)
     const { subject_id: _name, ...rest } = record
-    expect(await storedWith({ ...rest, subject_id: 'somebody else' })).toBeUndefined()
+    expect(await storedWith({ ...rest, subject_id: 'another member' })).toBeUndefined()
     expect(await read('/admin/evidence/verify')).toMatchObject({ verified: true, failures: [] })
   })
 

@@ -26,7 +26,7 @@ export async function evaluate(call: OperatorCall, parts: BoundaryState): Promis
     basisVersion,
     resolveAgain: resolve,
     asked_by: 'operator',
-    owners: [{ kind: 'operator', name: call.operator.key_id }],
+    owner: { kind: 'operator', name: call.operator.key_id },
     caller: `operator ${call.operator.key_id}`,
     attempt: (now) => readAttempt(call, now),
     showsContext: request.asked.kind === 'presented',

@@ -17,7 +17,6 @@ import { consumeNonce, toClaim } from '../../auth/nonces.ts'
 import type { Asker } from '../../metrics.ts'
 import { peekStoredResponse } from '../../requests/idempotency.ts'
 import type { Attempt } from '../../requests/idempotency.ts'
-import type { ByteOwner } from '../evidence/index.ts'
 import { onAttestation } from './basis.ts'
 import type { ResolvedBasis } from './basis.ts'
 import { requireCaller, requireCertificate } from './caller.ts'
@@ -89,7 +88,8 @@ async function answer(call: Call, parts: BoundaryState): Promise<HttpResponse> {
         : `node ${subject.key}`,
     named: { ...(cert_id === null ? {} : { cert_id }), ...(relayed_by === null ? {} : { relayed_by }) },
     attempt: () => attempt,
-    owners: ownersOf(subject, basis),
+    // Also behind a relay.
+    owner: { kind: 'key' as const, name: subject.key },
     showsContext: true,
     resource_id: asked.resource_id,
     ...(callerNonce === undefined ? {} : { callerNonce }),
@@ -158,12 +158,6 @@ async function findSubject(
   const { node_public_key: key, cert_id: callerCertificate } = caller.certificate
   await hit('decision', key)
   return { asked_by: 'relay', key, cert_id: callerCertificate, relayed_by: cert_id, caller }
-}
-
-/** The key that is decided about, also behind a relay, and the partner that signed for it. */
-function ownersOf({ key }: Subject, basis: Admitted['basis']): readonly ByteOwner[] {
-  const own = { kind: 'key', name: key } as const
-  return basis.kind === 'presented' ? [own, { kind: 'partner', name: basis.attestation.issuer_sovereign_id }] : [own]
 }
 
 /** An unknown id and an attestation of another key have the same response, so that ids cannot be probed. */

@@ -12,7 +12,7 @@ import type { TestAuthority } from '@chancery/testkit'
 import { sql } from 'kysely'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { LockTimeoutError } from '../../database/database.ts'
+import { LockTimeoutError } from '../../database/errors.ts'
 import { translateDatabaseError } from '../../database/open.ts'
 
 /** PostgreSQL only. SQLite has one writer at a time, and callers wait for the file. */

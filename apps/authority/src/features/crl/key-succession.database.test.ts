@@ -35,7 +35,7 @@ import { closeFeatures, openFeatures } from '../../features.ts'
 import type { Features } from '../../features.ts'
 import { openCore } from '../../startup/open-core.ts'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
-import { DatabaseUnavailableError } from '../../database/database.ts'
+import { DatabaseUnavailableError } from '../../database/errors.ts'
 import { cacheDocuments } from '../health/public-reads.ts'
 
 const clock = new ManualClock()

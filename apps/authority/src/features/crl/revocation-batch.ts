@@ -1,7 +1,7 @@
 import { Refusal } from '@chancery/contract'
 import { Batcher } from '@chancery/service-kit'
 import type { CrlState } from './state.ts'
-import { LockTimeoutError } from '../../database/database.ts'
+import { LockTimeoutError } from '../../database/errors.ts'
 import { translateDatabaseError } from '../../database/open.ts'
 import { revokeBatch } from './revocation.ts'
 import type { Revocation, RevocationOutcome } from './revocation.ts'

@@ -5,6 +5,7 @@ import { current } from './current.ts'
 import { intent } from './intent.ts'
 import type { DataUsageParts } from './parts.ts'
 import { publish } from './publish.ts'
+import { record } from './record.ts'
 import { verify } from './verify.ts'
 
 export function openDataUsage(parts: DataUsageParts): Feature {
@@ -12,6 +13,7 @@ export function openDataUsage(parts: DataUsageParts): Feature {
     routes: [
       bind(dataUsage.publish, (call) => publish(call, parts)),
       bind(dataUsage.intent, (call) => intent(call, parts)),
+      bind(dataUsage.record, (call) => record(call, parts)),
       bind(dataUsage.current, (call) => current(call, parts)),
       bind(dataUsage.verify, (call) => verify(call, parts)),
     ],

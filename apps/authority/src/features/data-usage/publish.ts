@@ -4,11 +4,11 @@ import type { OperatorCall } from '../../auth/operator.ts'
 import type { DataUsageParts } from './parts.ts'
 import { issueRecord } from '../../requests/issue-record.ts'
 import { readLicenseRequest } from './requests.ts'
-import { insertActiveLicense } from './queries.ts'
+import { insertLicense } from './queries.ts'
 
 /**
  * POST /admin/data-usage/policy
- * Signs the permitted uses of this sovereign's data, and makes them the active policy of all instances.
+ * Signs the permitted uses of this sovereign's data. They replace those of the same licensee, on all instances.
  */
 export async function publish(call: OperatorCall, parts: DataUsageParts): Promise<HttpResponse> {
   const terms = readLicenseRequest(call.body)
@@ -23,9 +23,10 @@ export async function publish(call: OperatorCall, parts: DataUsageParts): Promis
       })
       const record = await parts.signing.signFormOr('policy_sign_failed', licensePolicyForm, draft)
       const { policy_id } = record
-      const previous_policy_id = await insertActiveLicense(tx, {
+      const previous_policy_id = await insertLicense(tx, {
         policy_id,
         policy_json: writeJson(asJson(record)),
+        in_force_for: record.licensee_sovereign_id,
         created_at: writeSortable(now),
       })
       await tx.raiseVersion('data-usage')

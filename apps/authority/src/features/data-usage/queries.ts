@@ -1,22 +1,25 @@
 import type { Reader, Transaction } from '../../database/database.ts'
+import type { Tables } from '../../database/tables.ts'
 import { assertStored } from '../../database/assert-stored.ts'
 
-export async function findActiveLicense(db: Reader): Promise<string | undefined> {
-  const row = await db
-    .selectFrom('data_license_policies')
-    .select('policy_json')
-    .where('active', '=', 1)
-    .executeTakeFirst()
+/** The policy in force for a licensee; without one the newest of all. */
+export async function findLicense(db: Reader, licensee: string | undefined): Promise<string | undefined> {
+  const policies = db.selectFrom('data_license_policies').select('policy_json')
+  const row = await (
+    licensee === undefined ? policies.where('active', '=', 1) : policies.where('in_force_for', '=', licensee)
+  ).executeTakeFirst()
   return row?.policy_json
 }
 
 /**
- * Adds a policy and makes it the only active one. The caller has the lock. Earlier policies stay, inactive. Returns the
- * id of the replaced policy.
+ * Adds a policy, puts it in force for its licensee and makes it the active one, which is the newest. The caller has the
+ * lock. Earlier policies stay. Returns the id of the policy that was in force for the licensee.
  */
-export async function insertActiveLicense(
+export async function insertLicense(
   tx: Transaction,
-  row: { readonly policy_id: string; readonly policy_json: string; readonly created_at: string },
+  row: Omit<Tables['data_license_policies'], 'position' | 'active' | 'in_force_for'> & {
+    readonly in_force_for: string
+  },
 ): Promise<string | null> {
   const last = await tx.query
     .selectFrom('data_license_policies')
@@ -24,10 +27,11 @@ export async function insertActiveLicense(
     .executeTakeFirst()
   const previous = await tx.query
     .updateTable('data_license_policies')
-    .set({ active: 0 })
-    .where('active', '=', 1)
+    .set({ in_force_for: null })
+    .where('in_force_for', '=', row.in_force_for)
     .returning('policy_id')
     .executeTakeFirst()
+  await tx.query.updateTable('data_license_policies').set({ active: 0 }).where('active', '=', 1).execute()
   const stored = await tx.query
     .insertInto('data_license_policies')
     .values({ ...row, position: Number(last?.position ?? 0) + 1, active: 1 })

@@ -1,6 +1,7 @@
 import { Refusal } from '@chancery/contract'
 import { declaredSource, field, form, shape, volumeBytes } from '@chancery/protocol'
 import type { DataAccessIntent, DeclaredSource, JsonObject, JsonValue, LicenseTerms } from '@chancery/protocol'
+import type { Query } from '@chancery/service-kit'
 import { readOrRefuse, readTime } from '../../requests/read-fields.ts'
 
 const labels = form.listOf(field.label).read
@@ -21,6 +22,13 @@ export function readLicenseRequest(body: JsonObject): LicenseTerms {
   const [validFrom, validUntil] = [readTime(body, 'valid_from'), readTime(body, 'valid_until')]
   if (validFrom >= validUntil) throw new Refusal('invalid_timestamp_order', { field: 'valid_until' })
   return { ...terms, validFrom, validUntil }
+}
+
+/** The filter of GET /data-usage/policy. */
+export function readLicensee(query: Query): string | undefined {
+  const given = query.first('licensee_sovereign_id')
+  if (given === undefined) return undefined
+  return readOrRefuse('invalid_input', () => field.identifier(given, 'licensee_sovereign_id'))
 }
 
 export type IntentRequest = Pick<

@@ -188,7 +188,11 @@ describe('GatheredHeartbeats', () => {
   })
   const open = (own: ManualClock = clock) => {
     const { database: counted, stored, state } = watched(na.core.database)
-    return { gathered: new GatheredHeartbeats({ database: counted, clock: own, log: silentLog }), stored, state }
+    return {
+      gathered: new GatheredHeartbeats({ database: counted, clock: own, log: silentLog, claimNewest: undefined }),
+      stored,
+      state,
+    }
   }
 
   it('of two workers that get the same heartbeat before it is stored, one acknowledges it', async () => {

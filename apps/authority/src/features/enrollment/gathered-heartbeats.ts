@@ -21,7 +21,7 @@ export interface GatheredParts {
   readonly clock: Clock
   readonly log: Pick<Log, 'warn' | 'error'>
   /** Claims the signed time of a certificate for all workers of the service, before they can read it in the database. */
-  readonly claimNewest?: ClaimNewest | undefined
+  readonly claimNewest: ClaimNewest | undefined
   /** Called after each statement that stores rows; undefined when it failed. */
   readonly onStored?: (rows: number | undefined) => void
 }

@@ -9,7 +9,7 @@ import type { VerifiedNode } from '../../auth/node.ts'
 import { spendNonceInside, toClaim } from '../../auth/nonces.ts'
 import type { Transaction } from '../../database/database.ts'
 import { lockNodeKeys } from '../../database/locks/node-keys.ts'
-import { EvidenceRefused, evidenceDetails } from '../admission/index.ts'
+import { EvidenceRefusedError, evidenceDetails } from '../admission/index.ts'
 import type { EvidenceReason, VerifiedEvidence } from '../admission/index.ts'
 import { faultPoint } from '#faults'
 import { refuseCompromised, refuseRevoked, reservedKeys } from './join-refusals.ts'
@@ -62,7 +62,7 @@ async function issue(
       return { text: await issueInside(tx, call, parts, request, evidence) }
     })
   } catch (error) {
-    if (!(error instanceof EvidenceRefused)) throw error
+    if (!(error instanceof EvidenceRefusedError)) throw error
     return refuseEvidence(call, parts, request, { reason: error.reason, digest: evidence.digest })
   }
 }

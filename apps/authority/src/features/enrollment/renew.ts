@@ -22,7 +22,7 @@ import { faultPoint } from '#faults'
 import type { EnrollmentParts } from './parts.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import { lockNodeKeys } from '../../database/locks/node-keys.ts'
-import { EvidenceRefused, evidenceDetails } from '../admission/index.ts'
+import { EvidenceRefusedError, evidenceDetails } from '../admission/index.ts'
 import type { EvidenceReason, VerifiedEvidence } from '../admission/index.ts'
 import { rejectCertificate, whyUnusable } from './certificate-state.ts'
 import { findRenewal, hasRevokedSuccessor, insertIssued, loadForRenewal, supersede } from './queries/renewals.ts'
@@ -95,7 +95,7 @@ async function renewInside(parts: EnrollmentParts, work: (tx: Transaction) => Pr
   try {
     return await parts.database.write(work)
   } catch (error) {
-    if (error instanceof EvidenceRefused) return { evidenceReason: error.reason }
+    if (error instanceof EvidenceRefusedError) return { evidenceReason: error.reason }
     throw error
   }
 }

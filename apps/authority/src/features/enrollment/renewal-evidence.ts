@@ -1,7 +1,7 @@
 import { Refusal } from '@chancery/contract'
 import { SECOND, readInstant, sha256Hex, writeSortable } from '@chancery/protocol'
 import type { Reader } from '../../database/database.ts'
-import { EvidenceRefused, findAdmittingRule, findRenewableRule } from '../admission/index.ts'
+import { EvidenceRefusedError, findAdmittingRule, findRenewableRule } from '../admission/index.ts'
 import type { Evidence, EvidenceVerdict, VerifiedEvidence } from '../admission/index.ts'
 import type { EnrollmentParts } from './parts.ts'
 
@@ -46,12 +46,12 @@ export async function matchEvidence(
     return undefined
   }
   if (verdict === undefined) return 'evidence_required'
-  if (!verdict.ok) throw new EvidenceRefused(verdict.reason)
+  if (!verdict.ok) throw new EvidenceRefusedError(verdict.reason)
   const { rule, issuedAt } = verdict.evidence
-  if (rule.rule_id !== rule_id) throw new EvidenceRefused('other_rule')
+  if (rule.rule_id !== rule_id) throw new EvidenceRefusedError('other_rule')
   // Tokens have whole seconds.
   const start = readInstant(issued_at)
   if (start === undefined || (issuedAt !== undefined && issuedAt < start - (start % SECOND)))
-    throw new EvidenceRefused('not_fresh')
+    throw new EvidenceRefusedError('not_fresh')
   return verdict.evidence
 }

@@ -6,7 +6,7 @@ import { TileWriter } from './tile-writer.ts'
 import { statedOrigin } from './origin.ts'
 import { findLog } from './queries.ts'
 import type { LogState } from './queries.ts'
-import { TileMissing } from './tile-missing.ts'
+import { TileMissingError } from './tile-missing.ts'
 import { findProofs } from './witnesses/queries.ts'
 import type { ContradictingNote } from './witnesses/queries.ts'
 
@@ -79,7 +79,7 @@ async function readRoot(size: number, readTile: TileReader): Promise<Uint8Array 
   try {
     return await treeRoot(size, nodesFromTiles(size, readTile))
   } catch (error) {
-    if (error instanceof RangeError || error instanceof TileMissing) return undefined
+    if (error instanceof RangeError || error instanceof TileMissingError) return undefined
     throw error
   }
 }

@@ -1,4 +1,4 @@
 /** A tile that the last checkpoint covers is missing or too short. */
-export class TileMissing extends Error {
-  override readonly name = 'TileMissing'
+export class TileMissingError extends Error {
+  override readonly name = 'TileMissingError'
 }

@@ -2,7 +2,7 @@ import { HASH_BYTES, TILE_WIDTH, foldHashes, hashLeaf, widthInTree } from '@chan
 import type { TileName } from '@chancery/protocol'
 import type { Reader, Transaction } from '../../database/database.ts'
 import { findTile, storeTile } from './queries.ts'
-import { TileMissing } from './tile-missing.ts'
+import { TileMissingError } from './tile-missing.ts'
 
 /** A tile with space for all its hashes. The first `width` of them are set. */
 interface OpenTile {
@@ -51,7 +51,7 @@ export class TileWriter {
     const open = this.#tiles.get(`${level}/${tile}`)
     const stored = open === undefined ? await this.#load(level, tile) : hashesOf(open)
     if (stored === undefined || stored.length < width * HASH_BYTES)
-      throw new TileMissing('a tile of the log is missing')
+      throw new TileMissingError('a tile of the log is missing')
     return stored
   }
 
@@ -73,7 +73,7 @@ export class TileWriter {
     if (place === 0) return open
     const stored = await this.#load(level, tile)
     const isEnough = stored !== undefined && stored.length >= place * HASH_BYTES
-    if (!isEnough || widthInTree(this.#size, level, tile) < place) throw new TileMissing('a tile of the log is missing')
+    if (!isEnough || widthInTree(this.#size, level, tile) < place) throw new TileMissingError('a tile of the log is missing')
     open.room.set(stored.subarray(0, place * HASH_BYTES))
     return open
   }

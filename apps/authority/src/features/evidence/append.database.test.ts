@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { UnknownOutcomeError } from '../../database/database.ts'
+import { UnknownOutcomeError } from '../../database/errors.ts'
 import { accepted, refused, currentBackend } from '@chancery/testkit'
 import { Refusal } from '@chancery/contract'
 import { sql } from 'kysely'
@@ -160,7 +160,12 @@ describe('recordDecision', () => {
     const { decision, context, basisVersion } = await makeDecision(evidence.na, evidence.clock, {})
     const attempt = { scope: 's', key: 'k', bodyDigest: 'd', expires_at: '2027-01-01T00:00:00.000000Z' }
     const made = {
-      ...{ decision, context, basisVersion, events: [], attempt, owners: [] },
+      decision,
+      context,
+      basisVersion,
+      events: [],
+      attempt,
+      owners: [],
       answer: { status: 201, text: '{"n":1}' },
     }
     expect(await evidence.na.features.evidence.recordDecision(made)).toEqual({ status: 201, text: '{"n":1}' })

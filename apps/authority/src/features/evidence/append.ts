@@ -17,6 +17,8 @@ import type { DecisionClaim } from './claim-decision.ts'
 import { SubmissionChecker, namedIds } from './check-submission.ts'
 import type { Submission } from './check-submission.ts'
 import { AppendBatch } from './append-batch.ts'
+import { appendViolation } from './append-violation.ts'
+import type { ViolationItem } from './append-violation.ts'
 import type { DuplicatesItem, RejectionFields, SummaryItem } from './rejections.ts'
 
 /** A signed decision with its inputs. The entries of its justification follow it directly. */
@@ -49,7 +51,7 @@ export interface RejectionItem {
   readonly cause: JsonObject
 }
 
-export type AppendItem = DecisionItem | ExecutionItem | RejectionItem | SummaryItem | DuplicatesItem
+export type AppendItem = DecisionItem | ExecutionItem | RejectionItem | SummaryItem | DuplicatesItem | ViolationItem
 
 /**
  * Appends all queued items in one transaction under the lock of the chain (protocol/trust-operations 6.3). An invalid
@@ -105,6 +107,8 @@ async function appendItem(
     case 'execution':
       if (checker === undefined) throw new Error('an execution needs a submission checker')
       return appendExecution(tx, batch, checker, item)
+    case 'usage_violation':
+      return appendViolation(tx, batch, item)
     case 'rejection':
       return batch.reject(tx, { code: item.code, names: item.names(), cause: item.cause })
     case 'summary':

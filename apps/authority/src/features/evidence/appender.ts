@@ -3,7 +3,7 @@ import { HOUR } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import { BatchClosedError, BatchFullError, Batcher } from '@chancery/service-kit'
 import type { EvidenceState } from './state.ts'
-import { DiskFull, UnknownOutcomeError } from '../../database/database.ts'
+import { DiskFullError, UnknownOutcomeError } from '../../database/errors.ts'
 import type { StoredResponse } from '../../requests/idempotency.ts'
 import { translateDatabaseError } from '../../database/open.ts'
 import { AnchorScheduler } from './anchor.job.ts'
@@ -44,7 +44,7 @@ export class EvidenceAppender {
     } catch (error) {
       if (error instanceof Refusal || error instanceof BasisChangedError) throw error
       const outcome = error instanceof UnknownOutcomeError ? { outcome: 'unknown' } : {}
-      if (error instanceof DiskFull) throw new Refusal('disk_space_low', { reason: 'disk_full' }, { cause: error })
+      if (error instanceof DiskFullError) throw new Refusal('disk_space_low', { reason: 'disk_full' }, { cause: error })
       const details = { reason: whyNotAppended(error), ...outcome }
       throw new Refusal('evidence_store_unavailable', details, { cause: error })
     }

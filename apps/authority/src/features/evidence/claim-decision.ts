@@ -23,6 +23,20 @@ export class BasisChangedError extends Error {
   override readonly name = 'BasisChangedError'
 }
 
+/** The response to an earlier call with this key, or why there can be none. Undefined: the key is claimed now. */
+export async function findEarlierAnswer(
+  tx: Transaction,
+  attempt: Attempt,
+  now: string,
+): Promise<StoredResponse | Refusal | undefined> {
+  try {
+    return await findStoredResponse(tx, attempt, now)
+  } catch (error) {
+    if (error instanceof Refusal) return error
+    throw error
+  }
+}
+
 /**
  * Claims the key and the nonce of a decision. Returns undefined when the decision is to be stored with its
  * response; otherwise the earlier response, or why it must not be stored. An allowed decision is not stored after a revocation that it did not see.
@@ -32,15 +46,8 @@ export async function claimDecision(
   { decision, basisVersion, attempt, callerNonce }: DecisionClaim,
   current: { readonly basisVersion: BasisVersion | undefined; readonly now: string },
 ): Promise<StoredResponse | Error | undefined> {
-  if (attempt !== undefined) {
-    try {
-      const earlier = await findStoredResponse(tx, attempt, current.now)
-      if (earlier !== undefined) return earlier
-    } catch (error) {
-      if (error instanceof Refusal) return error
-      throw error
-    }
-  }
+  const earlier = attempt && (await findEarlierAnswer(tx, attempt, current.now))
+  if (earlier !== undefined) return earlier
   const refused =
     decision.authorized && basisVersion !== current.basisVersion
       ? new BasisChangedError('the basis of the decision has changed')

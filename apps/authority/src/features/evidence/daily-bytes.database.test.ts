@@ -1,6 +1,15 @@
 import type { JoinCertificate, JsonObject } from '@chancery/protocol'
-import { ManualClock, accepted, enroll, newNodeCaller, refused, startTestAuthority } from '@chancery/testkit'
-import type { NodeCaller, TestAuthority, TestResponse } from '@chancery/testkit'
+import {
+  ManualClock,
+  accepted,
+  enroll,
+  foreignAttestation,
+  foreignSovereign,
+  newNodeCaller,
+  refused,
+  startTestAuthority,
+} from '@chancery/testkit'
+import type { ForeignSovereign, NodeCaller, TestAuthority, TestResponse } from '@chancery/testkit'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { rowsOf } from '../../testing/rows.suite.ts'
@@ -80,6 +89,48 @@ describe('the bytes of a day', () => {
     await expect(open().take(other, 61)).rejects.toMatchObject({ details: { owner: 'partner' } })
     clock.advance(86_400)
     await open().take(owners, 100)
+  })
+})
+
+describe('the bytes of a partner', () => {
+  const partner = foreignSovereign('PARTNER-NET')
+
+  it('are those that it signed, whoever asks, and not those of an attestation that only names it', async () => {
+    const own = await startTestAuthority({
+      clock,
+      settings: {
+        NA_CLOCK_CHECK: 'off',
+        NA_NODE_DECISIONS: 'partners',
+        NA_DECISION_BYTES_PER_PARTNER_PER_DAY: '40000',
+      },
+    })
+    try {
+      const treaty = {
+        subject_sovereign_id: partner.sovereign_id,
+        subject_public_keys: [partner.publicKey],
+        scope: { allowed_roles: ['role:client'], claims: { capabilities: ['ledger.*'] } },
+      }
+      accepted(await own.as('privileged')('POST', '/admin/recognition-treaties', treaty), 201)
+      const node = await newNodeCaller(own.url, 'forger', clock)
+      const { cert_id } = await enroll(own, node, { roles: ['role:client'] })
+      const asked = (issuer: ForeignSovereign): JsonObject => {
+        const attestation = foreignAttestation(issuer, clock.now(), { subject_public_key: node.key })
+        const presented = { attestation, issuer_sovereign_id: issuer.sovereign_id }
+        return { presented, requested_capability: 'ledger.read', ...ofSize(12_000) }
+      }
+      const audience = own.genesis.network_authority.public_key
+      const named = { action: 'boundary-request', audience, cert_id }
+      const forger = foreignSovereign('PARTNER-NET', 'forger')
+      for (let n = 0; n < 4; n += 1) accepted(await node.post('/boundary/request', { ...named, ...asked(forger) }), 201)
+      const evaluate = () => own.as('standard')('POST', '/admin/boundary/evaluate', asked(partner))
+      accepted(await evaluate(), 201)
+      const answers = [await evaluate(), await evaluate(), await evaluate()]
+      expect(refused(answers[2] ?? (await evaluate()), 429, 'daily_bytes_exceeded')['details']).toMatchObject({
+        owner: 'partner',
+      })
+    } finally {
+      await own.stop()
+    }
   })
 })
 

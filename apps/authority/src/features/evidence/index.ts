@@ -34,6 +34,7 @@ import type { AppendListener } from './append-listeners.ts'
 import { UnchainedDecisions } from './unchained-decisions.ts'
 import type { DecisionClaim } from './claim-decision.ts'
 import type { AppendItem, DecisionItem } from './append.ts'
+import type { ViolationItem } from './append-violation.ts'
 import { DailyBytes } from './daily-bytes.ts'
 import { refuseWithoutRoom } from './disk-space.ts'
 import type { ByteOwner } from './daily-bytes.ts'
@@ -97,6 +98,8 @@ export interface Evidence extends Feature {
   /** To be read before the basis of a decision. */
   basisVersion(): Promise<BasisVersion>
   append(item: AppendItem): Promise<StoredResponse>
+  /** Stores violations of a data license before they are sent, and returns the response with their entry. */
+  recordViolation(found: Omit<ViolationItem, 'kind'> & { readonly operator: string }): Promise<StoredResponse>
   /** Appends the counts of refused and repeated submissions for minutes or hours that ended before `now`. */
   appendSummaries(now?: Instant): Promise<void>
   subscribe(listener: AppendListener): void
@@ -165,6 +168,10 @@ export function openEvidence(parts: EvidenceParts): Evidence {
     basisVersion: async () => own.lastBasis.version ?? readBasisVersion(parts.database),
     appendSummaries: (now) => appender.appendSummaries(now),
     append: (item) => appender.append(item),
+    async recordViolation({ operator, ...found }) {
+      await own.dailyBytes.take([{ kind: 'operator', name: operator }], found.payload.length + OTHER_ROWS_BYTES)
+      return appender.append({ kind: 'usage_violation', ...found })
+    },
     subscribe: (listener) => own.listeners.add(listener),
     findResourceHead: (resource_id) => findResourceHead(parts, resource_id),
     removeOldRows: () => removeOldRows(own),

@@ -1,6 +1,6 @@
 import { HOUR, writeSortable } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
-import { good, warn } from '@chancery/service-kit'
+import { bad, good, warn } from '@chancery/service-kit'
 import type { Finding } from '@chancery/service-kit'
 import { readEvents } from '../../audit/list-events.ts'
 import { checkRevoked, listRevokedKeys } from '../../auth/operator-keys.ts'
@@ -29,6 +29,13 @@ export async function findUsableKeys(db: Reader, operators: OperatorKeyring): Pr
 
 function checkUsable(usable: readonly OperatorKey[]): Finding {
   const [only] = usable
+  if (!usable.some(({ tier }) => tier === 'privileged'))
+    return bad(
+      'operator-keys',
+      only === undefined ? 'Every operator key is revoked' : 'No usable operator key is privileged',
+      'Give a new key the tier privileged in OPERATOR_PUBLIC_KEYS_JSON and OPERATOR_KEY_TIERS_JSON, then restart.',
+      { effect: 'No operator can revoke a certificate, an attestation or a treaty.' },
+    )
   if (only === undefined || usable.length > 1) return good('operator-keys', `${usable.length} usable`)
   return warn(
     'operator-keys',

@@ -119,6 +119,24 @@ describe('GET /admin/findings', () => {
     expect(answer.first_steps['usable_operator_keys']).toBe(1)
   })
 
+  it('200: names the checks that could not run', async () => {
+    await start()
+    const { not_checked, passed } = (await ask()) as unknown as { not_checked: string[]; passed: string[] }
+    expect(not_checked.filter((check) => passed.includes(check))).toEqual([])
+    expect([...passed, ...not_checked]).toContain('disk-space')
+  })
+
+  it('200: bad when no usable operator key is privileged', async () => {
+    await start()
+    await post('/admin/operator-keys/op-privileged/revoke', { force: true, reason: 'lost' })
+    clock.advance(1)
+    const answer = accepted(await na.as('standard')('GET', '/admin/findings')) as unknown as Answer
+    expect(answer.findings.find(({ check }) => check === 'operator-keys')).toMatchObject({
+      status: 'bad',
+      found: 'No usable operator key is privileged',
+    })
+  })
+
   it('200: more than 10 refused calls of operators in an hour', async () => {
     await start()
     for (let i = 0; i < 10; i += 1) refused(await na.request('GET', '/admin/whoami'), 401, 'admin_auth_failed')

@@ -28,6 +28,7 @@ export async function list(call: OperatorCall, parts: FindingsParts): Promise<Js
     count: wrong.length,
     findings: wrong.slice(0, MAX_FINDINGS).map(view),
     passed: [...passed].filter((check) => !wrongChecks.has(check)),
+    not_checked: [...new Set(ofStatus(findings, 'skipped').map(({ check }) => check))],
     first_steps: await readFirstSteps(parts),
   }
 }

@@ -1,3 +1,4 @@
+import { skipped } from '@chancery/service-kit'
 import type { Finding } from '@chancery/service-kit'
 import { checkDisk } from './check-disk.ts'
 import { checkLists } from './check-lists.ts'
@@ -8,6 +9,8 @@ import { checkPolicies } from './check-policies.ts'
 import { checkAnchors, checkBackup, checkInstances } from './check-storage.ts'
 import type { CheckedNetwork } from './parts.ts'
 
+const UNKNOWN = 'they could not be read or counted now'
+
 /**
  * Checks the state of a network in its database. `chancery doctor` and the console report the same findings, because
  * both run this function.
@@ -17,8 +20,8 @@ export async function checkNetwork(network: CheckedNetwork): Promise<readonly Fi
   return [
     ...(await checkLists(network)),
     ...(await checkPartners(network)),
-    ...(policies === undefined ? [] : await checkPolicies(policies, now, probeCedar)),
-    ...(nodes === undefined ? [] : await checkNodes(nodes, network)),
+    ...(policies === undefined ? [skipped('policies', UNKNOWN)] : await checkPolicies(policies, now, probeCedar)),
+    ...(nodes === undefined ? [skipped('nodes-silent', UNKNOWN)] : await checkNodes(nodes, network)),
     ...(await checkAnchors(network)),
     await checkBackup(network),
     ...(await checkDisk(network)),

@@ -14,7 +14,7 @@ type CheckedSettings = Pick<
   'anchorIntervalSeconds' | 'diskFreeBytes' | 'evidenceStore' | 'haMode' | 'listReaderBytes' | 'workers'
 >
 
-/** Inputs of the checks. Undefined members are unknown, and their checks are left out. */
+/** Inputs of the checks. The checks of undefined members are skipped. */
 export interface CheckedNetwork {
   readonly database: Database
   readonly settings: CheckedSettings

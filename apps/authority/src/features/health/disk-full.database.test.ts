@@ -10,7 +10,7 @@ import { sql } from 'kysely'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { checkWrites } from '../../commands/doctor/check-database.ts'
-import { DiskFull } from '../../database/database.ts'
+import { DiskFullError } from '../../database/errors.ts'
 import { locationOf } from '../../database/database.suite.ts'
 import { openDatabase } from '../../database/open.ts'
 import { rowsOf } from '../../testing/rows.suite.ts'
@@ -64,7 +64,7 @@ describe.runIf(canMount)('a full disk', () => {
     await expectFull(na)
     // Checked from outside, with a separate probe.
     const other = openDatabase(locationOf(database))
-    await expect(other.checkWritable()).rejects.toBeInstanceOf(DiskFull)
+    await expect(other.checkWritable()).rejects.toBeInstanceOf(DiskFullError)
     await other.close()
     await rm(join(folder, 'filler'))
     await vi.waitFor(async () => expect((await readyz(na)).status).toBe(200), { timeout: 60_000, interval: 500 })

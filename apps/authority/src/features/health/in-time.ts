@@ -4,7 +4,7 @@ const TIME_LIMIT_MS = 1500
 export async function inTime<Value>(work: Promise<Value>, limitMs: number = TIME_LIMIT_MS): Promise<Value> {
   let timer: NodeJS.Timeout | undefined
   const limit = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new TimeLimit()), limitMs)
+    timer = setTimeout(() => reject(new TimeLimitError()), limitMs)
   })
   try {
     return await Promise.race([work, limit])
@@ -13,6 +13,6 @@ export async function inTime<Value>(work: Promise<Value>, limitMs: number = TIME
   }
 }
 
-class TimeLimit extends Error {
-  override readonly name = 'TimeLimit'
+class TimeLimitError extends Error {
+  override readonly name = 'TimeLimitError'
 }

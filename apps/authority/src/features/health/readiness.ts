@@ -22,7 +22,7 @@ export async function checkReadiness(parts: HealthParts, probe: DatabaseProbe): 
   const refusesGrowth = (await parts.database.room.refusesGrowth().catch(() => undefined)) !== undefined
   const reasons = [
     ...(parts.isServing() ? [] : ['stopping']),
-    ...(isWritable ? [] : ['database_unavailable', ...(database['error'] === 'DiskFull' ? ['disk_full'] : [])]),
+    ...(isWritable ? [] : ['database_unavailable', ...(database['error'] === 'DiskFullError' ? ['disk_full'] : [])]),
     ...(schema === 'other' ? ['schema_version'] : []),
     ...parts.signing.findObstacles(),
     ...parts.recordFaults.halts,

@@ -20,7 +20,7 @@ import { MAX_STORED_CHARACTERS, checked, readBlocks } from './check-material.ts'
 import type { Blocks, Checked, Signer } from './check-material.ts'
 import { DocumentHead } from './document-head.ts'
 import { keysAt } from './pin.ts'
-import { StepFailure } from './step-failure.ts'
+import { StepFailureError } from './step-failure.ts'
 import type { StoredFeed } from './stored-facts.ts'
 
 /** As many ids and reasons as a feed may have, and the members of its head. */
@@ -52,7 +52,7 @@ export function checkFeed(task: FeedTask): Promise<Checked<CheckedFeed>> {
     checkHead(new DocumentHead(bytes), task.sovereign_id)
     const feed = readRevocationFeed(readJsonBytes(bytes, FEED_LIMITS))
     const keys = [...keysAt(task.keys, instantOf(feed.issued_at)), ...(task.importing?.keys ?? [])]
-    if (!(await verifyRevocationFeed(feed, [...new Set(keys)]))) throw new StepFailure('unauthentic')
+    if (!(await verifyRevocationFeed(feed, [...new Set(keys)]))) throw new StepFailureError('unauthentic')
     const ids = withSortedIds(feed).revoked_attestation_ids
     const { signatures: _signatures, ...signed } = feed
     const facts = {
@@ -74,10 +74,10 @@ export function checkFeed(task: FeedTask): Promise<Checked<CheckedFeed>> {
 /** Whatever else a feed contains is read only after this, so that an unsigned one costs little. */
 function checkHead(head: DocumentHead, sovereign_id: string): void {
   if (['revoked_attestation_ids', 'revocation_reasons'].some((name) => head.count(name) > MAX_READ_FEED_IDS))
-    throw new StepFailure('too_large')
+    throw new StepFailureError('too_large')
   const issuer = head.read('issuer_sovereign_id')
-  if (typeof issuer !== 'string') throw new StepFailure('malformed')
-  if (issuer !== sovereign_id) throw new StepFailure('mismatch')
+  if (typeof issuer !== 'string') throw new StepFailureError('malformed')
+  if (issuer !== sovereign_id) throw new StepFailureError('mismatch')
   head.requireSigned()
 }
 
@@ -117,9 +117,9 @@ export function checkIndex(
 ): Promise<Checked<FeedIndex>> {
   return checked(async () => {
     const index = readFeedIndex(readBlocks(task.blocks))
-    if (index.issuer_sovereign_id !== task.sovereign_id) throw new StepFailure('mismatch')
+    if (index.issuer_sovereign_id !== task.sovereign_id) throw new StepFailureError('mismatch')
     const keys = [...new Set([...keysAt(task.keys, instantOf(index.issued_at)), ...task.importKeys])]
-    if (!(await verifyList(index, keys))) throw new StepFailure('unauthentic')
+    if (!(await verifyList(index, keys))) throw new StepFailureError('unauthentic')
     return index
   })
 }
@@ -131,7 +131,7 @@ export function checkPart(task: {
 }): Promise<Checked<PartnerPart>> {
   return checked(async () => {
     const part = readFeedPart(readBlocks(task.blocks))
-    if (part.part !== task.part || !isPartOf(part, task.index)) throw new StepFailure('malformed')
+    if (part.part !== task.part || !isPartOf(part, task.index)) throw new StepFailureError('malformed')
     const ids = part.revoked_attestation_ids
     return { part: part.part, ids: ids.length, slices: toSlices(ids, part.revocation_reasons) }
   })

@@ -23,7 +23,7 @@ import { DocumentHead } from './document-head.ts'
 import { keysAt } from './pin.ts'
 import type { AcceptedKeys, Pin } from './pin.ts'
 import type { AnnouncedKey, StoredCrl, StoredGenesis } from './stored-facts.ts'
-import { StepFailure } from './step-failure.ts'
+import { StepFailureError } from './step-failure.ts'
 import type { Failure } from './step-failure.ts'
 
 /** Large lists of a partner have up to 16 MiB. */
@@ -50,7 +50,7 @@ export async function checked<Value>(check: () => Promise<Value>): Promise<Check
     return { value: await check() }
   } catch (error) {
     if (error instanceof JsonError || error instanceof FormError) return { failure: 'malformed' }
-    if (error instanceof StepFailure) return { failure: error.outcome }
+    if (error instanceof StepFailureError) return { failure: error.outcome }
     throw error
   }
 }
@@ -84,8 +84,8 @@ export function checkGenesis(task: {
         ? root_public_key === task.pin.root_public_key
         : task.pin.authority_public_keys.includes(network_authority.public_key)
     const isAhead = instantOf(network_authority.valid_from) - task.now > CLOCK_AHEAD
-    if (!isPinned || isAhead || !(await verifyGenesisBlock(block)).ok) throw new StepFailure('unauthentic')
-    if (task.sovereign_id !== undefined && block.network_name !== task.sovereign_id) throw new StepFailure('mismatch')
+    if (!isPinned || isAhead || !(await verifyGenesisBlock(block)).ok) throw new StepFailureError('unauthentic')
+    if (task.sovereign_id !== undefined && block.network_name !== task.sovereign_id) throw new StepFailureError('mismatch')
     const facts = {
       digest: genesisDigest(block),
       root_public_key,
@@ -152,8 +152,8 @@ export function checkSuccession(task: {
     const block = readGenesisBlock(offered ?? null)
     const { network_name, root_public_key, network_authority: current } = task.genesis
     if (block.network_name !== network_name || block.root_public_key !== root_public_key)
-      throw new StepFailure('mismatch')
-    if (!(await verifyGenesisBlock(block)).ok) throw new StepFailure('unauthentic')
+      throw new StepFailureError('mismatch')
+    if (!(await verifyGenesisBlock(block)).ok) throw new StepFailureError('unauthentic')
     const { public_key, valid_from } = block.network_authority
     const isNext = public_key !== current.public_key && instantOf(valid_from) >= instantOf(current.valid_from)
     return isNext ? { public_key, valid_from } : null
@@ -175,7 +175,7 @@ export function checkCrl(task: Signer & { readonly blocks: Blocks }): Promise<Ch
     const isOfIssuer = list.revoked_certificates.every(({ issuer }) => issuer === list.issuer)
     const keys = keysAt(task.keys, instantOf(list.issued_at))
     if (!isOfIssuer || !(await verifyAny(canonicalBytes(asJson(signed)), own, keys)))
-      throw new StepFailure('unauthentic')
+      throw new StepFailureError('unauthentic')
     const facts = {
       sequence: list.sequence,
       issued_at: list.issued_at,

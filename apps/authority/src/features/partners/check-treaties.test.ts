@@ -3,7 +3,7 @@ import { readInstant } from '@chancery/protocol'
 import type { FormerKey } from '@chancery/protocol'
 import { foreignSovereign, foreignTreaty, wireText } from '@chancery/testkit'
 import type { ForeignObject } from '@chancery/testkit'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it, vi } from 'vitest'
 import { checkTreaties } from './check-treaties.ts'
 import { MaterialChecks } from './material-checks.ts'
 import { treatyRows } from './partner-calls.suite.ts'
@@ -81,6 +81,17 @@ describe('checks in the thread', () => {
     await expect(running).rejects.toMatchObject({ outcome: 'timeout' })
     expect((await other).treaties).toHaveLength(900)
   }, 20_000)
+
+  it('end after ten seconds, whatever the document is', async () => {
+    const late = new AbortController()
+    const timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(late.signal)
+    setTimeout(() => late.abort(), 5)
+    await expect(checks.until('slow', new AbortController().signal).run('treaties', large())).rejects.toMatchObject({
+      outcome: 'timeout',
+    })
+    expect(timeout).toHaveBeenCalledWith(10_000)
+    timeout.mockRestore()
+  })
 
   it('do not wait for the document of another partner', async () => {
     const order: string[] = []

@@ -18,7 +18,7 @@ import { checked, readBlocks } from './check-material.ts'
 import type { Blocks, Checked, Signer } from './check-material.ts'
 import { keysAt } from './pin.ts'
 import type { AcceptedKeys } from './pin.ts'
-import { StepFailure } from './step-failure.ts'
+import { StepFailureError } from './step-failure.ts'
 
 /** As many rows as a request for a page asks for. */
 export const PAGE_ROWS = 1000
@@ -51,8 +51,8 @@ export function checkTreaties(
   return checked(async () => {
     const page = readBlocks(task.blocks)
     const rows = isJsonObject(page) ? page['recognition_treaties'] : undefined
-    if (!isJsonObject(page) || !Array.isArray(rows)) throw new StepFailure('malformed')
-    if (rows.length > PAGE_ROWS) throw new StepFailure('malformed')
+    if (!isJsonObject(page) || !Array.isArray(rows)) throw new StepFailureError('malformed')
+    if (rows.length > PAGE_ROWS) throw new StepFailureError('malformed')
     const checks = new PageChecks(rows.length)
     const treaties: OfferedTreaty[] = []
     for (const row of rows) {
@@ -117,7 +117,7 @@ class PageChecks {
 
   async hasValid(message: Uint8Array, pairs: readonly Pair[]): Promise<boolean> {
     for (const [key, signature] of pairs.slice(0, CHECKS_PER_ROW)) {
-      if (this.#left === 0) throw new StepFailure('malformed')
+      if (this.#left === 0) throw new StepFailureError('malformed')
       this.#left -= 1
       await this.#slices.next()
       if (await verifyAny(message, [signature], [key])) return true

@@ -1,6 +1,6 @@
 import { isJsonObject, readJsonBytes } from '@chancery/protocol'
 import type { JsonValue } from '@chancery/protocol'
-import { StepFailure } from './step-failure.ts'
+import { StepFailureError } from './step-failure.ts'
 
 /** A signed document has few members, whatever their size is. */
 const MAX_MEMBERS = 32
@@ -38,7 +38,7 @@ export class DocumentHead {
   read(name: string, maxBytes = MAX_SMALL_BYTES): JsonValue | undefined {
     const member = this.#members.get(name)
     if (member === undefined) return undefined
-    if (member.bytes.length > maxBytes) throw new StepFailure('malformed')
+    if (member.bytes.length > maxBytes) throw new StepFailureError('malformed')
     return readJsonBytes(member.bytes)
   }
 
@@ -46,20 +46,20 @@ export class DocumentHead {
   requireSigned(): void {
     const found = this.read('signatures')
     const isSigned = Array.isArray(found) && found.some((each) => isJsonObject(each) && each['sig'] !== undefined)
-    if (!isSigned) throw new StepFailure('unauthentic')
+    if (!isSigned) throw new StepFailureError('unauthentic')
   }
 }
 
 function findMembers(bytes: Uint8Array): ReadonlyMap<string, Member> {
   const members = new Map<string, Member>()
   let at = afterSpace(bytes, 0)
-  if (bytes[at] !== OPEN_OBJECT) throw new StepFailure('malformed')
+  if (bytes[at] !== OPEN_OBJECT) throw new StepFailureError('malformed')
   at = afterSpace(bytes, at + 1)
   while (bytes[at] !== CLOSE_OBJECT) {
     const nameEnd = stringEnd(bytes, at)
     const name = readName(bytes.subarray(at, nameEnd))
     const colon = afterSpace(bytes, nameEnd)
-    if (members.has(name) || members.size === MAX_MEMBERS || bytes[colon] !== COLON) throw new StepFailure('malformed')
+    if (members.has(name) || members.size === MAX_MEMBERS || bytes[colon] !== COLON) throw new StepFailureError('malformed')
     const { end, values } = passValue(bytes, colon + 1)
     members.set(name, { bytes: bytes.subarray(colon + 1, end), values })
     at = bytes[end] === COMMA ? afterSpace(bytes, end + 1) : end
@@ -68,9 +68,9 @@ function findMembers(bytes: Uint8Array): ReadonlyMap<string, Member> {
 }
 
 function readName(bytes: Uint8Array): string {
-  if (bytes.length > MAX_SMALL_BYTES) throw new StepFailure('malformed')
+  if (bytes.length > MAX_SMALL_BYTES) throw new StepFailureError('malformed')
   const name = readJsonBytes(bytes)
-  if (typeof name !== 'string') throw new StepFailure('malformed')
+  if (typeof name !== 'string') throw new StepFailureError('malformed')
   return name
 }
 
@@ -85,18 +85,18 @@ function passValue(bytes: Uint8Array, from: number): { readonly end: number; rea
     else if (depth === 0 && (byte === COMMA || byte === CLOSE_OBJECT)) return { end: at, values: commas + 1 }
     else if (byte === CLOSE_OBJECT || byte === CLOSE_LIST) depth -= 1
   }
-  throw new StepFailure('malformed')
+  throw new StepFailureError('malformed')
 }
 
 /** The place after the closing quote. */
 function stringEnd(bytes: Uint8Array, from: number): number {
-  if (bytes[from] !== QUOTE) throw new StepFailure('malformed')
+  if (bytes[from] !== QUOTE) throw new StepFailureError('malformed')
   for (let at = bytes.indexOf(QUOTE, from + 1); at !== -1; at = bytes.indexOf(QUOTE, at + 1)) {
     let before = at
     while (bytes[before - 1] === BACKSLASH) before -= 1
     if ((at - before) % 2 === 0) return at + 1
   }
-  throw new StepFailure('malformed')
+  throw new StepFailureError('malformed')
 }
 
 function afterSpace(bytes: Uint8Array, from: number): number {

@@ -1,7 +1,7 @@
 import { Refusal } from '@chancery/contract'
 import type { Pin } from './pin.ts'
 import { readFrom } from './read-document.ts'
-import { StepFailure } from './step-failure.ts'
+import { StepFailureError } from './step-failure.ts'
 import { isMetadataEqual, readGenesis } from './run-pull.ts'
 import type { PartnersState } from './state.ts'
 import type { StoredGenesis } from './stored-facts.ts'
@@ -31,7 +31,7 @@ export async function introduce(
     if (!isSame) throw new Refusal('partner_mismatch', { reason: 'metadata' })
     return { network_name: block.network_name, genesis: facts, metadata_mismatch: !isSame }
   } catch (error) {
-    if (!(error instanceof StepFailure)) throw error
+    if (!(error instanceof StepFailureError)) throw error
     const isOther = error.outcome === 'unauthentic' || error.outcome === 'mismatch'
     throw new Refusal(isOther ? 'partner_mismatch' : 'partner_unreachable', { reason: error.outcome })
   }

@@ -1,6 +1,6 @@
 import { FairQueue, Thread, ThreadEndedError } from '@chancery/service-kit'
 import { CHECKS } from './checks.ts'
-import { StepFailure } from './step-failure.ts'
+import { StepFailureError } from './step-failure.ts'
 
 type Checks = typeof CHECKS
 type Task<Name extends keyof Checks> = Parameters<Checks[Name]>[0]
@@ -23,7 +23,7 @@ interface CheckedPull {
 }
 
 export interface RunsChecks {
-  /** Throws {@link StepFailure} for a document that does not hold. */
+  /** Throws {@link StepFailureError} for a document that does not hold. */
   run<Name extends keyof Checks>(name: Name, task: Task<Name>): Promise<Value<Name>>
 }
 
@@ -50,7 +50,7 @@ export class MaterialChecks {
     const isSmall = size <= (name === 'treaties' ? INLINE_TREATY_BYTES : INLINE_BYTES)
     const check = CHECKS[name] as (task: Task<Name>) => ReturnType<Checks[Name]>
     const found = isSmall ? await check(task) : await this.#inTurn(name, task, pull)
-    if ('failure' in found) throw new StepFailure(found.failure)
+    if ('failure' in found) throw new StepFailureError(found.failure)
     return found.value
   }
 
@@ -61,7 +61,7 @@ export class MaterialChecks {
     signal.addEventListener('abort', drop)
     if (signal.aborted) drop()
     try {
-      if (!(await slot.granted) || signal.aborted) throw new StepFailure('timeout')
+      if (!(await slot.granted) || signal.aborted) throw new StepFailureError('timeout')
       return await this.#call(name, task, signal)
     } finally {
       signal.removeEventListener('abort', drop)
@@ -80,7 +80,7 @@ export class MaterialChecks {
       .call<Found<Name>>(name, task, buffers)
       .catch((error: unknown) => {
         // A document that ends the thread is not readable.
-        if (error instanceof ThreadEndedError) throw new StepFailure(limit.aborted ? 'timeout' : 'malformed')
+        if (error instanceof ThreadEndedError) throw new StepFailureError(limit.aborted ? 'timeout' : 'malformed')
         throw error
       })
       .finally(() => {

@@ -1,5 +1,5 @@
 import { seconds, writeSortable } from '@chancery/protocol'
-import { ImportStopped } from '../revocation-feeds/index.ts'
+import { ImportStoppedError } from '../revocation-feeds/index.ts'
 import { pinDigest } from './pin.ts'
 import type { Pin } from './pin.ts'
 import { claimPull, readSequences, releasePull } from './queries/partners.ts'
@@ -42,7 +42,7 @@ export async function performPull(
     if (finished !== undefined) parts.metrics.partnerPulls.with({ outcome: finished.outcome }).increase()
     return finished
   } catch (error) {
-    if (error instanceof ImportStopped) return undefined
+    if (error instanceof ImportStoppedError) return undefined
     parts.metrics.partnerPulls.with({ outcome: 'store_failed' }).increase()
     const failures = claimed.failures + 1
     pause = { failures, next_pull_at: writeSortable(nextPull(claimed.interval_seconds, failures, parts.clock.now())) }

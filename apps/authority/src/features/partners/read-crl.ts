@@ -1,4 +1,4 @@
-import { StepFailure } from './step-failure.ts'
+import { StepFailureError } from './step-failure.ts'
 import { LIST_BYTES } from './pull-context.ts'
 import type { Pull } from './pull-context.ts'
 import { checkSequence, noteUnchanged } from './sequence-check.ts'
@@ -16,7 +16,7 @@ export async function readCrlStep({ parts, sovereign_id, read, keys, seen, findi
     stored && { ...stored, content: stored.entries_digest },
     seen.get('crl') ?? 0,
   )
-  if (result === 'rollback' || result === 'equivocation') throw new StepFailure(result)
+  if (result === 'rollback' || result === 'equivocation') throw new StepFailureError(result)
   if (stored?.digest !== facts.digest) findings.changed.push('crl')
   findings.outcomes.push('ok')
   findings.facts = { ...findings.facts, crl: { ...facts, ...(etag === undefined ? {} : { etag }) } }

@@ -1,7 +1,7 @@
 import { OutboundError, callForBlocks } from '@chancery/service-kit'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 import { isAllowedAddress } from '../../requests/allowed-address.ts'
-import { StepFailure } from './step-failure.ts'
+import { StepFailureError } from './step-failure.ts'
 
 export interface ReadDocument {
   readonly status: 200 | 304 | 404
@@ -44,12 +44,12 @@ export function readFrom(
     }).catch((error: unknown) => {
       if (!(error instanceof OutboundError)) throw error
       const status = error.response?.status ?? 200
-      if (error.kind === 'too_large' && isRedirect(status)) throw new StepFailure('redirect')
-      throw new StepFailure(signal.aborted ? 'timeout' : error.kind)
+      if (error.kind === 'too_large' && isRedirect(status)) throw new StepFailureError('redirect')
+      throw new StepFailureError(signal.aborted ? 'timeout' : error.kind)
     })
     const { status, headers, blocks } = found
     const isKnown = status === 200 || (status === 304 && etag !== undefined) || (status === 404 && mayLack)
-    if (!isKnown) throw new StepFailure(isRedirect(status) ? 'redirect' : 'unreachable')
+    if (!isKnown) throw new StepFailureError(isRedirect(status) ? 'redirect' : 'unreachable')
     const tag = headers['etag']
     return {
       status,

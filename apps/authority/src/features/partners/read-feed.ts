@@ -1,13 +1,13 @@
 import { Refusal } from '@chancery/contract'
 import { MAX_FEED_IDS, asJson, digestOf } from '@chancery/protocol'
 import type { FeedIndex } from '@chancery/protocol'
-import { UnknownOutcomeError } from '../../database/database.ts'
+import { UnknownOutcomeError } from '../../database/errors.ts'
 import { translateDatabaseError } from '../../database/open.ts'
 import type { IsCurrent, PartnerFeed } from '../revocation-feeds/index.ts'
 import type { CheckedFeed, KnownFeed } from './check-feed.ts'
 import type { NewAlarm } from './findings.ts'
 import { LIST_BYTES } from './pull-context.ts'
-import { StepFailure } from './step-failure.ts'
+import { StepFailureError } from './step-failure.ts'
 import type { Pull } from './pull-context.ts'
 import { mayImport } from './queries/partners.ts'
 import { checkSequence, noteUnchanged } from './sequence-check.ts'
@@ -24,7 +24,7 @@ export async function readFeedStep(pull: Pull): Promise<void> {
     await readFeed(pull)
     findings.facts = { ...findings.facts, feed_too_large: false }
   } catch (error) {
-    if (error instanceof StepFailure && error.outcome === 'too_large')
+    if (error instanceof StepFailureError && error.outcome === 'too_large')
       findings.facts = { ...findings.facts, feed_too_large: true }
     throw error
   }
@@ -50,7 +50,7 @@ async function readFeed(pull: Pull): Promise<void> {
   )
   if (result === 'equivocation' && imported !== null)
     await importFrom(pull, facts, (isCurrent) => parts.revocationFeeds.addIds(imported, isCurrent))
-  if (result === 'rollback' || result === 'equivocation') throw new StepFailure(result)
+  if (result === 'rollback' || result === 'equivocation') throw new StepFailureError(result)
   // Ids first: the partner shows this feed as read only when they are imported.
   const isSmall = facts.ids < MAX_FEED_IDS
   if (imported !== null && !isSmall) pull.allowParts()
@@ -106,7 +106,7 @@ async function importParts(pull: Pull, facts: CheckedFeed['facts'], importKeys: 
     if (done === 'sequence_jump') return refuseJump(pull, named)
     return done.complete
   }
-  throw new StepFailure('malformed')
+  throw new StepFailureError('malformed')
 }
 
 async function areAllImported(pull: Pull, index: FeedIndex): Promise<boolean> {
@@ -117,7 +117,7 @@ async function areAllImported(pull: Pull, index: FeedIndex): Promise<boolean> {
     if (stored.get(part) === digest) continue
     const { blocks } = await read({ path: `/sovereign-revocation-feed/parts/${part}`, maxBytes: PART_BYTES })
     const found = await parts.checks.run('part', { blocks, index, part }).catch((error: unknown) => {
-      if (error instanceof StepFailure && error.outcome === 'malformed') return undefined
+      if (error instanceof StepFailureError && error.outcome === 'malformed') return undefined
       throw error
     })
     if (found === undefined) return false
@@ -146,7 +146,7 @@ function alarmOf(kind: NewAlarm['kind'], { sequence, digest }: Named): NewAlarm 
 
 function refuseJump({ findings }: Pull, named: Named): never {
   findings.alarms.push(alarmOf('sequence_jump', named))
-  throw new StepFailure('malformed')
+  throw new StepFailureError('malformed')
 }
 
 /**
@@ -167,7 +167,7 @@ async function importFrom<Value>(
     const isFull = error instanceof Refusal && error.code === 'import_capacity'
     if (isFull) findings.alarms.push(alarmOf('import_capacity', named))
     const isOfStore = error instanceof UnknownOutcomeError || translateDatabaseError(error) !== undefined
-    if (isFull || isOfStore) throw new StepFailure('store_failed')
+    if (isFull || isOfStore) throw new StepFailureError('store_failed')
     throw error
   }
 }

@@ -4,7 +4,7 @@ import type { Findings } from './findings.ts'
 import { SMALL_BYTES } from './pull-context.ts'
 import type { ReadFrom } from './read-document.ts'
 import type { PullingParts } from './state.ts'
-import { StepFailure } from './step-failure.ts'
+import { StepFailureError } from './step-failure.ts'
 
 const NONE: CheckedHistory = { former_keys: [], isAuthentic: true, digest: null, text: null }
 
@@ -31,7 +31,7 @@ export async function readHistoryStep(
       offered_digest: offered.digest,
       offered_text: offered.text,
     })
-    throw new StepFailure('unauthentic')
+    throw new StepFailureError('unauthentic')
   }
   if (JSON.stringify(offered.former_keys) !== JSON.stringify(before)) findings.changed.push('key_history')
   findings.facts = { ...findings.facts, former_keys: offered.former_keys, history_digest: offered.digest }

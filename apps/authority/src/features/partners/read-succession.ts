@@ -3,7 +3,7 @@ import type { Findings } from './findings.ts'
 import { LIST_BYTES } from './pull-context.ts'
 import type { ReadFrom } from './read-document.ts'
 import type { PullingParts } from './state.ts'
-import { StepFailure } from './step-failure.ts'
+import { StepFailureError } from './step-failure.ts'
 
 /**
  * Whether the partner announces its next key, so that treaties can name it before it signs. It decides nothing: the key
@@ -31,6 +31,6 @@ export async function readSuccessionStep(
     findings.facts = { ...facts, succession: { announced, ...tag } }
     if (announced?.public_key !== stored?.announced?.public_key) findings.changed.push('key_succession')
   } catch (error) {
-    if (!(error instanceof StepFailure)) throw error
+    if (!(error instanceof StepFailureError)) throw error
   }
 }

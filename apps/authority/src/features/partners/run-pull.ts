@@ -8,7 +8,7 @@ import { readCrlStep } from './read-crl.ts'
 import { readFrom } from './read-document.ts'
 import { SMALL_BYTES } from './pull-context.ts'
 import type { Pull } from './pull-context.ts'
-import { StepFailure } from './step-failure.ts'
+import { StepFailureError } from './step-failure.ts'
 import type { ReadFrom } from './read-document.ts'
 import { readFeedStep } from './read-feed.ts'
 import { readHistoryStep } from './read-history.ts'
@@ -85,7 +85,7 @@ async function step<Value>(findings: Findings, run: () => Promise<Value>): Promi
   try {
     return await run()
   } catch (error) {
-    if (!(error instanceof StepFailure)) throw error
+    if (!(error instanceof StepFailureError)) throw error
     findings.outcomes.push(error.outcome)
     return undefined
   }
@@ -118,7 +118,7 @@ async function readGenesisStep(
   const { genesis: before } = findings.facts
   // Under pinned keys the root is not verified, so the date of the block proves nothing.
   if (pin.kind === 'root' && before !== undefined && instantOf(facts.valid_from) < instantOf(before.valid_from))
-    throw new StepFailure('rollback')
+    throw new StepFailureError('rollback')
   if (before?.digest !== facts.digest) findings.changed.push('genesis')
   if (before !== undefined && before.public_key !== facts.public_key) findings.keyChanged = true
   findings.facts = { ...findings.facts, genesis: facts, clock_offset: isClockOff(date, parts.clock.now()) }
@@ -143,7 +143,7 @@ async function readMetadataStep(
     const isSame = await isMetadataEqual(parts, read, genesis)
     findings.facts = { ...findings.facts, metadata_mismatch: !isSame } satisfies StoredFacts
   } catch (error) {
-    if (!(error instanceof StepFailure)) throw error
+    if (!(error instanceof StepFailureError)) throw error
     if (error.outcome === 'malformed') findings.facts = { ...findings.facts, metadata_mismatch: true }
   }
 }

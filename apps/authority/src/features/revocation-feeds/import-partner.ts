@@ -12,8 +12,8 @@ import type { RevokedId } from './queries/imported.ts'
 export type IsCurrent = (tx: Transaction) => Promise<boolean>
 
 /** The import ended because its pull no longer counts. */
-export class ImportStopped extends Error {
-  override readonly name = 'ImportStopped'
+export class ImportStoppedError extends Error {
+  override readonly name = 'ImportStoppedError'
 }
 
 /** A plain feed that was read and verified in another thread. */
@@ -161,7 +161,7 @@ function inImport<Value>(
 ): Promise<Value> {
   return parts.database.write(async (tx) => {
     await tx.lock('imports')
-    if (!(await isCurrent(tx))) throw new ImportStopped('the pull no longer counts')
+    if (!(await isCurrent(tx))) throw new ImportStoppedError('the pull no longer counts')
     return work(tx)
   })
 }

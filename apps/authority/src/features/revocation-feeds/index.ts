@@ -26,7 +26,7 @@ import { refreshFeed } from './refresh.job.ts'
 import { removeOldImports } from './remove-imports.job.ts'
 
 export { findFeedFault, findSignedFeed } from './continuity.ts'
-export { ImportStopped } from './import-partner.ts'
+export { ImportStoppedError } from './import-partner.ts'
 export type { IsCurrent, PartnerFeed, PartnerImport, PartnerPart } from './import-partner.ts'
 export { listPeerFeeds } from './peers.ts'
 export type { PeerFeed } from './peers.ts'
@@ -48,7 +48,7 @@ export interface RevocationFeeds extends Feature {
   /** The newest imported sequence of each issuer. */
   listImported(): Promise<ReadonlyMap<string, number>>
   listStoredParts(issuer: string, part_bits: number): Promise<ReadonlyMap<number, string>>
-  /** Imports by standing order, of a feed whose signature was verified. Throws ImportStopped. */
+  /** Imports by standing order, of a feed whose signature was verified. Throws ImportStoppedError. */
   importFeed(feed: PartnerFeed, isCurrent: IsCurrent): Promise<PartnerImport>
   addIds(feed: PartnerFeed, isCurrent: IsCurrent): Promise<void>
   importPart(index: FeedIndex, part: PartnerPart, isCurrent: IsCurrent): Promise<'sequence_jump' | undefined>

@@ -8,6 +8,7 @@ import type { Result } from '../../output/result.ts'
 import { usageError } from '../../errors/failure.ts'
 import { loadRecord } from '../../files/json-file.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
+import type { Style } from '../../output/style.ts'
 import { loadPublicKeys } from '../../files/public-keys.ts'
 import { findTreaty } from '../recognition-treaties/find-treaty.ts'
 import { reasonText } from '../recognition-treaties/reasons.ts'
@@ -25,8 +26,44 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const verdict = await verifyByTrust(context, connection, options, attestation)
   const title = verdict.accepted ? style.good('Accepted:') : style.bad('Not accepted:')
   const trust = 'trust_basis' in verdict ? trustText(verdict) : ''
-  const text = `${title} ${reasonText(verdict.reason)}\n${describeAttestation(attestation, style)}${trust}`
-  return { data: verdict, text, exitCode: verdict.accepted ? 0 : 1 }
+  const revocation = await findRevocation(connection, attestation)
+  const source = verdict.accepted ? `\n${revocationText(revocation, attestation, style)}` : ''
+  const text = `${title} ${reasonText(verdict.reason)}\n${describeAttestation(attestation, style)}${trust}${source}`
+  return { data: { ...verdict, revocation }, text, exitCode: verdict.accepted ? 0 : 1 }
+}
+
+/** What the authority knows of revocations by the issuer. Its verdict does not say it. */
+type Revocation = {
+  readonly checked: boolean
+  /** The imported feed; null for an own attestation, and when none was imported. */
+  readonly feed: number | null
+  readonly imported_at: string | null
+}
+
+async function findRevocation(connection: Connection, attestation: Attestation): Promise<Revocation> {
+  const { issuer_sovereign_id: issuer } = attestation
+  const { sovereign, revocation_feeds: feeds } = await connection.ask((client) => client.dashboard.view())
+  if (issuer === sovereign.id) return { checked: true, feed: null, imported_at: null }
+  const feed = feeds.find((each) => each['issuer_sovereign_id'] === issuer)
+  if (feed === undefined) return { checked: false, feed: null, imported_at: null }
+  const { sequence, imported_at, complete } = feed
+  return {
+    checked: complete === true,
+    feed: typeof sequence === 'number' ? sequence : null,
+    imported_at: typeof imported_at === 'string' ? imported_at : null,
+  }
+}
+
+function revocationText({ checked, feed, imported_at }: Revocation, attestation: Attestation, style: Style): string {
+  const issuer = visible(attestation.issuer_sovereign_id)
+  if (feed === null)
+    return checked
+      ? 'Revocation: the authority issued it, and has not revoked it.'
+      : `${style.warn('Revocation not checked:')} the authority has no feed of ${issuer}. Import it: chancery feed import <address>`
+  const seen = `feed ${feed} of ${issuer}, imported at ${visible(imported_at ?? '-')}`
+  return checked
+    ? `Revocation: not in ${seen}.`
+    : `${style.warn('Revocation not checked in full:')} not in ${seen}, which has not all revocations.`
 }
 
 /** The text must show that the caller chose the keys, not the authority. */

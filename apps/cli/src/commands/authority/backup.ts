@@ -6,7 +6,15 @@ import { typed } from '../../files/files.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { withProgress } from '../../output/progress.ts'
-import { megabytes, pathOf, progressText, settingsWords, successOf, toHostArguments } from './maintenance.ts'
+import {
+  NOT_COMPARED,
+  megabytes,
+  pathOf,
+  progressText,
+  settingsWords,
+  successOf,
+  toHostArguments,
+} from './maintenance.ts'
 import { plural } from '../../output/plural.ts'
 
 const HINTS: Readonly<Record<string, string>> = {
@@ -36,7 +44,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const outcome = await withProgress(context, 'Backing up', (progress) =>
     commands.backup({ ...toHostArguments(context, options, ['--to']), to, onProgress: progressText(progress) }),
   )
-  const { manifest, behind, seconds, isNoted } = successOf(outcome, HINTS)
+  const { manifest, behind, marks, seconds, isNoted } = successOf(outcome, HINTS)
   const bytes = manifest.parts.reduce((sum, part) => sum + part.bytes, 0)
   const rows = Object.values(manifest.tables).reduce((sum, count) => sum + count, 0)
   const { crl, feed, evidence } = manifest.high_water
@@ -48,10 +56,11 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
       : [
           `${context.style.warn('The database was rolled back')} (${behind.join(', ')}), and so is this backup. Run chancery authority recover first.`,
         ]),
+    ...(marks === 0 ? [context.style.warn(NOT_COMPARED)] : []),
     ...(isNoted ? [] : [context.style.warn(`The database did not record this backup. ${NOT_NOTED}`)]),
     'Not included: private keys, settings and the high-water mark. Back them up separately.',
     `Test it: chancery authority rehearse --from ${typed(context.cwd, to)}${settingsWords(toHostArguments(context, options, ['--to']))}`,
   ]
-  const data = { folder: to, manifest: manifest as unknown as JsonObject, behind, bytes, seconds }
+  const data = { folder: to, manifest: manifest as unknown as JsonObject, behind, marks, bytes, seconds }
   return { data, text: text.join('\n') }
 }

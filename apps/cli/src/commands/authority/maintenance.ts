@@ -13,6 +13,9 @@ const MAX_SHOWN = 5
 export const STOP_INSTANCES =
   'Stop every instance, or close their connections to the database. Then run the same command again.'
 
+/** Without a mark an older database looks like the newest one. */
+export const NOT_COMPARED = 'Nothing was compared: there is no high-water mark.'
+
 /** Returns the settings of a host command. `own` are options that the service does not have. */
 export function toHostArguments(
   context: Pick<CommandContext, 'command'>,

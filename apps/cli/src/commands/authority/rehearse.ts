@@ -2,7 +2,7 @@ import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { withProgress } from '../../output/progress.ts'
-import { counted, megabytes, pathOf, progressText, successOf, toHostArguments } from './maintenance.ts'
+import { NOT_COMPARED, counted, megabytes, pathOf, progressText, successOf, toHostArguments } from './maintenance.ts'
 
 const HINTS: Readonly<Record<string, string>> = {
   no_throwaway: 'Allow it (alter role … createdb), or add --on-sqlite.',
@@ -23,7 +23,10 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
       onProgress: progressText(progress),
     }),
   )
-  const { manifest, records, behind, schemaVersion, seconds, backupSeconds, bytes, engine } = successOf(outcome, HINTS)
+  const { manifest, records, behind, marks, schemaVersion, seconds, backupSeconds, bytes, engine } = successOf(
+    outcome,
+    HINTS,
+  )
   const took = backupSeconds === undefined ? '' : `, the backup ${backupSeconds} s`
   const upgrade =
     manifest.schema_version === schemaVersion
@@ -36,6 +39,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
     ...(behind.length === 0
       ? []
       : [`A restore of this backup needs chancery authority recover: ${behind.join(', ')} changed after it.`]),
+    ...(marks === 0 ? [context.style.warn(NOT_COMPARED)] : []),
   ]
   const data = {
     created_at: manifest.created_at,
@@ -44,6 +48,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
     schema_version: { from: manifest.schema_version, to: schemaVersion },
     records,
     behind,
+    marks,
     restore_seconds: seconds,
     backup_seconds: backupSeconds ?? null,
   }

@@ -3,7 +3,15 @@ import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { withProgress } from '../../output/progress.ts'
-import { STOP_INSTANCES, counted, pathOf, progressText, successOf, toHostArguments } from './maintenance.ts'
+import {
+  NOT_COMPARED,
+  STOP_INSTANCES,
+  counted,
+  pathOf,
+  progressText,
+  successOf,
+  toHostArguments,
+} from './maintenance.ts'
 
 const HINTS: Readonly<Record<string, string>> = {
   instances_running: STOP_INSTANCES,
@@ -81,7 +89,7 @@ function nextSteps(
     ]
   if (marks === 0)
     return [
-      style.warn('Nothing was compared: there is no high-water mark.'),
+      style.warn(NOT_COMPARED),
       'Next: chancery authority recover --crl FILE --feed FILE with the newest files of a gateway, a mirror or a partner network, or --without-mark if there are none. Then start the authority. One that had a mark refuses all requests until then (mark_missing).',
     ]
   return ['Nothing was published after the backup. Open invites have ended. Next: start the authority.', ...evidence]

@@ -2,6 +2,7 @@ import {
   FormError,
   JsonError,
   boundaryDecisionForm,
+  contextRecordForm,
   isJsonObject,
   member,
   readJson,
@@ -19,6 +20,7 @@ import { connect } from '../../connection/connection.ts'
 import { loadPublicKeys } from '../../files/public-keys.ts'
 import { loadStructured } from '../../files/structured-file.ts'
 import { fields } from '../../output/table.ts'
+import { findOtherQuestion } from './check-question.ts'
 import { endpointOf, openDecisionPoint, pointError, requireObject } from './decision-point.ts'
 
 /** Runs `authzen ask`. The exit code is 1 only for a denial, and 2 for everything that gives no decision. */
@@ -45,8 +47,9 @@ async function ask(context: CommandContext, options: Options): Promise<Result> {
   const said = objectAt(answer, 'context')
   const chancery = said === undefined ? undefined : objectAt(said, 'chancery')
   const wire = chancery === undefined ? undefined : objectAt(chancery, 'decision')
-  const signature = await verify({ wire, decision, question }, keysFor, options, context)
-  return toResult({ answer, decision, signature, reason: textAt(said, 'reason'), wire }, context)
+  const record = chancery === undefined ? undefined : objectAt(chancery, 'context_record')
+  const signature = await verify({ wire, record, decision, question }, keysFor, options, context)
+  return toResult({ answer, decision, signature, question, reason: textAt(said, 'reason'), wire, record }, context)
 }
 
 /** Only members that AuthZEN names: some decision points refuse others. */
@@ -105,6 +108,8 @@ async function loadKeys(context: CommandContext, options: Options): Promise<Keys
 
 interface Answered {
   readonly wire: JsonObject | undefined
+  /** The question as the authority decided on it. */
+  readonly record: JsonObject | undefined
   readonly decision: boolean
   readonly question: JsonObject
 }
@@ -113,10 +118,10 @@ type SignatureState = 'verified' | 'not_checked' | 'none'
 
 /**
  * An answer that was not verified is no decision, unless --unsigned takes it as it is. A signed decision that does not
- * verify, or says something else than the answer, is none in any case.
+ * verify, says something else than the answer, or is about another question, is none in any case.
  */
 async function verify(
-  { wire, decision, question }: Answered,
+  { wire, record, decision, question }: Answered,
   keysFor: KeysFor | undefined,
   options: Options,
   { now }: CommandContext,
@@ -135,10 +140,9 @@ async function verify(
     const verdict = await verifyBoundaryDecision(received, { keys: keysFor(wire), now: now() })
     if (!verdict.accepted) throw unverified(verdict.reason)
     if (received.record.authorized !== decision) throw unverified('the signed decision differs from the answer')
-    const subject = objectAt(question, 'subject')
-    const basis = received.record.attestation_binding?.attestation_id
-    if (textAt(subject, 'type') === 'attestation' && basis !== textAt(subject, 'id'))
-      throw unverified('it is about another attestation')
+    if (record === undefined) throw unverified('nothing in it names the question that was decided', OLD_HINT)
+    const other = findOtherQuestion(received.record, readReceived(contextRecordForm, record).record, question)
+    if (other !== undefined) throw unverified(other)
     return 'verified'
   } catch (error) {
     if (error instanceof FormError) throw unverified('it is malformed')
@@ -146,6 +150,7 @@ async function verify(
   }
 }
 
+const OLD_HINT = 'The gateway is of a release that does not send context_record. Update it.'
 const TAKE_HINT = 'For a product that signs nothing, add --unsigned: then nothing proves the answer.'
 
 function unverified(
@@ -166,23 +171,40 @@ interface Shown {
   readonly answer: JsonObject
   readonly decision: boolean
   readonly signature: SignatureState
+  readonly question: JsonObject
   readonly reason: string | undefined
   readonly wire: JsonObject | undefined
+  readonly record: JsonObject | undefined
 }
 
-function toResult({ answer, decision, signature, reason, wire }: Shown, { style }: CommandContext): Result {
+function toResult(
+  { answer, decision, signature, question, reason, wire, record }: Shown,
+  { style }: CommandContext,
+): Result {
   const id = textAt(wire, 'decision_id')
   const isVerified = signature === 'verified'
   const word = decision ? style.good('Allowed') : style.bad('Denied')
   const title = isVerified ? `${word}.` : `${word}, ${style.warn('not verified')}.`
+  const type = textAt(objectAt(question, 'subject'), 'type')
+  // The table of the decision point says which attestation a user has. Nobody signed it.
+  const isNamed = type === 'attestation' || type === 'sovereign'
+  const chosen = isNamed ? undefined : textAt(record, 'attestation_id')
   const rows = [
     ['reason', reason],
     ['decision', id],
+    ['capability', isVerified ? textAt(record, 'requested_capability') : undefined],
+    ['basis', isVerified && chosen !== undefined ? `attestation ${chosen}, as the decision point chose it` : undefined],
     ['valid until', textAt(wire, 'decision_valid_until')],
     ['signature', SIGNATURE_WORDS[signature]],
   ].flatMap(([name, value]) => (name === undefined || value === undefined ? [] : [[name, value] as const]))
   return {
-    data: { ...answer, signature, verified: isVerified },
+    data: {
+      ...answer,
+      signature,
+      verified: isVerified,
+      checked: isVerified ? ['signature', 'time', 'question'] : [],
+      unproven: isVerified && isNamed ? [] : ['subject'],
+    },
     ids: id === undefined ? [] : [id],
     text: `${title}\n${fields(rows, style)}`,
     exitCode: decision ? 0 : 1,

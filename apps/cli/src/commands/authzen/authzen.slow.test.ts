@@ -75,7 +75,7 @@ describe('authzen ask', () => {
     const allowed = await ask(`${alice} --action read --authority-key ${key}`)
     expect([allowed.code, allowed.stderr]).toEqual([0, ''])
     expect(allowed.stdout).toMatch(
-      /^Allowed\.\n {2}decision {5}\S+\n {2}valid until {2}2030-\S+\n {2}signature {4}verified\n$/,
+      /^Allowed\.\n {2}decision {5}\S+\n {2}capability {3}record\.read\n {2}basis {8}attestation \S+, as the decision point chose it\n {2}valid until {2}2030-\S+\n {2}signature {4}verified\n$/,
     )
     const denied = await ask(`${alice} --action delete --property action.soft=false --json --config operator.toml`)
     expect(denied.code).toBe(1)
@@ -120,6 +120,49 @@ describe('authzen ask', () => {
     expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('no key of the authority is known')])
     const open = await ask(`${alice} --action read --unsigned`)
     expect([open.code, open.stdout]).toEqual([0, expect.stringMatching(/^Allowed, not verified\.[^]*no key is known/)])
+  })
+
+  it('2 for a signed decision about another question, and for one that does not show its question', async () => {
+    const first = `--subject attestation:${attestation} --resource record:record-7 --action write`
+    const known = '--config operator.toml'
+    await writeFile(network.setup.path('asia.json'), '{"region":"asia"}')
+    const genuine = await ask(`${first} ${known} --json`)
+    expect([genuine.code, genuine.json()]).toMatchObject([
+      0,
+      { checked: ['signature', 'time', 'question'], unproven: [] },
+    ])
+    const { decision, context } = genuine.json() as { decision: boolean; context: { chancery: JsonObject } }
+    let sent: JsonObject = { decision, context }
+    const { server, url } = await startStub((path, _authorization, own) =>
+      path.startsWith('/access')
+        ? sent
+        : { policy_decision_point: own, access_evaluation_endpoint: `${own}/access/v1/evaluation` },
+    )
+    try {
+      expect((await ask(`${first} ${known}`, url)).code).toBe(0)
+      for (const [flags, problem] of [
+        [`--subject attestation:${attestation} --resource record:record-7 --action delete`, 'another action'],
+        [`--subject attestation:${attestation} --resource record:record-8 --action write`, 'another resource'],
+        [`${first} --property resource.status=active`, 'another resource or other properties'],
+        [`${first} --property action.soft=true`, 'another resource or other properties'],
+        [`${first} --context asia.json`, 'another context'],
+        [`--subject attestation:other --resource record:record-7 --action write`, 'another attestation'],
+        [`--subject sovereign:OTHER-NET --resource record:record-7 --action write`, 'another network'],
+      ] as const) {
+        const ran = await ask(`${flags} ${known}`, url)
+        expect([flags, ran.code, ran.stdout, ran.stderr]).toEqual([flags, 2, '', expect.stringContaining(problem)])
+      }
+      const { context_record: record, ...rest } = context.chancery
+      sent = {
+        decision,
+        context: { chancery: { ...rest, context_record: { ...(record as JsonObject), context_id: 'x' } } },
+      }
+      expect((await ask(`${first} ${known}`, url)).stderr).toContain('that of another decision')
+      sent = { decision, context: { chancery: rest } }
+      expect((await ask(`${first} ${known}`, url)).stderr).toContain('nothing in it names the question')
+    } finally {
+      server.close()
+    }
   })
 
   it('2 for a wrong key, a wrong credential, a wrong identifier and a wrong call', async () => {

@@ -61,8 +61,15 @@ async function collect(
   given: PackTrust,
 ): Promise<{ readonly pack: EvidencePack; readonly trust: PackTrust }> {
   const connection = await connectAsOperator(context, options)
+  const { genesis, history: keyHistory } = connection.followed?.keys ?? {}
+  if (given.genesis === undefined && genesis === undefined)
+    throw usageError(
+      'No genesis block is configured.',
+      'Give --genesis <file>: without a trusted root key nothing is proven.',
+    )
   const pack = await connection.ask((client) => collectEvidencePack(client, id))
-  return { pack, trust: given.genesis === undefined ? { genesis: connection.genesis } : given }
+  if (given.genesis !== undefined) return { pack, trust: given }
+  return { pack, trust: { genesis, ...(keyHistory === undefined ? {} : { keyHistory }) } }
 }
 
 function notValid({ checks }: EvidencePackReport): CommandError {

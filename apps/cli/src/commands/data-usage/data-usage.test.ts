@@ -1,7 +1,7 @@
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { writeJson } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
-import { foreignIntent, foreignSovereign, wireText } from '@chancery/testkit'
+import { foreignIntent, foreignLicense, foreignSovereign, wireText } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openNetwork } from '../../testing/real-authority.suite.ts'
 import type { RealNetwork } from '../../testing/real-authority.suite.ts'
@@ -9,7 +9,7 @@ import type { RealNetwork } from '../../testing/real-authority.suite.ts'
 const agent = foreignSovereign('AGENT-NET')
 let network = undefined as unknown as RealNetwork
 beforeAll(async () => {
-  network = await openNetwork()
+  network = await openNetwork({ EVIDENCE_STORE: 'on' })
 })
 afterAll(() => network.close())
 
@@ -52,6 +52,58 @@ describe('data-usage', () => {
     expect(stdout).toContain('access type train is not permitted (access_type_not_permitted)')
     const forged = await network.asOperator(`${line} --licensor-key ${agent.publicKey} --json`)
     expect(forged.json()).toMatchObject({ valid: false, violation_reason: 'intent_exceeds_license' })
+  })
+
+  it('records violations as evidence, and says what it did not check', async () => {
+    await file('other.json', { ...TERMS, licensee_sovereign_id: 'OTHER-NET', allowed_source_ids: [] })
+    expect((await network.asOperator('data-usage policy other.json')).code).toBe(0)
+    // The other license is the newest; that of the first licensee is still in force.
+    const newest = await network.asOperator('data-usage verify intent.json --json')
+    expect([newest.code, newest.json()]).toMatchObject([1, { licensee_sovereign_id: 'OTHER-NET', unproven: [] }])
+    const named = await network.asOperator('data-usage verify intent.json --licensee AGENT-NET --record')
+    expect([named.code, named.stdout.includes('Recorded')]).toEqual([0, false])
+    const recorded = await network.asOperator('data-usage verify intent.json --licensee OTHER-NET --record')
+    expect([recorded.code, recorded.stdout.includes('Recorded as entry')]).toEqual([1, true])
+    const listed = await network.asOperator('evidence search --kind usage_violation --json')
+    expect(listed.json()).toMatchObject({ entries: [{ entry: { outcome: 'violation' } }] })
+    const intent = foreignIntent(agent, network.clock.now(), { declared_access_types: ['train'] })
+    await writeFile(network.setup.path('foreign.json'), wireText(intent))
+    await writeFile(network.setup.path('foreign-license.json'), wireText(foreignLicense(agent, network.clock.now())))
+    const line = `data-usage verify foreign.json --policy foreign-license.json --agent-key ${agent.publicKey}`
+    const foreign = await network.asOperator(line)
+    expect([foreign.code, foreign.stdout.includes('Not checked: the signature of AGENT-NET')]).toEqual([1, true])
+    const checked = await network.asOperator(`${line} --licensor-key ${agent.publicKey}`)
+    expect([checked.code, checked.stdout.includes('Not checked')]).toEqual([1, false])
+    const both = await network.asOperator(`${line} --licensee AGENT-NET`)
+    expect([both.code, both.stderr.includes('not both')]).toEqual([2, true])
+    const shown = await network.asOperator('data-usage show --licensee AGENT-NET')
+    expect([shown.code, shown.stdout.includes('AGENT-NET')]).toEqual([0, true])
+  })
+
+  it('allows nothing by the license of another network that nobody verified', async () => {
+    const intent = foreignIntent(agent, network.clock.now(), {})
+    await writeFile(network.setup.path('own-use.json'), wireText(intent))
+    const {
+      policy_id: _id,
+      signature: _signature,
+      ...terms
+    } = JSON.parse(await readFile(network.setup.path('license.json'), 'utf8')) as JsonObject
+    const sources = (intent as unknown as { declared_sources: { source_id: string }[] }).declared_sources
+    await file('made.json', {
+      ...terms,
+      policy_id: 'made-up',
+      licensor_sovereign_id: 'AGENT-NET',
+      allowed_source_ids: sources.map(({ source_id }) => source_id),
+      signature: null,
+    })
+    const line = `data-usage verify own-use.json --policy made.json --agent-key ${agent.publicKey}`
+    const ran = await network.asOperator(line)
+    expect([ran.code, ran.stdout]).toEqual([2, expect.stringContaining('nobody verified who signed the license')])
+    expect((await network.asOperator(`${line} --json`)).json()).toMatchObject({
+      valid: null,
+      unproven: ['the signature of AGENT-NET on the license: give --licensor-key'],
+    })
+    expect((await network.asOperator(`${line} --licensor-key ${agent.publicKey}`)).code).toBe(1)
   })
 
   it('explains a license the authority does not take', async () => {

@@ -8,12 +8,13 @@ import { CommandError } from '../../errors/failure.ts'
 import { saveRecord } from '../../files/save-record.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { describeLicense } from './describe.ts'
+import { licenseeOf } from './licensee.ts'
 
 /** Runs `data-usage show`: verifies the license with the genesis block, because a proxy could send another one. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const connection = await connect(context, options)
   const { record, saved } = await saveRecord(context.cwd, options, async () => {
-    const policy = await connection.ask((client) => client.dataUsage.current())
+    const policy = await connection.ask((client) => client.dataUsage.current(licenseeOf(options)))
     await requireSignature(connection, policy)
     return policy
   })

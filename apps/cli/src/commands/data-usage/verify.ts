@@ -1,14 +1,19 @@
+import { randomUUID } from 'node:crypto'
 import { accessIntentForm, asJson, licensePolicyForm, readReceived, visible } from '@chancery/protocol'
 import type { DataAccessIntent, DataLicensePolicy, JsonObject, Received } from '@chancery/protocol'
-import { connect } from '../../connection/connection.ts'
+import { connect, connectAsOperator } from '../../connection/connection.ts'
 import type { Connection } from '../../connection/connection.ts'
+import type { RecordedUsage, UsageVerdict } from '@chancery/sdk'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
 import { loadRecord } from '../../files/json-file.ts'
 import type { RecordKind } from '../../files/json-file.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { loadPublicKeys } from '../../files/public-keys.ts'
+import { usageError } from '../../errors/failure.ts'
+import { fields } from '../../output/table.ts'
 import { describeIntent } from './describe.ts'
+import { licenseeOf } from './licensee.ts'
 
 const INTENT: RecordKind<Received<DataAccessIntent>> = {
   name: 'a data access intent',
@@ -22,7 +27,10 @@ const LICENSE: RecordKind<Received<DataLicensePolicy>> = {
   read: (value) => readReceived(licensePolicyForm, value),
 }
 
-/** Runs `data-usage verify`: lists every violation; the exit code is 1 when there is one. */
+/**
+ * Runs `data-usage verify`: lists every violation, and stores them on request. The exit code is 1 when there is one,
+ * and 2 for a license that nobody verified: the authority checks its own signature only.
+ */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const { record, wire } = await loadRecord(cwd, args.required('intent'), INTENT)
@@ -30,25 +38,52 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     await loadPublicKeys(cwd, options, 'agent-key'),
     await loadPublicKeys(cwd, options, 'licensor-key'),
   ]
-  const connection = await connect(context, options)
-  const policy = await findLicense(cwd, connection, options)
+  const isRecording = options.isSet('record')
+  const connection = await (isRecording ? connectAsOperator : connect)(context, options)
+  const license = await findLicense(cwd, connection, options)
   const keys = {
     ...(agentKeys === undefined ? {} : { agent_public_keys: agentKeys }),
     ...(licensorKeys === undefined ? {} : { policy_public_keys: licensorKeys }),
   }
-  const verdict = await connection.ask((client) => client.dataUsage.verify({ intent: wire, policy, ...keys }))
+  const request = { intent: wire, policy: license.wire, ...keys }
+  const verdict = await connection.ask(({ dataUsage }): Promise<UsageVerdict & Partial<RecordedUsage>> =>
+    isRecording ? dataUsage.record(request, { idempotencyKey: randomUUID() }) : dataUsage.verify(request),
+  )
   const found = verdict.violations.map(
     ({ detail, violation_type }) => `  - ${visible(detail)} (${visible(violation_type)})`,
   )
-  const title = verdict.valid
-    ? `${style.good('Allowed:')} the license permits this use.`
-    : `${style.bad('Not allowed:')}\n${found.join('\n')}`
-  const text = `${title}\n${describeIntent(record, style)}`
-  return { data: { ...verdict, violations: [...verdict.violations] }, text, exitCode: verdict.valid ? 0 : 1 }
+  const { policy_id, licensor_sovereign_id, licensee_sovereign_id } = license.record
+  const isChecked = licensorKeys !== undefined || license.isOwn
+  const unproven = isChecked ? [] : [`the signature of ${licensor_sovereign_id} on the license: give --licensor-key`]
+  const isUnknown = verdict.valid && !isChecked
+  const allowed = isUnknown
+    ? `${style.warn('Not verified:')} the use keeps to this license, but nobody verified who signed the license.`
+    : `${style.good('Allowed:')} the license permits this use.`
+  const text = [
+    verdict.valid ? allowed : `${style.bad('Not allowed:')}\n${found.join('\n')}`,
+    describeIntent(record, style),
+    fields([['license', `${policy_id} for ${licensee_sovereign_id}`]], style),
+    ...unproven.map((part) => `${style.bad('Not checked:')} ${visible(part)}`),
+    ...(verdict.entry ? [`Recorded as entry ${verdict.entry.store_sequence} of the evidence store.`] : []),
+  ].join('\n')
+  const valid = isUnknown ? null : verdict.valid
+  const data = asJson({ ...verdict, valid, policy_id, licensee_sovereign_id, unproven })
+  return { data, text, exitCode: isUnknown ? 2 : verdict.valid ? 0 : 1 }
 }
 
-async function findLicense(cwd: string, connection: Connection, options: Options): Promise<JsonObject> {
+/** `isOwn`: the authority checks the signature with its own keys. */
+async function findLicense(
+  cwd: string,
+  connection: Connection,
+  options: Options,
+): Promise<{ record: DataLicensePolicy; wire: JsonObject; isOwn: boolean }> {
   const file = options.text('policy')
-  if (file !== undefined) return (await loadRecord(cwd, file, LICENSE)).wire
-  return asJson(await connection.ask((client) => client.dataUsage.current()))
+  if (file === undefined) {
+    const record = await connection.ask((client) => client.dataUsage.current(licenseeOf(options)))
+    return { record, wire: asJson(record), isOwn: true }
+  }
+  if (options.isSet('licensee')) throw usageError('Give --policy or --licensee, not both.')
+  const { record, wire } = await loadRecord(cwd, file, LICENSE)
+  const isOwn = connection.genesis?.network_name === record.licensor_sovereign_id
+  return { record, wire, isOwn }
 }

@@ -1,6 +1,8 @@
 import { chmod, rename, writeFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { PLAIN } from '../../output/style.ts'
 import { TestContext } from '../../testing/run-command.suite.ts'
+import { report } from './report.ts'
 
 /** Tests the output only; the authority tests its checks. */
 describe('doctor', () => {
@@ -35,6 +37,14 @@ describe('doctor', () => {
     expect(stdout).toMatch(/^bad {6}settings {12}NA_PROXY_HOP/m)
     expect(stdout).toMatch(/^ +fix: Fix this setting/m)
     expect(stdout.trimEnd()).toMatch(/\d+ bad, 0 to check\.$/)
+  })
+
+  it('names the checks that did not run, and then does not say that nothing is wrong', () => {
+    const good = { check: 'key', status: 'good', found: 'x' } as const
+    expect(report([good], PLAIN).text).toMatch(/\nNothing is wrong\.$/)
+    const skipped = report([good, { check: 'clock', status: 'skipped', found: 'y' }], PLAIN)
+    expect(skipped.text).toMatch(/\nNot checked: clock\.\nNothing that was checked is wrong\.$/)
+    expect(skipped.data['skipped']).toBe(1)
   })
 
   it('ends with 2 for an address that is none', async () => {

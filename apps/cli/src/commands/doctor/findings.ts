@@ -5,11 +5,14 @@ import type { Result } from '../../output/result.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { report } from './report.ts'
 
+const UNCHECKED = 'the authority could not check it'
+
 /** Runs `findings`: asks a running authority for what doctor would find in its database. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const connection = await connectAsOperator(context, options)
   const { findings, count, ...rest } = await connection.ask((client) => client.findings.list())
-  const { data, text, exitCode } = report(findings.map(toFinding), context.style)
+  const skipped = (rest.not_checked ?? []).map((check) => ({ check, status: 'skipped', found: UNCHECKED }) as const)
+  const { data, text, exitCode } = report([...findings.map(toFinding), ...skipped], context.style)
   const more = count > findings.length ? `\n${count - findings.length} more are not listed.` : ''
   return { data: { ...data, ...rest, count }, text: `${text}${more}`, exitCode }
 }

@@ -21,9 +21,11 @@ export function report(
 ): Result & { readonly data: JsonObject; readonly text: string; readonly exitCode: number } {
   const count = (status: Finding['status']): number => findings.filter((finding) => finding.status === status).length
   const [bad, warnings] = [count('bad'), count('warn')]
-  const text = [...sorted(findings).map((finding) => line(finding, style)), summary(bad, warnings)].join('\n')
+  const skipped = findings.filter(({ status }) => status === 'skipped')
+  const lines = sorted(findings).map((finding) => line(finding, style))
+  const text = [...lines, ...summary(bad, warnings, skipped)].join('\n')
   return {
-    data: { bad, warnings, findings: findings.map((finding) => ({ ...finding })) },
+    data: { bad, warnings, skipped: skipped.length, findings: findings.map((finding) => ({ ...finding })) },
     text,
     exitCode: bad > 0 ? 1 : 0,
   }
@@ -43,7 +45,9 @@ function line({ check, status, found, fix, effect }: Finding, style: Style): str
   return fix === undefined ? head : `${head}\n${' '.repeat(29)}${style.title('fix:')} ${visible(fix)}`
 }
 
-function summary(bad: number, warnings: number): string {
-  if (bad + warnings === 0) return 'Nothing is wrong.'
-  return `${bad} bad, ${warnings} to check.`
+/** A check that did not run found nothing, which is not the same as nothing wrong. */
+function summary(bad: number, warnings: number, skipped: readonly Finding[]): readonly string[] {
+  const left = skipped.length === 0 ? [] : [`Not checked: ${skipped.map(({ check }) => check).join(', ')}.`]
+  if (bad + warnings > 0) return [...left, `${bad} bad, ${warnings} to check.`]
+  return [...left, left.length === 0 ? 'Nothing is wrong.' : 'Nothing that was checked is wrong.']
 }

@@ -7,6 +7,7 @@ import { usageError } from '../../errors/failure.ts'
 import { loadPublicKey } from '../../files/keys.ts'
 import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
+import { cutText } from '../../output/cut-text.ts'
 import { table } from '../../output/table.ts'
 
 interface Found {
@@ -70,7 +71,6 @@ function describe({ style }: CommandContext, { rows, total, isCut }: Found): Res
   )
   const head = ['CERTIFICATE', 'STATE', 'LABEL', 'ROLES', 'ISSUED', 'EXPIRES', 'LAST HEARTBEAT', 'NODE KEY']
   const number = `${rows.length} certificate${rows.length === 1 ? '' : 's'}.`
-  const of = total === null ? '' : ` of ${total}`
-  const more = isCut ? `\nShows ${rows.length}${of}; there are more. Add --all or --limit.` : ''
-  return { data, ids: rows.map((row) => row.cert_id), text: `${table(head, lines, style)}\n\n${number}${more}` }
+  const text = `${table(head, lines, style)}\n\n${number}${cutText(isCut, rows.length, total)}`
+  return { data, ids: rows.map((row) => row.cert_id), text }
 }

@@ -62,7 +62,7 @@ describe('heartbeat', () => {
   it.each([
     ['heartbeat', 2, 'needs the folder of a node'],
     ['heartbeat --config operator.toml', 2, 'needs the folder of a node'],
-    ['heartbeat --home nowhere', 1, 'nowhere is not the folder of a node'],
+    ['heartbeat --home nowhere', 2, 'nowhere is not the folder of a node'],
     ['heartbeat --home node --config operator.toml', 2, 'Give --home or --config, not both'],
   ])('%s says which home is missing', async (line, exitCode, problem) => {
     const { code, stderr } = await network.run(line)
@@ -161,7 +161,7 @@ describe('status', () => {
     expect(code).toBe(1)
     expect(json()).toMatchObject({
       ok: false,
-      state: 'valid',
+      state: 'unchecked',
       authority: { reachable: false },
       revocation: { checked: false },
       clock_offset_seconds: null,

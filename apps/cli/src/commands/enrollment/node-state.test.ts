@@ -28,7 +28,20 @@ const LISTED = { reason: 'unspecified', revoked_at: '2030-01-02T03:00:00Z' }
 
 const CASES: readonly (readonly [string, Partial<Findings>, string, boolean, string])[] = [
   ['all is well', {}, 'valid', true, 'chancery node run --home ./n'],
-  ['the list was not checked', { revocation: { checked: false, why: 'x' } }, 'valid', true, 'nothing'],
+  [
+    'the list was not checked',
+    { revocation: { checked: false, why: 'x' } },
+    'unchecked',
+    false,
+    'whether the certificate is revoked is not known',
+  ],
+  [
+    'the list was not checked, as the authority does not respond',
+    { revocation: { checked: false, why: 'x' }, authorityProblem: 'No answer.' },
+    'unchecked',
+    false,
+    'does not respond; whether the certificate is revoked is not known',
+  ],
   ['renewal is due', { now: NOW + hours(144) }, 'expiring', true, 'chancery renew --home ./n'],
   ['it has expired', { now: NOW + hours(168) }, 'expired', false, 'chancery join --home ./n'],
   [

@@ -25,7 +25,15 @@ export type Revocation =
       readonly entry: { readonly reason: string; readonly revoked_at: string } | undefined
     }
 
-export type State = 'missing' | 'not_ours' | 'revoked' | 'expired' | 'not_yet_valid' | 'expiring' | 'valid'
+export type State =
+  | 'missing'
+  | 'not_ours'
+  | 'revoked'
+  | 'expired'
+  | 'not_yet_valid'
+  | 'unchecked'
+  | 'expiring'
+  | 'valid'
 
 /** The most severe state of a certificate. */
 export function stateOf({ now, certificate, certificateProblem, revocation }: Findings): State {
@@ -35,7 +43,8 @@ export function stateOf({ now, certificate, certificateProblem, revocation }: Fi
   if (now >= life.expiresAt) return 'expired'
   if (now < life.issuedAt - CLOCK_TOLERANCE) return 'not_yet_valid'
   if (certificateProblem !== undefined) return 'not_ours'
-  if (revocation.checked && revocation.entry !== undefined) return 'revoked'
+  if (!revocation.checked) return 'unchecked'
+  if (revocation.entry !== undefined) return 'revoked'
   return now >= schedule.renewalDue(life) ? 'expiring' : 'valid'
 }
 
@@ -76,12 +85,15 @@ export function findNextStep(findings: Findings, home: string): NextStep {
       return { ok: false, next: `it cannot be renewed any more; ${join}` }
     case 'not_yet_valid':
       return { ok: false, next: 'correct the clock of this machine: the certificate is not valid yet' }
+    case 'unchecked':
     case 'expiring':
     case 'valid':
       break
   }
+  const known = state === 'unchecked' ? 'whether the certificate is revoked is not known' : 'the certificate is valid'
   if (findings.authorityProblem !== undefined)
-    return { ok: false, next: 'find out why the authority does not respond; the certificate is valid' }
+    return { ok: false, next: `find out why the authority does not respond; ${known}` }
+  if (state === 'unchecked') return { ok: false, next: `inform the operator of the authority: ${known}` }
   if (state === 'expiring') return { ok: true, next: `renew it now: chancery renew ${home}, or run chancery node run` }
   if (clock === 'off') return { ok: true, next: 'correct the clock of this machine' }
   return { ok: true, next: `nothing; to stay in the network, run: chancery node run ${home}` }
@@ -98,6 +110,7 @@ export function describeState(findings: Findings): string {
     revoked: `revoked (${entry?.reason ?? ''}, ${entry?.revoked_at ?? ''})`,
     expired: `expired at ${certificate?.expires_at ?? ''}`,
     not_yet_valid: `valid only from ${certificate?.issued_at ?? ''}`,
+    unchecked: `signed and valid ${end}, revocation not checked`,
     expiring: `valid ${end}, time to renew`,
     valid: `valid ${end}`,
   }[stateOf(findings)]

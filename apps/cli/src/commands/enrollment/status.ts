@@ -133,5 +133,5 @@ function describeRevocation(revocation: Revocation): string {
 function paint(state: State, style: Style): string {
   const words = state.replaceAll('_', ' ')
   if (state === 'valid') return style.good(words)
-  return state === 'expiring' ? style.warn(words) : style.bad(words)
+  return state === 'expiring' || state === 'unchecked' ? style.warn(words) : style.bad(words)
 }

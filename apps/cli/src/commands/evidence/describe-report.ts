@@ -1,5 +1,5 @@
 import { visible } from '@chancery/protocol'
-import type { StoreFinding, StoreReport } from '@chancery/protocol'
+import type { JsonObject, StoreFinding, StoreReport } from '@chancery/protocol'
 import type { CommandContext } from '../../context.ts'
 import { plural } from '../../output/plural.ts'
 
@@ -44,4 +44,25 @@ export function describeStore({ style }: CommandContext, file: string, report: S
     .map(({ store_sequence, reason, detail }) => `  ${store_sequence ?? '-'}  ${reason}  ${visible(detail)}`)
   const rest = failures.length > 20 ? `\n  … ${failures.length - 20} more` : ''
   return `${style.bad('Not valid:')} the first problem is at ${place} (${first.reason}).\n${counted}, ${failures.length} failures:\n${shown.join('\n')}${rest}`
+}
+
+/** What a report without failures does not prove. With anchors: up to the last one. */
+export function unprovenOf({ failures }: StoreReport, anchors: JsonObject): readonly 'later_entries'[] {
+  const { anchored_through_sequence: through, unanchored_entries: open } = anchors
+  return failures.length === 0 && (through === null || open !== 0) ? ['later_entries'] : []
+}
+
+/** Lines for people about {@link unprovenOf}, and about fields that no signature covers. */
+export function remarksText({ style }: CommandContext, report: StoreReport, anchors: JsonObject): readonly string[] {
+  const { anchored_through_sequence: through } = anchors
+  const end =
+    typeof through === 'number'
+      ? `that the store has these entries after ${through}, and no other ones. No given anchor is later.`
+      : 'that the store has no other or later entries. Give --anchors with anchors that were saved elsewhere.'
+  return [
+    ...(unprovenOf(report, anchors).length === 0 ? [] : [`${style.warn('Not proven:')} ${end}`]),
+    ...(report.warnings.length === 0
+      ? []
+      : [`${style.warn('Not signed:')} ${plural(report.warnings.length, 'field')} of the entries: see --json.`]),
+  ]
 }

@@ -114,6 +114,24 @@ describe('evidence export and verify', () => {
     const { code, stdout } = await network.run(`evidence verify all.jsonl ${FLAGS} --url http://127.0.0.1:9`)
     expect(stdout).toContain('Verified: all.jsonl contains 5 entries, 2 decisions, 1 execution; all are valid.')
     expect(code).toBe(0)
+    expect(stdout).not.toContain('Not proven')
+  })
+
+  it('say what is not proven: the end of a store without anchors, and everything for an empty file', async () => {
+    await writeFile(
+      network.setup.path('cut.jsonl'),
+      `${(await file('all.jsonl')).split('\n').slice(0, 2).join('\n')}\n`,
+    )
+    const line = '--config operator.toml --executor-keys keys.json'
+    const cut = await network.run(`evidence verify cut.jsonl ${line}`)
+    expect([cut.code, cut.stdout]).toEqual([0, expect.stringContaining('Not proven: that the store has no other')])
+    expect((await network.run(`evidence verify cut.jsonl ${line} --json`)).json()['unproven']).toEqual([
+      'later_entries',
+    ])
+    expect((await network.run(`evidence verify cut.jsonl ${FLAGS}`)).code).toBe(1)
+    await writeFile(network.setup.path('empty.jsonl'), '')
+    const empty = await network.run(`evidence verify empty.jsonl ${line} --json`)
+    expect([empty.code, empty.json()]).toMatchObject([2, { verified: false, checked_entries: 0 }])
   })
 
   it('print a command that verifies the export as printed, with the executor keys saved next to it', async () => {

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { AnchorChecker, StoreChecker, reportJson } from '@chancery/protocol'
+import { AnchorChecker, StoreChecker, reportJson, visible } from '@chancery/protocol'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
@@ -10,7 +10,7 @@ import { loadBoundary, loadExecutorKeys, loadTrust } from './audit-inputs.ts'
 import { keysOf } from './audit-keys.ts'
 import { plural } from '../../output/plural.ts'
 import { usageError } from '../../errors/failure.ts'
-import { describeStore, missingKeysText, setAside } from './describe-report.ts'
+import { describeStore, missingKeysText, remarksText, setAside, unprovenOf } from './describe-report.ts'
 import { loadAnchors } from './saved-anchors.ts'
 import { verifyFolder } from './verify-archive.ts'
 
@@ -38,10 +38,18 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const report = await checker.finish()
   const { verified, unjudged } = options.isSet('executor-keys') ? { verified: report, unjudged: 0 } : setAside(report)
   const missing = unjudged === 0 ? {} : { verified: false, executions_not_judged: unjudged, missing: 'executor_keys' }
-  const data = reportJson(verified, { anchors: anchors.report(), ...missing })
+  const anchored = anchors.report()
+  const isEmpty = report.checked_entries === 0 && report.failures.length === 0
+  const nothing = isEmpty ? { verified: false, missing: 'entries' } : {}
+  const unproven = [...unprovenOf(verified, anchored)]
+  const data = reportJson(verified, { anchors: anchored, unproven, ...missing, ...nothing })
+  if (isEmpty) {
+    const text = `${context.style.warn('Nothing was verified:')} ${visible(file)} has no entry.`
+    return { data, text, exitCode: 2 }
+  }
   const text = [
     ...(unjudged === 0 || verified.failures.length > 0 ? [describeStore(context, file, verified)] : []),
-    ...(unjudged === 0 ? [] : [missingKeysText(context, unjudged, verified)]),
+    ...(unjudged === 0 ? remarksText(context, verified, anchored) : [missingKeysText(context, unjudged, verified)]),
   ].join('\n')
   return { data, text, exitCode: report.failures.length === 0 ? 0 : 1 }
 }

@@ -93,5 +93,11 @@ function toRow({
   proven,
 }: LogWitnessState): readonly string[] {
   const trouble = alarm === null ? failure : `${alarm}${proven ? ', proven' : ''}`
-  return [name, String(known_size), cosigned_at ?? '-', tried_at ?? '-', trouble ?? 'ok']
+  return [
+    name,
+    String(known_size),
+    cosigned_at ?? '-',
+    tried_at ?? '-',
+    trouble ?? (cosigned_at === null ? 'no cosignature yet' : 'ok'),
+  ]
 }

@@ -130,6 +130,7 @@ describe('federation bootstrap', () => {
     const id = String(treaty['treaty_id'])
     const accepted = await own.run(`attestation verify member.json --treaty ${id} --url ${own.na.url}`)
     expect([accepted.code, accepted.stdout.split('\n')[0]]).toEqual([0, 'Accepted: it is valid.'])
+    expect(accepted.stdout).toContain('Revocation not checked: the authority has no feed of PARTNER-NET.')
 
     const path = await own.run(`trust path OWN-NET PARTNER-NET --url ${own.na.url}`)
     expect([path.code, path.stdout.split('\n')[0]]).toEqual([0, 'OWN-NET ──treaty──▶ PARTNER-NET'])
@@ -142,6 +143,7 @@ describe('federation bootstrap', () => {
     const refused = await own.run(`attestation verify member.json --treaty ${id} --url ${own.na.url} --json`)
     expect(refused.code).toBe(1)
     expect(refused.json()).toMatchObject({ accepted: false, reason: 'attestation_locally_revoked' })
+    expect(refused.json()).toMatchObject({ revocation: { checked: true, feed: 1, imported_at: expect.any(String) } })
     const again = await own.asOperator(`feed import ${partner.na.url}`)
     expect([again.code, again.stdout]).toEqual([0, 'Nothing changed: feed 1 of PARTNER-NET was imported before.\n'])
     const status = await own.run(`feed status --url ${own.na.url}`)

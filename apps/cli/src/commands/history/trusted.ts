@@ -81,8 +81,15 @@ async function readAsked(context: CommandContext, record: string, options: Optio
 
 /** A record, or the response of a route that contains it. */
 function readGiven(value: JsonObject, file: string): SubjectRecord {
-  const inner = Object.values(value).find((each) => subjectKindOf(each) !== undefined)
-  const record = subjectKindOf(value) === undefined && inner !== undefined ? inner : value
+  const isRecord = subjectKindOf(value) !== undefined
+  const [inner, second] = isRecord ? [] : Object.values(value).filter((each) => subjectKindOf(each) !== undefined)
+  if (second !== undefined)
+    throw new CommandError({
+      code: 'invalid_record',
+      message: `${file} has more than one such record.`,
+      hint: 'Give a file with the record that you ask for alone.',
+    })
+  const record = inner ?? value
   const kind = subjectKindOf(record)
   const hint = 'Give a certificate, an attestation or a treaty, as its issuer wrote it.'
   if (kind === undefined)

@@ -28,11 +28,20 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const text =
     `${title} ${treatyReasonText(verdict.reason)}\n${describeTreaty(treaty, style, row?.lifecycle)}` +
     `\nBasis: ${visible(verdict.trust_basis)}` +
-    (verdict.accepted && !verdict.counts_here ? '\nIt lets no member in here: only own treaties do.' : '') +
+    (verdict.accepted && !verdict.counts_here ? FOREIGN : '') +
     saved
-  const data = { ...verdict, treaty, ...(row === undefined ? {} : { lifecycle: row.lifecycle }) }
+  const data = {
+    ...verdict,
+    revocation: verdict.trust_basis === 'this_authority' ? 'checked' : 'not_checked',
+    treaty,
+    ...(row === undefined ? {} : { lifecycle: row.lifecycle }),
+  }
   return { data, text, exitCode: verdict.accepted ? 0 : 1 }
 }
+
+const FOREIGN =
+  '\nNot checked: whether its issuer has revoked it. Ask the authority of the issuer.' +
+  '\nIt lets no member in here: only own treaties do.'
 
 /** Verifies the signature with the pinned keys, if the pinned authority issued the treaty. */
 async function requireOwnSignature(connection: Connection, treaty: RecognitionTreaty): Promise<void> {

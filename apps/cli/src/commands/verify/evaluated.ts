@@ -1,5 +1,6 @@
 import {
   FormError,
+  digestOf,
   isJsonObject,
   justificationForm,
   meaningOf,
@@ -46,11 +47,18 @@ export function findEvaluated(value: JsonObject): EvaluatedFile | undefined {
   return isJsonObject(context) ? { decision, proof, context } : { decision, proof }
 }
 
-/** Both are valid, and the justification is of this decision (protocol/trust-operations 4.9). */
-export async function verifyEvaluated({ decision, proof }: EvaluatedFile, trust: OfflineTrust): Promise<VerifiedFile> {
+/** All are valid, and justification and context are of this decision (protocol/trust-operations 4.9). */
+export async function verifyEvaluated(
+  { decision, proof, context }: EvaluatedFile,
+  trust: OfflineTrust,
+): Promise<VerifiedFile> {
   const verdict = await verifyRecordOfKind('boundary-decision', decision, trust)
   if (!verdict.ok) return verdict
   const { record, checked, unproven } = verdict
+  // A reader takes the context of the file for the question that was decided.
+  const bound = record.policy_binding?.context_digest
+  if (context !== undefined && bound !== undefined && digestOf(context) !== bound)
+    return { ok: false, reason: 'context_digest_mismatch' }
   try {
     const account = await verifyJustification(readReceived(justificationForm, proof), signerKeys(trust), record)
     if (!account.ok) return { ok: false, reason: account.reason, problem: 'justification_proof' }

@@ -35,6 +35,13 @@ it("follows a decision on a partner's member to all it rests on", async () => {
   expect(await verify(`asked.json ${FLAGS}`)).toEqual([0, 'valid'])
 })
 
+it('verifies the context in a file, also without attestation and treaty', async () => {
+  const changed = `{"decision":${allowed?.decision},"justification_proof":${allowed?.justification},"context":${allowed?.context.replace('ctx-3', 'ctx-4')}}`
+  const line = `asked.json --key ${vectors.authority_key}`
+  expect(await verify(line)).toEqual([0, 'valid'])
+  expect(await verify(line, { 'asked.json': changed })).toEqual([1, 'context_digest_mismatch'])
+})
+
 it('shows whether the decision allows or denies', async () => {
   await verify(`allowed.json --context context.json ${FLAGS}`)
   const now = (): bigint => instantOf(vectors.now)

@@ -23,8 +23,8 @@ export async function checkEntry(line: string, before: string | undefined): Prom
       ? { text: `The digests differ: ${event.entryDigest} was computed here.`, status: 'failed' }
       : { text: 'The digests are those of the stored bytes.', status: 'passed' },
     linkFinding(entry.prev_entry_digest, entry.store_sequence, before),
-    ...(entry.entry_kind === 'rejection'
-      ? [{ text: 'A rejection has no signature.', status: 'unchecked' as const }]
+    ...(['rejection', 'usage_violation'].includes(entry.entry_kind) && others.length === 0
+      ? [{ text: 'It has no separate signature.', status: 'unchecked' as const }]
       : others.length === 0
         ? [{ text: 'The signature and the envelope are valid.', status: 'passed' as const }]
         : others.map(({ reason, detail }) => ({

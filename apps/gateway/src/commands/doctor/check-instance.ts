@@ -27,6 +27,10 @@ export async function checkInstance({ address, tlsCertFile }: GatewaySettings): 
   try {
     const response = await fetch(`${own}/ready`, { redirect: 'manual', signal: AbortSignal.timeout(TIME_LIMIT_MS) })
     const text = await response.text()
+    if (response.status === 200 && !(await isGateway(own))) {
+      const fix = 'Another program uses the port: find it, then start the gateway.'
+      return { finding: bad('ready', `${own} is not a gateway`, fix), isRunning: false }
+    }
     if (response.status === 200)
       return { finding: good('ready', own), isRunning: true, warnings: readObject(text)?.['warnings'] }
     const failed = readFailedChecks(text)
@@ -37,6 +41,11 @@ export async function checkInstance({ address, tlsCertFile }: GatewaySettings): 
     const fix = 'Start the gateway. Its first log lines show why it stops.'
     return { finding: bad('ready', `no response from ${own}`, fix), isRunning: false }
   }
+}
+
+async function isGateway(own: string): Promise<boolean> {
+  const response = await fetch(`${own}/api`, { redirect: 'manual', signal: AbortSignal.timeout(TIME_LIMIT_MS) })
+  return readObject(await response.text())?.['service'] === 'chancery-gateway'
 }
 
 /** Returns the failed checks in a refusal of /ready, or an empty text. */

@@ -187,10 +187,16 @@ describe('gateway doctor', () => {
     })
 
     it('12c: more workers than cores, and workers that end repeatedly', async () => {
-      const body = JSON.stringify({ status: 'ready', warnings: ['workers_restart'] })
+      let body = JSON.stringify({ status: 'ready', warnings: ['workers_restart'] })
       const server = createServer((_request, response) => response.end(body))
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
       const { port } = server.address() as AddressInfo
+      const other = await examine({ address: { host: '127.0.0.1', port } })
+      expect(other.find(({ check }) => check === 'ready')).toMatchObject({
+        status: 'bad',
+        fix: expect.stringMatching(/Another program/) as string,
+      })
+      body = JSON.stringify({ service: 'chancery-gateway', status: 'ready', warnings: ['workers_restart'] })
       const found = await examine({ address: { host: '127.0.0.1', port }, workers: 64 })
       const workers = found.filter(({ check }) => check === 'workers')
       expect(workers.map(({ status, found: text }) => [status, text])).toEqual([

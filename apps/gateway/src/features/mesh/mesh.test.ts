@@ -182,3 +182,24 @@ it('without a published network no request is sent', async () => {
   expect(await read()).toMatchObject({ networks: [], links: [], members: [], synchronization: [] })
   expect(Object.values(authorities).map(({ seen }) => seen.length)).toEqual(before)
 })
+
+it('shows what the former key of an authority signed, while it is pinned and afterwards by the key history', async () => {
+  await serve('beta', 'alpha', 3, 4)
+  const [old, next] = [issuers.beta, await testIssuer('beta', 'na-next')]
+  const entry = testNetwork(next, await testList(next, clock.now()), {
+    authority_url: authorities.beta.url,
+    allow_http: true,
+    public_mesh: true,
+  })
+  const pinned = { additional_issuers: { [old.keyId]: testNetwork(old, await testList(old, clock.now())) } }
+  const time = { valid_from: '2026-01-01T00:00:00Z', valid_to: '2099-01-01T00:00:00Z' }
+  const history = { former_keys: [{ key_id: old.keyId, public_key: old.signer.publicKey, ...time }] }
+  const shownWith = async (more: JsonObject): Promise<readonly unknown[]> => {
+    await gateway.reload(testPolicy({ beta: { ...entry, ...more } }, [testClient('who', ['beta'])]))
+    const { networks } = (await read()) as unknown as { networks: { source_feed: { sequence: number } | null }[] }
+    return networks.map(({ source_feed }) => source_feed?.sequence)
+  }
+  expect(await shownWith({})).toEqual([undefined])
+  expect(await shownWith(pinned)).toEqual([3])
+  expect(await shownWith(history)).toEqual([3])
+})

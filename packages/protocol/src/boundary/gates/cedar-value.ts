@@ -2,8 +2,8 @@ import { JsonFloat, emptyObject, isJsonObject } from '../../canonical/json-value
 import type { JsonObject, JsonValue } from '../../canonical/json-value.ts'
 
 /** A value that Cedar has no counterpart for. */
-export class UnfitValue extends Error {
-  override readonly name = 'UnfitValue'
+export class UnfitValueError extends Error {
+  override readonly name = 'UnfitValueError'
 }
 
 /** Names that Cedar reads as an entity or a function call instead of as data. */
@@ -23,18 +23,18 @@ const MAX_DECIMAL = 900_000_000_000_000
  * parameters, and could otherwise name an entity that a rule trusts.
  */
 export function toCedarValue(value: JsonValue, escapes: Escapes = 'refused', depth = 0): JsonValue {
-  if (depth > MAX_DEPTH) throw new UnfitValue()
+  if (depth > MAX_DEPTH) throw new UnfitValueError()
   if (typeof value === 'boolean' || typeof value === 'string' || typeof value === 'number') return value
   if (value instanceof JsonFloat) return toDecimal(value.value)
   if (Array.isArray(value)) return (value as readonly JsonValue[]).map((each) => toCedarValue(each, escapes, depth + 1))
-  if (!isJsonObject(value)) throw new UnfitValue()
+  if (!isJsonObject(value)) throw new UnfitValueError()
   return toCedarRecord(value, escapes, depth)
 }
 
 export function toCedarRecord(value: JsonObject, escapes: Escapes = 'refused', depth = 0): JsonObject {
   const out = emptyObject()
   for (const [name, each] of Object.entries(value)) {
-    if (escapes === 'refused' && ESCAPES.has(name)) throw new UnfitValue()
+    if (escapes === 'refused' && ESCAPES.has(name)) throw new UnfitValueError()
     if (each !== null) out[name] = toCedarValue(each, escapes, depth + 1)
   }
   return out
@@ -42,6 +42,6 @@ export function toCedarRecord(value: JsonObject, escapes: Escapes = 'refused', d
 
 function toDecimal(value: number): JsonObject {
   const text = value.toFixed(4)
-  if (Math.abs(value) > MAX_DECIMAL || Number(text) !== value) throw new UnfitValue()
+  if (Math.abs(value) > MAX_DECIMAL || Number(text) !== value) throw new UnfitValueError()
   return { __extn: { fn: 'decimal', arg: text } }
 }

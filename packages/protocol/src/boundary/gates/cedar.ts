@@ -10,7 +10,7 @@ import { digest, matching } from '../../reading/text.ts'
 import type { CedarQuestion, EngineAnswer, EngineFailure } from '../engine-question.ts'
 import { findFact } from '../facts.ts'
 import type { FactPath, Facts } from '../facts.ts'
-import { UnfitValue, toCedarRecord, toCedarValue } from './cedar-value.ts'
+import { UnfitValueError, toCedarRecord, toCedarValue } from './cedar-value.ts'
 import { factPath, readConfig } from './gate.ts'
 import type { FactVerdict, GateReading, GateType } from './gate.ts'
 
@@ -37,7 +37,7 @@ const fixedEntity: Read<JsonObject> = described(
     try {
       return toCedarRecord(object(value, field), 'allowed')
     } catch (error) {
-      if (error instanceof UnfitValue) throw new FormError(field, 'has a value that Cedar does not have')
+      if (error instanceof UnfitValueError) throw new FormError(field, 'has a value that Cedar does not have')
       throw error
     }
   },
@@ -127,7 +127,7 @@ function ask(config: CedarConfig, fixed: FixedInputs, facts: Facts): Asked {
       question: { kind: 'cedar', digest: digestOfQuestion, policy_set_digest, schema_digest, entities, request },
     }
   } catch (error) {
-    if (!(error instanceof UnfitValue)) throw error
+    if (!(error instanceof UnfitValueError)) throw error
     return { verdict: ['invalid_context', 'a fact has a value that Cedar does not have'] }
   }
 }
@@ -154,7 +154,7 @@ function contextOf(names: CedarConfig['context'], { context, attestation }: Fact
 /** Times of Cedar have milliseconds. The authority writes this time itself, in UTC. */
 function toDatetime(text: string): JsonObject {
   const [, whole = '', fraction = ''] = /^([0-9T:-]+)(?:\.([0-9]+))?Z$/.exec(text) ?? []
-  if (whole === '') throw new UnfitValue()
+  if (whole === '') throw new UnfitValueError()
   return { __extn: { fn: 'datetime', arg: `${whole}.${fraction.slice(0, 3).padEnd(3, '0')}Z` } }
 }
 

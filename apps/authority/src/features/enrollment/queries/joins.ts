@@ -38,7 +38,7 @@ export async function issueCertificates(
   try {
     return await database.write((tx) => issueBatch(tx, rows, now), { cachedPlans: true })
   } catch (error) {
-    if (!(error instanceof SplitBatch)) throw error
+    if (!(error instanceof SplitBatchError)) throw error
     if (rows.length === 1) return ['nonce_spent']
     const outcomes: JoinOutcome[] = []
     for (const row of rows) outcomes.push(...(await issueCertificates(database, [row], now)))
@@ -68,12 +68,12 @@ interface RefusedRow {
 }
 
 /** Another request spent the nonce after this one consumed the invite: roll back and issue row by row. */
-class SplitBatch extends Error {
-  override readonly name = 'SplitBatch'
+class SplitBatchError extends Error {
+  override readonly name = 'SplitBatchError'
 }
 
 function findRefusal(row: RefusedRow): JoinOutcome {
-  if (row.consumed) throw new SplitBatch('an invite was consumed without its nonce')
+  if (row.consumed) throw new SplitBatchError('an invite was consumed without its nonce')
   if (row.compromised) return 'key_compromised'
   return row.nonce_spent ? 'nonce_spent' : 'invite_spent'
 }

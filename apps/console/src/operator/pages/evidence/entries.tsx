@@ -14,7 +14,7 @@ import { kindText, outcomeState, whyText } from '../../words/decisions.ts'
 import { resourceHref, vendorHref } from '../history/links.ts'
 import type { ViewProps } from './status.ts'
 
-const KINDS = ['decision', 'justification', 'execution', 'rejection', 'retention_checkpoint']
+const KINDS = ['decision', 'justification', 'execution', 'rejection', 'usage_violation', 'retention_checkpoint']
 const OUTCOMES = ['authorized', 'denied', 'success', 'partial', 'failure']
 
 const FILTERS: readonly Filter[] = [

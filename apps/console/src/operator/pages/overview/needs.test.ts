@@ -94,7 +94,14 @@ describe('what is in order', () => {
     usable_operator_keys: 2,
     backup_at: '2026-11-16T00:00:00Z',
   }
-  const found = { checked_at: '', count: 0, findings: [], passed: ['ready', 'policies', 'backup'], first_steps: steps }
+  const found = {
+    checked_at: '',
+    count: 0,
+    findings: [],
+    passed: ['ready', 'policies', 'backup'],
+    not_checked: [],
+    first_steps: steps,
+  }
 
   it('names only what was checked and exists', () => {
     expect(calmOf(found)).toBe(

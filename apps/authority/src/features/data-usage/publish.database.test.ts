@@ -32,7 +32,8 @@ const TERMS: JsonObject = {
 }
 const publish = (changes: JsonObject = {}, as = 'standard'): Promise<TestResponse> =>
   na.as(as)('POST', '/admin/data-usage/policy', { ...TERMS, ...changes })
-const current = (): Promise<TestResponse> => na.request('GET', '/data-usage/policy')
+const current = (licensee?: string): Promise<TestResponse> =>
+  na.request('GET', `/data-usage/policy${licensee === undefined ? '' : `?licensee_sovereign_id=${licensee}`}`)
 const without = (name: string): JsonObject =>
   Object.fromEntries(Object.entries(TERMS).filter(([each]) => each !== name))
 const send = (body: JsonObject): Promise<TestResponse> => na.as('standard')('POST', '/admin/data-usage/policy', body)
@@ -91,9 +92,33 @@ describe('POST /admin/data-usage/policy', () => {
       })
     })
 
-    it('of parallel publishers leaves exactly one active', async () => {
+    it('keeps one license in force for each licensee, also after a restart', async () => {
+      const database = await createTestDatabase()
+      const first = await startTestAuthority({ ...options, database })
+      const issue = async (licensee_sovereign_id: string): Promise<TestResponse> =>
+        first.as('standard')('POST', '/admin/data-usage/policy', { ...TERMS, licensee_sovereign_id })
+      const [replaced, bolt, cedar] = [await issue('bolt-net'), await issue('bolt-net'), await issue('cedar-net')]
+      const [event] = await eventsOf(first, bolt)
+      expect(detailsOf(event)['previous_policy_id']).toBe(accepted(replaced, 201)['policy_id'])
+      expect(detailsOf((await eventsOf(first, cedar))[0])['previous_policy_id']).toBeNull()
+      await first.stop()
+      const again = await startTestAuthority({ ...options, database })
+      const ask = (query: string): Promise<TestResponse> => again.request('GET', `/data-usage/policy${query}`)
+      expect((await ask('?licensee_sovereign_id=bolt-net')).text).toBe(bolt.text)
+      expect((await ask('?licensee_sovereign_id=cedar-net')).text).toBe(cedar.text)
+      expect((await ask('')).text).toBe(cedar.text)
+      refused(await ask('?licensee_sovereign_id=other-net'), 404, 'no_policy')
+      refused(await ask('?licensee_sovereign_id='), 400, 'invalid_input')
+      expect(refused(await ask('?licensee=bolt-net'), 400, 'unexpected_field')['details']).toEqual({
+        fields: ['licensee'],
+      })
+      await again.stop()
+      await database.drop()
+    })
+
+    it('of parallel publishers leaves exactly one active, and one in force for each licensee', async () => {
       const answers = await Promise.all(
-        Array.from({ length: 8 }, (_, i) => publish({ licensee_sovereign_id: `licensee-${i}` })),
+        Array.from({ length: 8 }, (_, i) => publish({ licensee_sovereign_id: `licensee-${i % 2}` })),
       )
       for (const answer of answers) accepted(answer, 201)
       const rows = await na.core.database.read.selectFrom('data_license_policies').selectAll().execute()
@@ -101,6 +126,10 @@ describe('POST /admin/data-usage/policy', () => {
       expect(active).toHaveLength(1)
       expect(answers.map((answer) => answer.text)).toContain(active[0]?.policy_json)
       expect((await current()).text).toBe(active[0]?.policy_json)
+      const inForce = rows.filter(({ in_force_for }) => in_force_for?.startsWith('licensee-') === true)
+      expect(inForce).toHaveLength(2)
+      for (const { in_force_for, policy_json } of inForce)
+        expect((await current(in_force_for ?? '')).text).toBe(policy_json)
     })
 
     it('returns the first response again for one Idempotency-Key', async () => {
