@@ -1,6 +1,7 @@
 import { signatureLibrary } from '@chancery/protocol'
 import { collectProcessMetrics, installCommand, startJobs } from '@chancery/service-kit'
 import type { RunningService } from '@chancery/service-kit'
+import { withdraw } from './auth/operator-keys-check.ts'
 import { noteChanges } from './auth/replica-routes.ts'
 import type { Core } from './core.ts'
 import { bindingsOf, closeFeatures, jobsOf, openFeatures } from './features.ts'
@@ -28,7 +29,7 @@ export async function startAuthority(settings: AuthoritySettings, options: AppPa
   let serving = true
   const opened = await openCore(settings, { ...options, isServing: () => serving })
   const { core } = opened
-  if (options.keepsReserve === true) await keepReserve(core, settings)
+  if (options.service !== undefined) await keepReserve(core, settings)
   const features = openFeatures(core, settings)
   const { clock, log, metrics } = core
   options.worker?.shareMetrics(metrics.registry)
@@ -47,7 +48,7 @@ export async function startAuthority(settings: AuthoritySettings, options: AppPa
     await close()
     throw error
   })
-  const reserve = options.keepsReserve === true ? [reserveJob(core, settings)] : []
+  const reserve = options.service !== undefined ? [reserveJob(core, settings)] : []
   const all = jobsWaiting([...coreJobs(core, settings), ...reserve, ...jobsOf(features, core)], core.gates)
   const jobs = startJobs(jobsOfWorker(all, options.worker), { clock, log, metrics: metrics.registry })
   log.info('authority is serving', {
@@ -76,7 +77,9 @@ export async function startAuthority(settings: AuthoritySettings, options: AppPa
       watch.stop()
       await jobs.stop()
       await writeLastMark(core)
-      await forgetInstance(core)
+      await withdraw(core).catch((error: unknown) =>
+        log.warn('this instance is counted for three more minutes', { error }),
+      )
       await close()
     },
   }
@@ -91,14 +94,5 @@ async function writeLastMark({ rollback, log }: Pick<Core, 'rollback' | 'log'>):
     await rollback.writeMark()
   } catch (error) {
     log.warn('high-water mark not written at the stop', { error })
-  }
-}
-
-/** A stopped instance does not hold up a switch of the key, and is not counted. Its row ends by itself otherwise. */
-async function forgetInstance({ database, instance, log }: Pick<Core, 'database' | 'instance' | 'log'>): Promise<void> {
-  try {
-    await database.write((tx) => tx.query.deleteFrom('instances').where('instance', '=', instance).execute())
-  } catch (error) {
-    log.warn('the row of this instance was not removed at the stop', { error })
   }
 }

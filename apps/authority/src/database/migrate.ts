@@ -1,5 +1,6 @@
 import { writeSortable } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
+import { WRONG_SETTINGS } from '@chancery/service-kit'
 import { UnknownOutcomeError } from './errors.ts'
 import type { Database, Reader, Transaction } from './database.ts'
 import { lockMigrations } from './locks/migration.ts'
@@ -117,6 +118,7 @@ export const EXPECTED_SCHEMA_VERSION: number = MIGRATIONS.length
 /** The database was migrated by a newer release: this one must not write to it. */
 export class NewerSchemaError extends Error {
   override readonly name = 'NewerSchemaError'
+  readonly exitCode: number = WRONG_SETTINGS
   constructor(found: number) {
     super(
       `the database has schema version ${found}, this release knows ${EXPECTED_SCHEMA_VERSION}: install the release that migrated it, or a newer one; to go back to this release, restore the backup that was made before the upgrade`,

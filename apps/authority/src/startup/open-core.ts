@@ -33,8 +33,9 @@ import { RecordFaults } from '../signing/record-faults.ts'
 import { VerifiedTreaties } from '../signing/verified-treaties.ts'
 import { RollbackCheck } from '../rollback/rollback-check.ts'
 import type { RollbackCheckParts } from '../rollback/rollback-check.ts'
-import { loadIdentity, openMigrated } from './open-identity.ts'
+import { loadIdentity } from './open-identity.ts'
 import type { IdentityOptions } from './open-identity.ts'
+import { openMigrated } from './open-migrated.ts'
 import { checkLogOrigin, openLogSigners } from './check-log.ts'
 import { ActiveWindow } from '../database/active-window.ts'
 import type { Database } from '../database/database.ts'
@@ -48,8 +49,8 @@ export interface AppParts {
   readonly log: Log
   readonly clock?: Clock
   readonly ids?: Ids
-  /** Holds disk space for revocations: for a service, and not for each of many tests. */
-  readonly keepsReserve?: true
+  /** Set in a service: it waits for its database, and holds disk space for revocations. */
+  readonly service?: { readonly stopped: AbortSignal }
   /** Set in a worker process. */
   readonly worker?: Pick<WorkerStart<unknown>, 'worker' | 'channel' | 'restarts' | 'shareMetrics'>
 }

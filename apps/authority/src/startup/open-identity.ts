@@ -1,20 +1,15 @@
 import { StartError } from '@chancery/service-kit'
 import type { Clock, Log } from '@chancery/service-kit'
 import type { Database, Reader } from '../database/database.ts'
-import { migrate } from '../database/migrate.ts'
-import { openDatabase, translateDatabaseError } from '../database/open.ts'
-import { isPoolerRefusal } from '../database/postgres/pooled-client.ts'
 import type { AuthoritySettings } from '../settings/authority-settings.ts'
 import type { FindKey } from '../signing/find-key.ts'
-import { LiveIdentity } from '../signing/identity.ts'
 import type { Identity } from '../signing/identity.ts'
 import type { KeyCheck } from '../signing/key-check.ts'
 import { openSigner } from '../signing/key-providers.ts'
 import { loadOwnKeys } from '../signing/own-keys.ts'
 import { findNextIdentity, findStoredIdentity } from '../signing/stored-identity.ts'
 import type { SignedDocuments } from '../signing/stored-identity.ts'
-import { checkDurability } from './check-durability.ts'
-import { checkStartKeys, claimDatabase, requireOwnKey } from './check-keys.ts'
+import { requireOwnKey } from './check-keys.ts'
 import { loadGenesis } from './genesis.ts'
 
 export interface IdentityOptions {
@@ -43,7 +38,7 @@ export interface IdentityParts {
 }
 
 /** Who signs on this database: the key of the settings, a later one after a switch, or the next one for the switch. */
-async function chooseIdentity(
+export async function chooseIdentity(
   database: Database,
   { isSucceeding, succeedTo }: IdentityOptions,
   { given, findKey, clock }: IdentityParts,
@@ -56,36 +51,4 @@ async function chooseIdentity(
   throw new StartError(
     `the next key ${documents.key_id} cannot be used: its key must be where the settings say that keys are, and the root key must have signed its block and a newer history`,
   )
-}
-
-/**
- * Opens the database, migrated to this release and claimed for this authority. A failure names the setting to check.
- */
-export async function openMigrated(
-  settings: AuthoritySettings,
-  parts: IdentityOptions & { readonly log: Log },
-  tools: IdentityParts,
-): Promise<{ readonly database: Database; readonly identity: LiveIdentity }> {
-  const { clock, keyCheck } = tools
-  const { log, isSucceeding } = parts
-  const { databaseLocation: place } = settings
-  const setting = place.kind === 'sqlite' ? `DB_PATH: ${place.path}` : 'DATABASE_URL: the database'
-  let database: Database | undefined
-  try {
-    database = openDatabase(place)
-    if (settings.haMode) await checkDurability(database, settings.requireSyncStandby, log)
-    await migrate(database, () => clock.now())
-    const found = await chooseIdentity(database, parts, tools)
-    const identity = new LiveIdentity(keyCheck.watchAll(found))
-    const { genesis } = identity.network
-    await checkStartKeys(settings, genesis, identity.signer, clock.now(), log)
-    if (isSucceeding !== true) await claimDatabase(database, genesis, identity.keys, clock.now())
-    return { database, identity }
-  } catch (error) {
-    await database?.close()
-    if (translateDatabaseError(error) === undefined) throw error
-    if (isPoolerRefusal(error))
-      throw new StartError('DATABASE_URL: a pooler answers; set NA_DATABASE_POOLER=transaction', { cause: error })
-    throw new StartError(`${setting} cannot be opened`, { cause: error })
-  }
 }

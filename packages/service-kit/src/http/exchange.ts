@@ -36,6 +36,9 @@ export class Exchange<Binding extends EdgeBinding> {
   echoedId: string | undefined
   /** The kind of authenticated caller, for the access log. */
   caller = 'anonymous'
+  /** Where it came from, and the trace it names; undefined for a request that was refused before they were read. */
+  clientAddress: string | undefined
+  traceId: string | undefined
   /** Why the request was refused or failed, for the access log. */
   code: string | undefined
   cause: unknown

@@ -13,6 +13,7 @@ import type { Call, NameCaller } from './call.ts'
 import type { Exchange } from './exchange.ts'
 import type { GzipCopies } from './gzip-copies.ts'
 import type { LongWork } from './long-work.ts'
+import { readTraceParent } from '../tracing/trace-parent.ts'
 import { RequestCall } from './open-call.ts'
 import { checkRawRequest } from './raw-request.ts'
 import type { EdgeBinding, PathParams } from './router.ts'
@@ -44,7 +45,17 @@ export interface Capacity {
 /** The part of an exchange that the pipeline uses. */
 export type PipelineExchange = Pick<
   Exchange<EdgeBinding>,
-  'raw' | 'response' | 'requestId' | 'isAnswered' | 'caller' | 'gzip' | 'onResponse' | 'requestBody' | 'fail'
+  | 'raw'
+  | 'response'
+  | 'requestId'
+  | 'isAnswered'
+  | 'caller'
+  | 'clientAddress'
+  | 'traceId'
+  | 'gzip'
+  | 'onResponse'
+  | 'requestBody'
+  | 'fail'
 >
 
 /** Where a request goes. */
@@ -279,7 +290,12 @@ export class RequestPipeline {
     this.#reservation?.release()
     this.#slot?.drop()
     this.#slot?.end()
-    if (this.#call !== undefined) this.#exchange.caller = this.#call.caller
+    if (this.#call !== undefined) {
+      const { caller, remoteAddress, headers } = this.#call
+      this.#exchange.caller = caller
+      this.#exchange.clientAddress = remoteAddress
+      this.#exchange.traceId = readTraceParent(headers.all('traceparent'))?.traceId
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 import { bad, good, warn } from '@chancery/service-kit'
 import type { Finding } from '@chancery/service-kit'
+import { SLOW_READ_SECONDS } from '../health/index.ts'
 
 /** `reasons` are those of GET /readyz. */
 export function notReady(reasons: readonly string[]): Finding {
@@ -22,6 +23,18 @@ export const NO_STANDBY: Finding = warn(
   'The database has no synchronous standby: a failover may lose acknowledged writes',
   "Set up a standby and synchronous_standby_names = '*'.",
 )
+
+/** `seconds`: what each of the last reads took at least. */
+export function checkSpeed(seconds: number): Finding {
+  const milliseconds = Math.round(seconds * 1000)
+  if (seconds < SLOW_READ_SECONDS) return good('database-speed', `a read takes ${milliseconds} ms`)
+  return warn(
+    'database-speed',
+    `The database is slow: a read of one row takes ${milliseconds} ms`,
+    'Look at the load of its server and at the network between: docs/operate/incidents.md#slow-database.',
+    { effect: 'Each request waits for several reads, and a decision for a write, too.' },
+  )
+}
 
 export const MARK_MISSING =
   'Put the mark of the former host back at a path of NA_HIGH_WATER_FILES, or run chancery authority recover: docs/operate/backup.md.'
