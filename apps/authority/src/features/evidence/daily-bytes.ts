@@ -70,7 +70,8 @@ export class DailyBytes {
         .filter(([, count]) => count.pending !== 0)
         .map(([owner, { pending }]) => ({ owner, pending }))
       const today = this.#today()
-      if (taken.length === 0 && this.#purged === today) return
+      if (this.#purged !== today) await this.#purge(today)
+      if (taken.length === 0) return
       await this.#parts.database.write(async ({ query }) => {
         for (const { owner, pending } of taken)
           await query
@@ -82,12 +83,7 @@ export class DailyBytes {
                 .doUpdateSet((eb) => ({ bytes: eb('stored_bytes.bytes', '+', pending) })),
             )
             .execute()
-        await query
-          .deleteFrom('stored_bytes')
-          .where('day', '<', writeSortable(today - KEPT))
-          .execute()
       })
-      this.#purged = today
       for (const { owner, pending } of taken) {
         const count = counts.get(owner)
         if (count === undefined) continue
@@ -95,6 +91,17 @@ export class DailyBytes {
         count.stored = await this.#read(owner, day)
       }
     })
+  }
+
+  /** Once a day, also without callers. */
+  async #purge(today: Instant): Promise<void> {
+    await this.#parts.database.write(({ query }) =>
+      query
+        .deleteFrom('stored_bytes')
+        .where('day', '<', writeSortable(today - KEPT))
+        .execute(),
+    )
+    this.#purged = today
   }
 
   /** The count of today. The first of a process reads what is stored already. */
