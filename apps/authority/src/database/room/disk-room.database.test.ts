@@ -141,7 +141,8 @@ describe.runIf(canMount)('a disk of 60 MB without a free byte', () => {
     const body = { subject_id: 'a', roles: ['role:client'], validity_hours: 24, claims: { capabilities: ['x.y'] } }
     const attestation = accepted(await na.as('privileged')('POST', '/admin/attestations', body), 201)
     await fill('first')
-    const revoke = (cert_id: string) => na.as('privileged')('POST', '/admin/revoke', { cert_id, reason: 'superseded' })
+    const revoke = (cert_id: string) =>
+      na.as('privileged')('POST', '/admin/revoke', { cert_id, reason: 'superseded', only_this: true })
     accepted(await revoke(seeded[0]?.cert_id ?? ''))
     const asked = { attestation_id: attestation['attestation_id'] ?? '', requested_capability: 'x.y' }
     refused(await na.as('standard')('POST', '/admin/boundary/evaluate', asked), 503, 'disk_space_low')
