@@ -8,9 +8,12 @@ import { PageSetup } from './keys-page-setup.ts'
 
 const PAGE = readFileSync(join(import.meta.dirname, '../../docs/operate/keys.md'), 'utf8')
 /** Every block of the section, in its order. */
-const BLOCKS = [...PAGE.slice(PAGE.indexOf('## Replace the key')).matchAll(/^( *)```(sh)?\n([\s\S]*?)^\1```$/gm)].map(
-  ([, indent = '', kind, text = '']) => ({ isShell: kind === 'sh', text: text.replaceAll(`\n${indent}`, '\n').trim() }),
-)
+const BLOCKS = [
+  ...PAGE.slice(PAGE.indexOf('## Replace the key with a stop')).matchAll(/^( *)```(sh)?\n([\s\S]*?)^\1```$/gm),
+].map(([, indent = '', kind, text = '']) => ({
+  isShell: kind === 'sh',
+  text: text.replaceAll(`\n${indent}`, '\n').trim(),
+}))
 const SWITCH = /key-succession --env-file new\.env$/
 /** What the page says in words: the key is na-1 again, the former one na-2, with block and history of that step. */
 const UNDO = `GENESIS_FILE=/etc/chancery/genesis-3.signed.json

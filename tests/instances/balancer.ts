@@ -1,10 +1,11 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { startOwnBalancer } from './own-balancer.ts'
 
 export interface Balancer {
   /** Sends one command to the socket of HAProxy, like an operator. Returns the response. */
@@ -28,6 +29,8 @@ interface BalancerFacts {
  * only to ready ones, adds the address of the caller, and forwards everything else unchanged.
  */
 export async function startBalancer(facts: BalancerFacts): Promise<Balancer> {
+  const { service = 'authority' } = facts
+  if (service === 'authority' && spawnSync('haproxy', ['-v']).status !== 0) return startOwnBalancer(facts)
   const file = join(facts.folder, 'haproxy.cfg')
   await writeFile(file, configure(facts))
   // The kernel ends HAProxy with this process, also when this process is killed.

@@ -1,6 +1,7 @@
 import { signatureLibrary } from '@chancery/protocol'
 import { collectProcessMetrics, installCommand, startJobs } from '@chancery/service-kit'
 import type { RunningService } from '@chancery/service-kit'
+import { withdraw } from './auth/operator-keys-check.ts'
 import { noteChanges } from './auth/replica-routes.ts'
 import type { Core } from './core.ts'
 import { bindingsOf, closeFeatures, jobsOf, openFeatures } from './features.ts'
@@ -10,6 +11,7 @@ import type { AuthoritySettings } from './settings/authority-settings.ts'
 import { coreJobs } from './startup/core-jobs.ts'
 import { keepReserve, reserveJob } from './startup/keep-reserve.ts'
 import { buildServer, openListeners } from './startup/listeners.ts'
+import { callsWaiting, jobsWaiting } from './startup/wait-at-switch.ts'
 import { jobsOfWorker } from './startup/worker-jobs.ts'
 import { openCore } from './startup/open-core.ts'
 import type { AppParts } from './startup/open-core.ts'
@@ -27,7 +29,7 @@ export async function startAuthority(settings: AuthoritySettings, options: AppPa
   let serving = true
   const opened = await openCore(settings, { ...options, isServing: () => serving })
   const { core } = opened
-  if (options.keepsReserve === true) await keepReserve(core, settings)
+  if (options.service !== undefined) await keepReserve(core, settings)
   const features = openFeatures(core, settings)
   const { clock, log, metrics } = core
   options.worker?.shareMetrics(metrics.registry)
@@ -39,15 +41,15 @@ export async function startAuthority(settings: AuthoritySettings, options: AppPa
   const watch = collectProcessMetrics(metrics.registry, clock)
   const parts = { ...core, settings }
   const bindings = bindingsOf(features, settings)
-  const server = buildServer(parts, noteChanges(bindings.open, core))
+  const server = buildServer(parts, noteChanges(callsWaiting(bindings.open, core.gates), core))
   registerLoadGauges(metrics, () => server.load())
   const { url, management } = await openListeners(parts, server, bindings.management).catch(async (error: unknown) => {
     watch.stop()
     await close()
     throw error
   })
-  const reserve = options.keepsReserve === true ? [reserveJob(core, settings)] : []
-  const all = [...coreJobs(core, settings), ...reserve, ...jobsOf(features, core)]
+  const reserve = options.service !== undefined ? [reserveJob(core, settings)] : []
+  const all = jobsWaiting([...coreJobs(core, settings), ...reserve, ...jobsOf(features, core)], core.gates)
   const jobs = startJobs(jobsOfWorker(all, options.worker), { clock, log, metrics: metrics.registry })
   log.info('authority is serving', {
     url,
@@ -75,6 +77,9 @@ export async function startAuthority(settings: AuthoritySettings, options: AppPa
       watch.stop()
       await jobs.stop()
       await writeLastMark(core)
+      await withdraw(core).catch((error: unknown) =>
+        log.warn('this instance is counted for three more minutes', { error }),
+      )
       await close()
     },
   }

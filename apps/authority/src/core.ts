@@ -1,4 +1,4 @@
-import type { GenesisBlock, Signer } from '@chancery/protocol'
+import type { Signer } from '@chancery/protocol'
 import type { Binding, ClaimNewest, Clock, Ids, Job, Log, SharedRead } from '@chancery/service-kit'
 import type { Audit } from './audit/record.ts'
 import type { NonceQueue } from './auth/nonces.ts'
@@ -14,11 +14,15 @@ import type { Versions } from './database/locks/versions.ts'
 import type { Reads } from './database/replica/reads.ts'
 import type { AuthorityMetrics } from './metrics.ts'
 import type { RollbackCheck } from './rollback/rollback-check.ts'
+import type { KeyCheck } from './signing/key-check.ts'
+import type { FindKey } from './signing/find-key.ts'
+import type { Network } from './signing/identity.ts'
 import type { KeyOwnerCheck } from './signing/key-owner-check.ts'
 import type { NewestBlocks } from './signing/newest-block.ts'
 import type { OwnKeys } from './signing/own-keys.ts'
 import type { RecordFaults } from './signing/record-faults.ts'
 import type { Signing } from './signing/sign-record.ts'
+import type { SwitchGates } from './signing/switch-gate.ts'
 import type { VerifiedTreaties } from './signing/verified-treaties.ts'
 
 /** Parts that nearly every feature uses. */
@@ -65,6 +69,11 @@ export interface Core extends FeatureBase {
   readonly claimNewest: ClaimNewest | undefined
   readonly clockCheck: ClockCheck
   readonly keyOwnerCheck: KeyOwnerCheck
+  /** Finds another key of this authority where the settings say that keys are. */
+  readonly findKey: FindKey
+  readonly gates: SwitchGates
+  /** Whether the keys can sign. */
+  readonly keyCheck: KeyCheck
   readonly rollback: RollbackCheck
   /** The time by which rows may be removed: spent nonces, and rows that matter for a day. */
   readonly purgeClock: { readonly nonces: PurgeClock; readonly daily: PurgeClock }
@@ -72,12 +81,6 @@ export interface Core extends FeatureBase {
   isServing(): boolean
   /** True while worker processes of this service end repeatedly. */
   doWorkersRestart(): boolean
-}
-
-export interface Network {
-  readonly name: string
-  readonly genesis: GenesisBlock
-  readonly genesisText: string
 }
 
 /** What each feature provides to the application. */

@@ -12,6 +12,8 @@ import type {
   RestoreReport,
 } from './commands/backup.ts'
 import { keySuccession } from './commands/key-succession.ts'
+import { rotateKey } from './commands/rotate-key.ts'
+import type { RotateArguments } from './commands/rotate-key.ts'
 import type { SuccessionArguments } from './commands/key-succession.ts'
 import { diagnose } from './commands/doctor/diagnose.ts'
 import type { DoctorArguments } from './commands/doctor/diagnose.ts'
@@ -50,6 +52,7 @@ export const commands: {
   readonly diagnose: (args: DoctorArguments) => Promise<readonly Finding[]>
   readonly publicKey: (args: CommandArguments) => Promise<number>
   readonly keySuccession: (args: SuccessionArguments) => Promise<number>
+  readonly rotateKey: (args: RotateArguments) => Promise<number>
   readonly auditExport: (args: ExportArguments) => Promise<number>
   readonly auditForward: (args: ForwardArguments) => Promise<number>
   readonly auditRemoveReader: (args: RemoveReaderArguments) => Promise<number>
@@ -69,6 +72,7 @@ export const commands: {
   diagnose,
   publicKey,
   keySuccession,
+  rotateKey,
   auditExport,
   auditForward,
   auditRemoveReader,

@@ -38,6 +38,7 @@ export interface AuthorityMetrics {
   readonly replicaReads: Labelled<{ answered_by: readonly ['replica', 'primary'] }, Counter>
   readonly clockOffset: Gauge
   readonly keyringsDiffer: Gauge
+  readonly signingUnavailable: Gauge
   readonly boundaryDecisions: Labelled<{ asked_by: typeof ASKERS; authorized: readonly ['true', 'false'] }, Counter>
   readonly boundaryRefusals: Labelled<{ code: readonly string[] }, Counter>
   /** Results of verify routes, which write no row. */
@@ -108,6 +109,10 @@ export function createMetrics(routes: readonly Route[], clock: Pick<Clock, 'mono
     clockOffset: registry.gauge({
       name: 'chancery_clock_offset_seconds',
       help: 'Seconds that this clock is ahead of the database clock.',
+    }),
+    signingUnavailable: registry.gauge({
+      name: 'chancery_signing_unavailable',
+      help: 'Whether a key of the authority cannot sign: its token or key service does not respond.',
     }),
     keyringsDiffer: registry.gauge({
       name: 'chancery_instances_with_other_operators',

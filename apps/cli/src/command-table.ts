@@ -30,6 +30,7 @@ export const COMMAND_TABLE: Readonly<Record<string, Load>> = {
   'authority resign-lists': () => import('./commands/authority/resign-lists.ts'),
   'authority import-evidence': () => import('./commands/authority/import-evidence.ts'),
   'authority public-key': () => import('./commands/authority/public-key.ts'),
+  'authority rotate-key': () => import('./commands/authority/rotate-key.ts'),
   'authority key-succession': () => import('./commands/authority/key-succession.ts'),
   doctor: () => import('./commands/doctor/doctor.ts'),
   findings: () => import('./commands/doctor/findings.ts'),

@@ -6,6 +6,7 @@ const BUCKETS = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 1] as const
 const RESULTS = ['trusted', 'untrusted'] as const
 export const CHECK_RESULTS = ['allowed', 'unproven', 'refused', 'unavailable'] as const
 const RELOADS = ['applied', 'refused'] as const
+const FOLLOWED = ['followed', 'refused'] as const
 export const UPSTREAM_OUTCOMES = [
   'answered',
   'unreachable',
@@ -29,6 +30,7 @@ export interface GatewayMetrics {
   readonly duration: Histogram
   readonly decisions: Labelled<{ readonly result: typeof RESULTS }, Counter>
   readonly reloads: Labelled<{ readonly outcome: typeof RELOADS }, Counter>
+  readonly followed: Labelled<{ readonly outcome: typeof FOLLOWED }, Counter>
   readonly upstreamRequests: Labelled<
     { readonly group: readonly string[]; readonly outcome: typeof UPSTREAM_OUTCOMES },
     Counter
@@ -67,6 +69,11 @@ export function createMetrics(version: string): GatewayMetrics {
       help: 'Reloads of the configuration.',
       labels: { outcome: RELOADS },
     }),
+    followed: registry.counter({
+      name: 'gateway_key_follow_total',
+      help: 'Key successions that were followed, and offers of keys that the pinned root key does not lead to.',
+      labels: { outcome: FOLLOWED },
+    }),
     upstreamRequests: registry.counter({
       name: 'gateway_upstream_requests_total',
       help: 'Operations forwarded to authorities.',
@@ -81,6 +88,7 @@ export function createMetrics(version: string): GatewayMetrics {
   }
   for (const result of RESULTS) metrics.decisions.with({ result })
   for (const outcome of RELOADS) metrics.reloads.with({ outcome })
+  for (const outcome of FOLLOWED) metrics.followed.with({ outcome })
   for (const group of GROUPS) metrics.upstreamRequests.with({ group, outcome: 'answered' })
   registry.rows({
     name: 'gateway_build_info',

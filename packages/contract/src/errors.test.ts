@@ -71,7 +71,7 @@ const BETA: Readonly<Record<number, string>> = {
     partner_mismatch partner_unreachable`,
   429: 'admin_auth_throttled daily_bytes_exceeded',
   431: 'request_header_fields_too_large',
-  503: 'disk_space_low',
+  503: 'signing_unavailable disk_space_low',
 }
 
 function statusesOf(table: Readonly<Record<number, string>>): Record<string, number> {

@@ -236,6 +236,7 @@ const BETA_ERRORS = {
     status: 429,
     message: 'This key or partner has used its bytes of the day. See details.ends_at.',
   },
+  signing_unavailable: { status: 503, message: 'The key of the authority cannot sign now. Nothing was stored.' },
   disk_space_low: {
     status: 503,
     message: 'Too little disk space is left for decisions and evidence. Try again later.',

@@ -8,6 +8,7 @@ export function errorCodesOf(route: Route): readonly ErrorCode[] {
     'request_header_fields_too_large',
     'internal_server_error',
     'service_unavailable',
+    'signing_unavailable',
   ]
   if (route.limit !== 'none') codes.push('rate_limit_exceeded')
   if (route.method !== 'GET')

@@ -11,4 +11,5 @@ subscribe('tracing:net.server.listen:asyncEnd', () => void process.send?.('liste
 // Now, since most of these processes end by kill -9, which keeps nothing.
 flushCompileCache()
 
-process.exitCode = await commands.start({ flags: {} })
+// The listener above would keep a process alive that did not start.
+process.exit(await commands.start({ flags: {} }))

@@ -30,7 +30,7 @@ export async function startGatewayProcess(
   const url = `http://127.0.0.1:${port}`
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
   const child = fork(fileURLToPath(new URL(`gateway-process-main.${extension}`, import.meta.url)), [], {
-    env: { ...COMPILE_CACHE, ...env, GATEWAY_ADDR: `127.0.0.1:${port}` },
+    env: { ...COMPILE_CACHE, GATEWAY_DRAIN_SECONDS: '0', ...env, GATEWAY_ADDR: `127.0.0.1:${port}` },
     execArgv: ['--conditions=development'],
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   })

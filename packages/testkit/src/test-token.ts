@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { createPrivateKey } from 'node:crypto'
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -88,6 +88,17 @@ export class TestToken {
       PIN,
       ...words,
     ])
+  }
+
+  /** As when the token is unplugged. */
+  unplug(): void {
+    renameSync(join(this.#folder, 'tokens'), join(this.#folder, 'away'))
+    mkdirSync(join(this.#folder, 'tokens'))
+  }
+
+  plugIn(): void {
+    rmSync(join(this.#folder, 'tokens'), { recursive: true })
+    renameSync(join(this.#folder, 'away'), join(this.#folder, 'tokens'))
   }
 
   remove(): void {

@@ -5,7 +5,7 @@ import { startBalancedInstances } from '../../instances/balanced-instances.ts'
 import type { BalancedInstances } from '../../instances/balanced-instances.ts'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
 import { startOwnServer } from '../lib/private-postgres.ts'
-import { LAST_RELEASE, makeNextRelease, unpackCommit } from '../lib/release-trees.ts'
+import { LAST_RELEASE, RELEASE_WITHOUT_SERVES_FROM, makeNextRelease, unpackCommit } from '../lib/release-trees.ts'
 import { RollingLoad } from './rolling-load.ts'
 
 /** The smallest number that can be restarted without an interruption. */
@@ -14,7 +14,7 @@ const SHOWN = 20
 /** Load without a restart before and after, so that each kind of request is sent to each release. */
 const CALM_MS = 1000
 
-/** The last release refuses to start with these settings. The load stays below their limits. */
+/** That release refuses to start with these settings. The load stays below their limits. */
 const NEWER_SETTINGS = ['NA_RATE_LIMIT_REVOCATION_PER_MINUTE', 'NA_RATE_LIMIT_RENEW_PER_KEY_PER_HOUR']
 
 interface Rolled {
@@ -33,12 +33,22 @@ export function restartInstances(options: CampaignOptions): Promise<CampaignResu
   })
 }
 
-/**
- * The last release reports not ready when the schema is newer, although it still serves. So the operator first disables
- * the health check of the remaining instance in the balancer, and removes it by hand (docs/operate/upgrade.md).
- */
+/** From the last release to this one. Where the changelog lets its instances go on serving, only restarts are needed. */
 export async function upgradeFromLastRelease(options: CampaignOptions): Promise<CampaignResult> {
   const release = await unpackCommit(LAST_RELEASE)
+  try {
+    return await replaceEach(options, release.folder, OWN_RELEASE)
+  } finally {
+    await release.remove()
+  }
+}
+
+/**
+ * That release reports not ready when the schema is newer, although it still serves. So the operator first disables
+ * the health check of the remaining instance in the balancer, and removes it by hand (docs/operate/upgrade.md).
+ */
+export async function upgradeWithoutServesFrom(options: CampaignOptions): Promise<CampaignResult> {
+  const release = await unpackCommit(RELEASE_WITHOUT_SERVES_FROM)
   try {
     return await underLoad(options, release.folder, async ({ instances, replace, violation }) => {
       const command = async (...lines: readonly string[]): Promise<void> => {
@@ -66,17 +76,21 @@ export async function upgradeFromLastRelease(options: CampaignOptions): Promise<
 export async function upgradeToNextRelease(options: CampaignOptions): Promise<CampaignResult> {
   const next = await makeNextRelease()
   try {
-    return await underLoad(options, undefined, async ({ instances, replace, violation }) => {
-      await replace(0, next.folder)
-      const { status, warnings } = await readinessOf(instances, 1)
-      if (status !== 200 || !warnings.includes('newer_schema'))
-        violation(`on the newer schema this release says ${status} with ${warnings.join(', ') || 'no warning'}`)
-      await pause(CALM_MS)
-      await replace(1, next.folder)
-    })
+    return await replaceEach(options, undefined, next.folder)
   } finally {
     await next.remove()
   }
+}
+
+function replaceEach(options: CampaignOptions, from: string | undefined, to: string): Promise<CampaignResult> {
+  return underLoad(options, from, async ({ instances, replace, violation }) => {
+    await replace(0, to)
+    const { status, warnings } = await readinessOf(instances, 1)
+    if (status !== 200 || !warnings.includes('newer_schema'))
+      violation(`on the newer schema the older release says ${status} with ${warnings.join(', ') || 'no warning'}`)
+    await pause(CALM_MS)
+    await replace(1, to)
+  })
 }
 
 /** This release, which is not unpacked: these sources. */

@@ -11,8 +11,11 @@ export interface ReleaseTree {
   remove(): Promise<void>
 }
 
-/** Used as the last release: its schema has version 11, and it does not support `servesFrom`. */
-export const LAST_RELEASE = '8c66572d85eb24876bdffe958b6a2b583f624ac8'
+/** 0.2.0, the last release. Change it when a release is made, as tests/fixtures/releases. */
+export const LAST_RELEASE = '0ab573ec'
+
+/** The last release without `servesFrom`: its schema has version 11. */
+export const RELEASE_WITHOUT_SERVES_FROM = '8c66572d85eb24876bdffe958b6a2b583f624ac8'
 
 const OWN = join(import.meta.dirname, '..', '..', '..')
 /** Files that an instance of an authority needs besides its modules. */

@@ -12,12 +12,14 @@ const READY_WITHIN_MS = 30_000
 
 type Settings = Readonly<Record<string, string>>
 
-/** The authority whose keys change, by the commands of docs/operate/keys.md. It is killed and restarted repeatedly. */
+/** The authority whose keys change while it runs, by `authority rotate-key`. It is killed and restarted repeatedly. */
 export class SuccessionAuthority implements Served {
   readonly url: string
   readonly #network: TestNetwork
   readonly #database: TestDatabase
   readonly #own: Settings
+  #announced: SignedKey | undefined
+  readonly #calls = { count: 0, longest: 0 }
   /** How often each event was committed. */
   readonly #events = { authority_key_announced: 0, authority_key_succeeded: 0, authority_key_retired: 0 }
   #process: AuthorityProcess
@@ -77,6 +79,11 @@ export class SuccessionAuthority implements Served {
     return { ...this.#network.settings, ...this.#database.settings, ...this.#own, ...of.settings }
   }
 
+  /** The settings that the authority was started with, before any succession. */
+  get #running(): Settings {
+    return { ...this.#network.settings, ...this.#database.settings, ...this.#own }
+  }
+
   request(method: string, target: string, options?: SendOptions): Promise<TestResponse> {
     return this.#process.request(method, target, options)
   }
@@ -95,44 +102,91 @@ export class SuccessionAuthority implements Served {
     return chancery(this.settings(), ...words)
   }
 
+  /** The next step by the settings in use. */
+  rotate(...more: readonly string[]): Promise<string> {
+    return chancery(this.#running, 'authority', 'rotate-key', ...more)
+  }
+
   step(step: string, of: SignedKey, ...more: readonly string[]): Promise<string> {
     return chancery(this.settings(of), 'authority', 'key-succession', '--step', step, ...more)
   }
 
   async announce(next: SignedKey): Promise<void> {
-    await this.step('announce', next)
-    this.#events.authority_key_announced += 1
+    await this.rotate(...documents(next))
+    if (this.#announced !== next) this.#events.authority_key_announced += 1
+    this.#announced = next
   }
 
   /** Kills the command, then announces the key again. */
   async announceKilled(next: SignedKey, point: `${'audited' | 'committed'}:authority_key_announced`): Promise<void> {
-    await this.#kill(point, next, 'announce')
-    if (point === 'committed:authority_key_announced') this.#events.authority_key_announced += 1
+    await this.#kill(point, this.#running, 'rotate-key', ...documents(next))
+    if (point !== 'committed:authority_key_announced') return
+    this.#events.authority_key_announced += 1
+    this.#announced = next
   }
 
   /** True when the switch was committed before the kill. */
-  async switchKilled(next: SignedKey, point: string): Promise<boolean> {
-    await this.#kill(point, next, 'switch')
+  async switchKilled(point: string): Promise<boolean> {
+    await this.#kill(point, this.#running, 'rotate-key', '--yes')
     return point.startsWith('committed:')
   }
 
-  /** Switches, unless that was done before, and starts with the new key. */
-  async switchTo(next: SignedKey): Promise<void> {
-    await this.step('switch', next)
+  /** Switches, unless that was done before, and waits until the running authority signs with the key. */
+  async switchTo(next: SignedKey, { isMade }: { readonly isMade: boolean }): Promise<void> {
+    if (!isMade) await this.rotate('--yes')
     this.#events.authority_key_succeeded += 1
     this.#state = next
-    await this.back()
+    const end = performance.now() + READY_WITHIN_MS
+    while (!(await this.request('GET', '/crl')).text.includes(`"issuer":"${next.key.keyId}"`)) {
+      if (performance.now() > end) throw new Error(`it does not sign with ${next.key.keyId}`)
+      await pause(100)
+    }
   }
 
-  /** The blocks changed but the key did not, so the authority starts with the settings of the newer block. */
-  async goOnWith(next: SignedKey): Promise<void> {
+  /** The blocks changed but the key did not. */
+  goOnWith(next: SignedKey): void {
     this.#state = next
-    await this.back()
+  }
+
+  /** Calls all the time, of readers and of an operator: what is refused or fails is returned. */
+  watchCalls(): { readonly stop: () => Promise<readonly string[]> } {
+    const failed: string[] = []
+    let isRunning = true
+    const call = async (method: string, path: string, send: () => Promise<TestResponse>): Promise<void> => {
+      while (isRunning) {
+        const began = performance.now()
+        const said = await send().then(
+          ({ status, text }) => (status < 400 ? undefined : `${status} ${text.slice(0, 200)}`),
+          (error: unknown) => String(error),
+        )
+        this.#calls.longest = Math.max(this.#calls.longest, performance.now() - began)
+        this.#calls.count += 1
+        if (said !== undefined) failed.push(`${method} ${path} at a switch: ${said}`)
+        await pause(100)
+      }
+    }
+    const attestation = { subject_id: 'watcher', roles: ['role:client'] }
+    const watchers = [
+      call('GET', '/crl', () => this.request('GET', '/crl')),
+      call('GET', '/nodes', () => this.operator('GET', '/nodes')),
+      call('POST', '/admin/attestations', () => this.operator('POST', '/admin/attestations', attestation)),
+    ]
+    return {
+      stop: async () => {
+        isRunning = false
+        await Promise.all(watchers)
+        return failed
+      },
+    }
+  }
+
+  get callFigures(): { readonly calls_at_switches: number; readonly longest_call_ms: number } {
+    return { calls_at_switches: this.#calls.count, longest_call_ms: Math.round(this.#calls.longest) }
   }
 
   async retire({ isForced, point }: { readonly isForced: boolean; readonly point: string | undefined }): Promise<void> {
     const more = isForced ? ['--yes'] : []
-    if (point !== undefined) await this.#kill(point, this.#state, 'retire', ...more)
+    if (point !== undefined) await this.#kill(point, this.settings(), 'key-succession', '--step', 'retire', ...more)
     await this.step('retire', this.#state, ...more)
     this.#events.authority_key_retired += 1
   }
@@ -145,7 +199,7 @@ export class SuccessionAuthority implements Served {
 
   /** Starts at the same address, which nodes have stored. */
   async back(): Promise<void> {
-    const settings = { ...this.settings(), PORT: new URL(this.url).port }
+    const settings = { ...this.#running, PORT: new URL(this.url).port }
     this.#process = await startAuthorityProcess({ network: this.#network, settings })
     const end = performance.now() + READY_WITHIN_MS
     while ((await this.request('GET', '/readyz')).status !== 200) {
@@ -172,9 +226,13 @@ export class SuccessionAuthority implements Served {
     return this.#process.kill()
   }
 
-  async #kill(point: string, of: SignedKey, step: string, ...more: readonly string[]): Promise<void> {
+  async #kill(point: string, settings: Settings, ...words: readonly string[]): Promise<void> {
     this.#kills += 1
-    const words = ['authority', 'key-succession', '--step', step, ...more]
-    if (!(await isKilledAt(point, this.settings(of), ...words))) throw new Error(`${step} does not reach ${point}`)
+    if (!(await isKilledAt(point, settings, 'authority', ...words)))
+      throw new Error(`${words.join(' ')} does not reach ${point}`)
   }
+}
+
+function documents({ key, genesisFile, historyFile = '' }: SignedKey): readonly string[] {
+  return ['--next-key-id', key.keyId, '--next-genesis', genesisFile, '--next-history', historyFile]
 }

@@ -19,15 +19,18 @@ export interface SignedKey {
 /** The owner of the root key: signs blocks and histories with the command of docs/operate/keys.md. */
 export class Root {
   readonly #folder: string
+  /** Where the running authority looks for keys. */
+  readonly #keyFolder: string
   #count = 0
 
-  private constructor(folder: string) {
+  private constructor(folder: string, keyFolder: string) {
     this.#folder = folder
+    this.#keyFolder = keyFolder
   }
 
-  static async open(folder: string): Promise<Root> {
+  static async open(folder: string, keyFolder: string): Promise<Root> {
     await writeFile(join(folder, 'root.key'), writePrivateKeyFile(testSeed('root'), 'rs-test'), { mode: 0o600 })
-    return new Root(folder)
+    return new Root(folder, keyFolder)
   }
 
   async first(key: TestKey, genesisFile: string): Promise<SignedKey> {
@@ -62,7 +65,8 @@ export class Root {
 
   async #write({ keyId, seed }: TestKey): Promise<{ readonly publicKey: string }> {
     const { publicKey } = await testSigner(keyId, seed)
-    await writeFile(this.#at(`${keyId}.key`), writePrivateKeyFile(testSeed(seed), keyId), { mode: 0o600 })
+    for (const file of [this.#at(`${keyId}.key`), join(this.#keyFolder, `${keyId}.key`)])
+      await writeFile(file, writePrivateKeyFile(testSeed(seed), keyId), { mode: 0o600 })
     await writeFile(this.#at(`${keyId}.pub`), writePublicKeyFile(publicKey, keyId))
     return { publicKey }
   }

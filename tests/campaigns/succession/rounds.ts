@@ -1,6 +1,6 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { JsonObject } from '@chancery/protocol'
 import { FIRST_KEY, createInvite, createTestDatabase, createTestNetwork } from '@chancery/testkit'
@@ -76,7 +76,7 @@ export class SuccessionRounds {
     this.#closing.push(() => network.remove())
     const database = await createTestDatabase(this.#backend)
     this.#closing.push(() => database.drop())
-    const root = await Root.open(await at('root'))
+    const root = await Root.open(await at('root'), dirname(network.settings['NA_PRIVATE_KEY_FILE'] ?? ''))
     const first = await root.first(FIRST_KEY, network.settings['GENESIS_FILE'] ?? '')
     const na = await SuccessionAuthority.start(network, database, folder, first)
     this.#closing.push(() => na.stop())
@@ -156,6 +156,7 @@ export class SuccessionRounds {
       imports: partner.imports,
       authority_kills: na.kills,
       longest_away_ms: na.longestAwayMs,
+      ...na.callFigures,
     }
   }
 
@@ -188,18 +189,18 @@ export class SuccessionRounds {
     await this.#until('followers', async () => (await na.step('status', next)).includes(wanted), ASK_EVERY_MS)
   }
 
-  /** Kills the switch at the next point. Before its COMMIT the old key must still work. */
+  /**
+   * Kills the switch at the next point, then makes it, while the authority serves. No call is refused meanwhile. Before
+   * the COMMIT the old key must still work.
+   */
   async #switch(next: SignedKey): Promise<string> {
     const { na, gateways, fleet } = this.#all
     const point = SWITCH_POINTS[this.#switches++ % SWITCH_POINTS.length] ?? SWITCH_POINTS[0]
-    await na.away(this.#random.chance(50))
+    const calls = na.watchCalls()
     const gateway = this.#random.chance(30) ? gateways.killOne(this.#random) : undefined
-    const isMade = await na.switchKilled(next, point)
-    if (!isMade && this.#random.chance(40)) {
-      await na.back()
-      await na.away(true)
-    }
-    await na.switchTo(next)
+    const isMade = await na.switchKilled(point)
+    await na.switchTo(next, { isMade })
+    this.found.push(...(await calls.stop()))
     if (this.#random.chance(30)) await na.killAndStart()
     await gateway
     if (this.#random.chance(30)) await fleet.killCommand()
@@ -211,8 +212,7 @@ export class SuccessionRounds {
     const { na, root, gateways } = this.#all
     const back = await root.succeed(next, before.key)
     await this.#announce(back)
-    await na.away(false)
-    await na.goOnWith(back)
+    na.goOnWith(back)
     await gateways.follow(back.key.keyId)
   }
 

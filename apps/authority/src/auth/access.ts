@@ -63,7 +63,7 @@ export function guardFor(parts: AccessParts): Guard {
  * Routes that are served whatever the state of the database: health, and published documents that are cached and still
  * valid (reliability 2). requests/published-documents.ts refuses a rolled back database.
  */
-const ALWAYS_SERVED: ReadonlySet<string> = new Set(
+export const ALWAYS_SERVED: ReadonlySet<string> = new Set(
   [
     ...Object.values({ ...health, ...sovereign }),
     crl.current,

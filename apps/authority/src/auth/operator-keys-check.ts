@@ -70,6 +70,16 @@ export class OperatorKeysCheck {
   }
 }
 
+/** At a stop: an instance that starts at once under another name must not be counted next to this one. */
+export async function withdraw({
+  database,
+  instance,
+}: Pick<OperatorKeysCheckParts, 'database' | 'instance'>): Promise<void> {
+  await database.write(async ({ query }) => {
+    await query.deleteFrom('instances').where('instance', '=', instance).execute()
+  })
+}
+
 async function announce({ database, clock, instance }: OperatorKeysCheckParts, operator_digest: string): Promise<void> {
   const seen_at = writeSortable(clock.now())
   await database.write(async ({ query }) => {

@@ -13,7 +13,8 @@ export interface OperatorsFileParts {
   readonly path: string
   readonly ring: LiveKeyring
   /** Keys that no operator may have: those of the root and of the authority. */
-  readonly reserved: readonly string[]
+  /** Keys of the network. They change with a key succession. */
+  readonly reserved: () => readonly string[]
   readonly instance: string
   readonly database: Database
   readonly audit: Audit
@@ -80,7 +81,8 @@ export class OperatorsFileReader {
         new Map(operators.map(({ key_id, public_key }) => [key_id, public_key])),
         new Map(operators.map(({ key_id, tier }) => [key_id, tier])),
       )
-      const reserved = operators.find(({ public_key }) => this.#parts.reserved.includes(public_key))
+      const keys = this.#parts.reserved()
+      const reserved = operators.find(({ public_key }) => keys.includes(public_key))
       if (reserved !== undefined) return { problem: `${reserved.key_id} is the root or authority key` }
       return problems[0] === undefined ? { ring } : { problem: problems[0] }
     } catch (error) {

@@ -13,7 +13,7 @@ import type { HighWater } from '../rollback/mark-file.ts'
 import { loadOwnKeys } from '../signing/own-keys.ts'
 import type { OwnKeys } from '../signing/own-keys.ts'
 import type { Reader } from '../database/database.ts'
-import { translateDatabaseError } from '../database/open.ts'
+import { explainDatabaseError } from '../database/open.ts'
 
 /** The result of an inspection or a copy, or why there is none. */
 export type Outcome<Value> =
@@ -73,7 +73,8 @@ export async function runCommand<Value>(work: () => Promise<Value>): Promise<Out
       return { ok: false, code: 'backup_unusable', message: error.message, problems: [] }
     if (isOperatorError(error) || error instanceof MarkFileError)
       return { ok: false, code: 'settings_invalid', message: error.message, problems: [] }
-    if (translateDatabaseError(error) === undefined) throw error
-    return { ok: false, code: 'database_unavailable', message: 'the database cannot be read', problems: [] }
+    const message = explainDatabaseError(error)
+    if (message === undefined) throw error
+    return { ok: false, code: 'database_unavailable', message: `the database cannot be read: ${message}`, problems: [] }
   }
 }

@@ -6,7 +6,7 @@ import { FIRST_LIST_HOURS, KeySuccessionError, openCrl } from '../features/crl/i
 import type { Crl } from '../features/crl/index.ts'
 import { openEvidenceLog } from '../features/evidence-log/index.ts'
 import { openEvidence } from '../features/evidence/index.ts'
-import { nextStep, openKeySuccession } from '../features/key-succession/index.ts'
+import { firstListKeys, nextStep, openKeySuccession } from '../features/key-succession/index.ts'
 import type { KeySuccession, SuccessionProgress } from '../features/key-succession/index.ts'
 import { openPolicy } from '../features/policy/index.ts'
 import { openRecognitionTreaties } from '../features/recognition-treaties/index.ts'
@@ -16,7 +16,7 @@ import { readSettingsOrExplain } from './command-settings.ts'
 import type { CommandArguments } from './command-settings.ts'
 import type { Core } from '../core.ts'
 import { openCore } from '../startup/open-core.ts'
-import type { AppParts } from '../startup/open-core.ts'
+import type { AppParts, CoreOptions } from '../startup/open-core.ts'
 import type { AuthoritySettings } from '../settings/authority-settings.ts'
 import { KeyUnavailableError } from '../signing/key-unavailable.ts'
 import { CACHED_MS } from '../signing/newest-block.ts'
@@ -58,7 +58,32 @@ export async function runSuccessionStep(
   args: Omit<SuccessionArguments, keyof CommandArguments>,
   parts: AppParts,
 ): Promise<readonly string[]> {
-  const opened = await openCore(settings, { ...parts, isSucceeding: true })
+  const opened = await openSuccession(settings, parts)
+  try {
+    return await runStep({ ...opened.core, ...opened }, args)
+  } finally {
+    await opened.close()
+  }
+}
+
+export interface OpenSuccession {
+  readonly core: Core
+  readonly crl: Crl
+  readonly keySuccession: KeySuccession
+  close(): Promise<void>
+}
+
+/** Opens the features of a succession. `succeedTo` gives the next key where the settings name the present one. */
+export async function openSuccession(
+  settings: AuthoritySettings,
+  parts: AppParts,
+  succeedTo?: CoreOptions['succeedTo'],
+): Promise<OpenSuccession> {
+  const opened = await openCore(settings, {
+    ...parts,
+    isSucceeding: true,
+    ...(succeedTo === undefined ? {} : { succeedTo }),
+  })
   const shared = { ...opened.core, settings, publishedDocuments: new PublishedDocuments() }
   const evidence = openEvidence(shared)
   const evidenceLog = openEvidenceLog({ ...shared, evidence })
@@ -69,15 +94,18 @@ export async function runSuccessionStep(
   const revocationFeeds = openRevocationFeeds({ ...shared, recognitionTreaties })
   const succession = openKeySuccession({ ...shared, crl, evidenceLog, policy, revocationFeeds })
   const features = [evidence, evidenceLog, connectome, crl, policy, recognitionTreaties, revocationFeeds, succession]
-  try {
-    return await runStep({ signing: shared.signing, crl, keySuccession: succession }, args)
-  } finally {
-    for (const feature of features.toReversed()) await feature.close()
-    await opened.close()
+  return {
+    core: opened.core,
+    crl,
+    keySuccession: succession,
+    async close() {
+      for (const feature of features.toReversed()) await feature.close()
+      await opened.close()
+    },
   }
 }
 
-interface StepParts extends Pick<Core, 'signing'> {
+interface StepParts extends Pick<Core, 'signing' | 'keys'> {
   readonly crl: Crl
   readonly keySuccession: KeySuccession
 }
@@ -88,14 +116,13 @@ async function runStep(
 ): Promise<readonly string[]> {
   const { firstList, step = 'switch', isForced = false } = args
   if (firstList !== undefined) {
-    await writeFile(firstList, `${await parts.crl.draftFirstList()}\n`, { flag: 'wx', mode: 0o644 })
+    await writeFile(firstList, `${await parts.crl.draftFirstList(firstListKeys(parts))}\n`, { flag: 'wx', mode: 0o644 })
     return [`the first list of ${parts.signing.keyId}, to pin it with within ${FIRST_LIST_HOURS} hours`]
   }
   if (step === 'announce') return announceLines(parts)
   if (step === 'status') return statusLines(await parts.keySuccession.describeSuccession({ isFull: true }))
   if (step === 'retire') {
-    const retired = (await parts.keySuccession.retireKey({ isForced })) ?? 'the former key'
-    return [`${retired} is retired: take it out of the settings and destroy it`]
+    return [retireLine(await parts.keySuccession.retireKey({ isForced }))]
   }
   const done = await parts.keySuccession.switchKey({ isForced })
   if (done === undefined)
@@ -106,6 +133,10 @@ async function runStep(
     `${formerKeyId} signs its own list until ${listsUntil}, or until --step retire; after that destroy it`,
     'start all instances with these settings',
   ]
+}
+
+export function retireLine(retired: string | undefined): string {
+  return `${retired ?? 'the former key'} is retired: take it out of the settings and destroy it`
 }
 
 async function announceLines(parts: StepParts): Promise<readonly string[]> {

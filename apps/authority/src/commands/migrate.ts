@@ -1,4 +1,4 @@
-import { StartError, systemClock } from '@chancery/service-kit'
+import { systemClock } from '@chancery/service-kit'
 import { SETTINGS_INVALID, readAuthority, runCommand } from './authority-identity.ts'
 import type { Outcome } from './authority-identity.ts'
 import { readSettingsOrExplain } from './command-settings.ts'
@@ -8,7 +8,8 @@ import { loadGenesis } from '../startup/genesis.ts'
 import { migrate } from '../database/migrate.ts'
 import type { Migrated } from '../database/migrate.ts'
 import type { Database } from '../database/database.ts'
-import { openDatabase, translateDatabaseError } from '../database/open.ts'
+import { openDatabase } from '../database/open.ts'
+import { cannotOpen } from '../startup/open-migrated.ts'
 
 /**
  * Applies the migrations of this release, as a start does, and ends. For a job that runs before the instances of a new
@@ -28,9 +29,7 @@ export async function migrateSchema(args: CommandArguments): Promise<Outcome<Mig
       await claimIdentity(database, block, ownKeys, systemClock.now())
       return migrated
     } catch (error) {
-      if (translateDatabaseError(error) === undefined) throw error
-      const setting = place.kind === 'sqlite' ? `DB_PATH: ${place.path}` : 'DATABASE_URL: the database'
-      throw new StartError(`${setting} cannot be opened`, { cause: error })
+      throw cannotOpen(place, error) ?? error
     } finally {
       await database?.close()
     }

@@ -2,6 +2,7 @@ import { openSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import {
   DescriptorOutput,
+  WRONG_SETTINGS,
   createLog,
   readProcessSettings,
   runService,
@@ -44,7 +45,7 @@ export async function start(args: StartArguments): Promise<number> {
     return readAuthoritySettings({ ...read, env })
   })
   explain(problems)
-  if (settings === undefined) return 1
+  if (settings === undefined) return WRONG_SETTINGS
   const { logFile } = args
   const log = openLog(settings, logFile)
   for (const note of notes) log.warn(note)
@@ -66,7 +67,7 @@ export async function serveWorker(given: WorkerStart<WorkerBegin>): Promise<numb
   const { sources, logFile, instance } = given.begin
   const { values, problems } = readAuthoritySettings({ ...sources, env: process.env })
   explain(problems)
-  if (values === undefined) return 1
+  if (values === undefined) return WRONG_SETTINGS
   const settings = { ...values, instanceId: instance }
   return serve(settings, openLog(settings, logFile).child({ worker: given.worker }), given)
 }
@@ -83,11 +84,11 @@ function serve(settings: AuthoritySettings, log: Log, worker?: WorkerStart<Worke
     drainSeconds: settings.drainSeconds,
     finishSeconds: FINISH_SECONDS,
     ...(worker === undefined ? {} : { process: worker.process }),
-    start: async () => {
+    start: async (stopped) => {
       try {
         const running = await startAuthority(settings, {
           log,
-          keepsReserve: true,
+          service: { stopped },
           ...(worker === undefined ? {} : { worker }),
         })
         worker?.started()

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Database, Reader, Transaction } from './database.ts'
+import { isApplied } from './migration.ts'
 import { issuedCounts } from './migrations/0026-issued-counts.ts'
 
 /** The row the others are added up in. */
@@ -29,19 +30,9 @@ export async function readCertificateCounts(db: Reader): Promise<CertificateCoun
   return { issued: issued + removed, revoked: revoked + removedRevoked, tracked: issued - revoked }
 }
 
-/** False of a database or backup that a release before the counters wrote last. */
-async function hasCounters(db: Reader): Promise<boolean> {
-  const migrated = await db
-    .selectFrom('schema_version')
-    .select('version')
-    .where('version', '=', issuedCounts.version)
-    .executeTakeFirst()
-  return migrated !== undefined
-}
-
 /** What the counters say and what is stored, of one moment, where they differ. Counts every row. */
 export async function findMiscount(db: Reader): Promise<string | undefined> {
-  if (!(await hasCounters(db))) return undefined
+  if (!(await isApplied(db, issuedCounts))) return undefined
   const { rows } = await sql<Record<'stored' | 'stored_revoked' | 'counted' | 'counted_revoked', number>>`
     select count(*) as stored, coalesce(sum(case when status = 'revoked' then 1 else 0 end), 0) as stored_revoked,
       (select sum(issued) from issued_counts) as counted, (select sum(revoked) from issued_counts) as counted_revoked
@@ -58,7 +49,7 @@ export async function findMiscount(db: Reader): Promise<string | undefined> {
 
 /** Ever revoked, also in a backup of a release that had no counters: it removed no rows, so they can be counted. */
 export async function countEverRevoked(db: Reader): Promise<number> {
-  if (await hasCounters(db)) return (await readCertificateCounts(db)).revoked
+  if (await isApplied(db, issuedCounts)) return (await readCertificateCounts(db)).revoked
   const row = await db
     .selectFrom('issued_certs')
     .select((eb) => eb.fn.countAll<number>().as('count'))

@@ -78,5 +78,16 @@ export interface Database {
    * seconds for any number of callers, and at once after a connection was lost.
    */
   checkWritable(): Promise<void>
+  /** Connections of this process. Undefined for SQLite, which has one. */
+  readonly connections?: () => Connections
   close(): Promise<void>
+}
+
+/** Of all pools of one process together. */
+export interface Connections {
+  readonly most: number
+  readonly open: number
+  readonly idle: number
+  /** Callers that wait for one. */
+  readonly waiting: number
 }

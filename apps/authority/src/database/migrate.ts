@@ -1,5 +1,6 @@
 import { writeSortable } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
+import { WRONG_SETTINGS } from '@chancery/service-kit'
 import { UnknownOutcomeError } from './errors.ts'
 import type { Database, Reader, Transaction } from './database.ts'
 import { lockMigrations } from './locks/migration.ts'
@@ -54,6 +55,7 @@ import { evidencePartitions } from './migrations/0047-evidence-partitions.ts'
 import { auditPartitions } from './migrations/0048-audit-partitions.ts'
 import { callerBytes } from './migrations/0049-caller-bytes.ts'
 import { licensees } from './migrations/0050-licensees.ts'
+import { liveSwitch } from './migrations/0051-live-switch.ts'
 import { UnfinishedCopyError, isCopyUnfinished } from './copy/unfinished-copy.ts'
 
 /** Forward only; a released migration is never edited. */
@@ -108,6 +110,7 @@ const MIGRATIONS: readonly Migration[] = [
   auditPartitions,
   callerBytes,
   licensees,
+  liveSwitch,
 ]
 
 export const EXPECTED_SCHEMA_VERSION: number = MIGRATIONS.length
@@ -115,6 +118,7 @@ export const EXPECTED_SCHEMA_VERSION: number = MIGRATIONS.length
 /** The database was migrated by a newer release: this one must not write to it. */
 export class NewerSchemaError extends Error {
   override readonly name = 'NewerSchemaError'
+  readonly exitCode: number = WRONG_SETTINGS
   constructor(found: number) {
     super(
       `the database has schema version ${found}, this release knows ${EXPECTED_SCHEMA_VERSION}: install the release that migrated it, or a newer one; to go back to this release, restore the backup that was made before the upgrade`,

@@ -1,3 +1,4 @@
+import { describeChain } from '@chancery/service-kit'
 import { LockTimeoutError, DatabaseUnavailableError } from './errors.ts'
 import type { Database } from './database.ts'
 import { openPostgres, translatePostgresError } from './postgres/open.ts'
@@ -22,4 +23,10 @@ export function openExistingDatabase(place: DatabaseLocation): Database {
 export function translateDatabaseError(error: unknown): Error | undefined {
   if (error instanceof DatabaseUnavailableError || error instanceof LockTimeoutError) return error
   return translateSqliteError(error) ?? translatePostgresError(error)
+}
+
+/** What the driver, the server or the system said about a failure of the database, for operators; undefined for bugs. */
+export function explainDatabaseError(error: unknown): string | undefined {
+  const translated = translateDatabaseError(error)
+  return translated && describeChain(translated)
 }

@@ -71,12 +71,15 @@ export class WriteProbe {
   async #run(): Promise<void> {
     // Those who waited for the run before this one have their answer already.
     if (this.#isKnown()) return
+    const requireFull = (error: unknown): void => {
+      // A server that forbids tables to this role, or altogether, still takes writes.
+      if (this.#isFull(error)) throw error
+    }
     try {
-      await this.#write()
-      if (this.#nowMs() - this.#grownMs >= GROW_EVERY_MS) {
-        await this.#work.grow().catch((error: unknown) => this.#requireFull(error))
-        this.#grownMs = this.#nowMs()
-      }
+      const grows = this.#nowMs() - this.#grownMs >= GROW_EVERY_MS
+      // Together: one after the other would take longer than a check may, where the database is far away.
+      await Promise.all([this.#write(), ...(grows ? [this.#work.grow().catch(requireFull)] : [])])
+      if (grows) this.#grownMs = this.#nowMs()
       this.#last = { atMs: this.#nowMs(), error: undefined }
     } catch (error) {
       this.#committedMs = Number.NEGATIVE_INFINITY
@@ -86,11 +89,6 @@ export class WriteProbe {
         : error
       this.#last = { atMs: this.#nowMs(), error: found }
     }
-  }
-
-  /** A row was written just now: a server that forbids tables to this role, or altogether, still takes writes. */
-  #requireFull(error: unknown): void {
-    if (this.#isFull(error)) throw error
   }
 
   #isFull(error: unknown): boolean {

@@ -13,7 +13,16 @@ import type { UpkeepTables } from './upkeep-tables.ts'
 export interface Tables
   extends AdmissionTables, DecisionTables, LivenessTables, LogTables, PartnerTables, UpkeepTables {
   schema_version: { version: number; applied_at: string; serves_from?: number | null }
-  authority_identity: { id: number; network_name: string; public_key: string; created_at: string }
+  /** The last three are null before the first switch of the key. */
+  authority_identity: {
+    id: number
+    network_name: string
+    public_key: string
+    created_at: string
+    key_id: string | null
+    genesis_json: string | null
+    history_json: string | null
+  }
   heads: { name: string; version: ColumnType<number, number, number> }
   nonces: { claim: Uint8Array; expires_at: string }
   audit_events: { event_id: string; event_type: string; event_json: string; created_at: string }
@@ -68,6 +77,9 @@ export interface Tables
     phase: string
     announced_at: string
     switched_at: string | null
+    /** While the key is switched: the stage, and the id of the attempt. */
+    switch_stage: string | null
+    first_list_at: string | null
   }
   former_crl_versions: { key_id: string; sequence: number; crl_json: string; next_update: string }
   invite_tokens: {
@@ -281,7 +293,14 @@ export interface Tables
     denied: number
     denied_for_freshness: number
   }
-  instances: { instance: string; operator_digest: string; seen_at: string }
+  /** `next_block`: the digest of the announced block whose key the instance has. `switch_stage`: where it waits. */
+  instances: {
+    instance: string
+    operator_digest: string
+    seen_at: string
+    next_block: string | null
+    switch_stage: string | null
+  }
   /** `known_until`: the last change in the backup, if known. With rows only, `replay_floor` is below `recovered_at`. */
   recoveries: { position: number; recovered_at: string; replay_floor: string; known_until: string | null }
   offer_makers: { offer_id: string; operator_public_key: string; expires_at: string }

@@ -8,13 +8,13 @@ import { openRedisCounts } from './redis-counts.ts'
 import { SharedLimiter, databaseCounts } from './shared-limiter.ts'
 
 interface LimiterParts extends Pick<Core, 'database' | 'clock' | 'log' | 'metrics'> {
-  /** Prefix of the authority: authorities that share a Redis server count separately. */
-  readonly publicKey: string
+  /** Prefix of the network, whichever key signs: authorities that share a Redis server count separately. */
+  readonly rootPublicKey: string
 }
 
 /** Chooses where limits are counted, by RATE_LIMIT_STORE. Redis always falls back to the database: never unlimited. */
 export async function chooseLimiter(settings: AuthoritySettings, parts: LimiterParts): Promise<Limiter> {
-  const { database, publicKey, clock, log, metrics } = parts
+  const { database, rootPublicKey, clock, log, metrics } = parts
   const { heartbeatMode, limiterStore, redisUrl } = settings
   if (limiterStore === 'memory') return new MemoryLimiter(clock)
   if (limiterStore === 'database' && heartbeatMode === 'gathered')
@@ -22,7 +22,7 @@ export async function chooseLimiter(settings: AuthoritySettings, parts: LimiterP
       setting: 'RATE_LIMIT_STORE',
     })
   if (limiterStore === 'database' || redisUrl === undefined) return new SharedLimiter(databaseCounts(database), clock)
-  const authority = sha256Hex(fromBase64(publicKey) ?? new Uint8Array()).slice(0, 16)
+  const authority = sha256Hex(fromBase64(rootPublicKey) ?? new Uint8Array()).slice(0, 16)
   const redis = await openRedisCounts(redisUrl, `chancery:limit:${authority}`)
   const tools = { clock, log, fallbacks: metrics.limiterFallbacks }
   return new SharedLimiter(new FallbackCounts(redis, databaseCounts(database), tools), clock)

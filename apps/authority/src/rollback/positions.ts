@@ -13,6 +13,8 @@ import type { Instant } from '@chancery/protocol'
 import type { Head, HighWater } from './mark-file.ts'
 import { countEverRevoked } from '../database/certificate-counts.ts'
 import type { Reader } from '../database/database.ts'
+import { isApplied } from '../database/migration.ts'
+import { oldLists } from '../database/migrations/0013-old-lists.ts'
 
 /** The content of a mark, without its writer and time. */
 export type Heads = Omit<HighWater, 'mark_version' | 'network_name' | 'written_at'>
@@ -35,15 +37,12 @@ export function digestOfList({
   return crl_json === '' && typeof digest === 'string' ? digest : digestOf(crl_json)
 }
 
-/** Reads the state of this database. */
+/**
+ * Reads the state of this database. A backup is also taken of a database of an earlier release, which lacks columns:
+ * the digest of a list, the public key of a revoked operator key.
+ */
 export async function readHeads(db: Reader): Promise<Heads> {
-  const crl = await db
-    .selectFrom('crl_versions')
-    // A backup is also taken of a database of an earlier release, whose lists have no column for a digest.
-    .selectAll()
-    .orderBy('sequence', 'desc')
-    .limit(1)
-    .executeTakeFirst()
+  const crl = await db.selectFrom('crl_versions').selectAll().orderBy('sequence', 'desc').limit(1).executeTakeFirst()
   const feed = await db
     .selectFrom('own_revocation_feeds')
     .select(['sequence', 'feed_json'])
@@ -61,11 +60,7 @@ export async function readHeads(db: Reader): Promise<Heads> {
     .selectFrom('policy_versions')
     .select((eb) => eb.fn.max('position').as('last'))
     .executeTakeFirst()
-  const keys = await db
-    .selectFrom('revoked_operator_keys')
-    .select(['key_id', 'revoked_at', 'reason', 'revoked_by', 'public_key'])
-    .orderBy('key_id')
-    .execute()
+  const keys = await db.selectFrom('revoked_operator_keys').selectAll().orderBy('key_id').execute()
   const versions = await db.selectFrom('heads').select(['name', 'version']).orderBy('name').execute()
   return {
     crl: crl === undefined ? null : { sequence: crl.sequence, digest: digestOfList(crl) },
@@ -151,6 +146,7 @@ async function isOther(mark: Head | null, find: (sequence: number) => Promise<st
 async function findList(db: Reader, sequence: number): Promise<string | undefined> {
   const row = await db.selectFrom('crl_versions').selectAll().where('sequence', '=', sequence).executeTakeFirst()
   if (row !== undefined) return digestOfList(row)
+  if (!(await isApplied(db, oldLists))) return undefined
   const removed = await db
     .selectFrom('removed_crl_versions')
     .select('digest')
@@ -166,6 +162,7 @@ async function findFeed(db: Reader, sequence: number): Promise<string | undefine
     .where('sequence', '=', sequence)
     .executeTakeFirst()
   if (row !== undefined) return digestOf(row.feed_json)
+  if (!(await isApplied(db, oldLists))) return undefined
   const removed = await db
     .selectFrom('removed_own_feeds')
     .select('digest')

@@ -1,19 +1,38 @@
-import type { Log } from '@chancery/service-kit'
-import type { Database } from '../database/database.ts'
+import type { Clock, Log } from '@chancery/service-kit'
+import type { Database, Reader } from '../database/database.ts'
+import type { FindKey } from './find-key.ts'
+import type { Identity, LiveIdentity } from './identity.ts'
+import type { KeyCheck } from './key-check.ts'
 import type { SigningHalt } from './signing-halt.ts'
+import { findLiveFormerKey, findStoredIdentity } from './stored-identity.ts'
+import type { SwitchGates } from './switch-gate.ts'
 
-/** Detects that the database belongs to another key while this instance is still running. It must not sign any more. */
+interface KeyOwnerParts {
+  readonly database: Pick<Database, 'read'>
+  readonly clock: Pick<Clock, 'now'>
+  readonly log: Log
+  readonly identity: LiveIdentity
+  readonly findKey: FindKey
+  readonly keyCheck: KeyCheck
+  readonly gates: SwitchGates
+}
+
+/** How long running calls may take before the key changes under them. Calls end sooner, by their own limits. */
+const DRAIN_MS = 30_000
+
+/**
+ * Follows the key that the database belongs to. After a switch this instance signs with the new key, if the root signed
+ * for it and the key is reachable here. Otherwise it must not sign any more.
+ */
 export class KeyOwnerCheck implements SigningHalt {
   readonly reason = 'key_succeeded'
-  readonly #database: Database
-  readonly #publicKey: string
-  readonly #log: Log
+  readonly #parts: KeyOwnerParts
   #isSucceeded = false
+  /** What the last check read. The block and the first list are read again only when it changed. */
+  #seen = ''
 
-  constructor(database: Database, publicKey: string, log: Log) {
-    this.#database = database
-    this.#publicKey = publicKey
-    this.#log = log
+  constructor(parts: KeyOwnerParts) {
+    this.#parts = parts
   }
 
   isHalted(): boolean {
@@ -21,12 +40,44 @@ export class KeyOwnerCheck implements SigningHalt {
   }
 
   async check(): Promise<void> {
-    const stored = await this.#database.read.selectFrom('authority_identity').select('public_key').executeTakeFirst()
-    const isSucceeded = stored !== undefined && stored.public_key !== this.#publicKey
-    if (isSucceeded && !this.#isSucceeded)
-      this.#log.error('signing stopped: database belongs to a newer authority key', {
-        alarm: true,
-      })
-    this.#isSucceeded = isSucceeded
+    const { database, clock, log, identity, findKey } = this.#parts
+    const seen = await readOwner(database.read)
+    if (seen === this.#seen && !this.#isSucceeded) return this.#forgetUnused(identity.now)
+    const found = await findStoredIdentity(database.read, identity.now, findKey, clock.now())
+    if (found === undefined && !this.#isSucceeded)
+      log.error('signing stopped: database belongs to a newer authority key', { alarm: true })
+    this.#isSucceeded = found === undefined
+    if (found === undefined) return
+    if (found !== identity.now) await this.#become(found)
+    this.#seen = seen
+    await this.#forgetUnused(found)
   }
+
+  /** Calls that began with the former key end first. */
+  async #become(found: Identity): Promise<void> {
+    const { identity, gates, keyCheck, log } = this.#parts
+    const next = keyCheck.watchAll(found)
+    await gates.calls.close(DRAIN_MS)
+    identity.become(next)
+    gates.calls.open()
+    gates.jobs.open()
+    log.info('signing with the key that the root signed for', { key_id: next.signer.keyId })
+  }
+
+  /** A former key that signs no list any more may be destroyed. Its loss must not stop this instance. */
+  async #forgetUnused({ keys }: Identity): Promise<void> {
+    if (keys.formerSigner === undefined) return
+    const live = await findLiveFormerKey(this.#parts.database.read, this.#parts.clock.now())
+    if (live?.public_key !== keys.formerSigner.publicKey) this.#parts.keyCheck.forget(keys.formerSigner.publicKey)
+  }
+}
+
+async function readOwner(db: Reader): Promise<string> {
+  const owner = await db.selectFrom('authority_identity').select('public_key').where('id', '=', 1).executeTakeFirst()
+  const stored = await db
+    .selectFrom('key_succession')
+    .select(['genesis_digest', 'phase', 'announced_at'])
+    .where('id', '=', 1)
+    .executeTakeFirst()
+  return [owner?.public_key, stored?.genesis_digest, stored?.phase, stored?.announced_at].join(' ')
 }

@@ -1,8 +1,7 @@
 import { genesisDigest, instantOf, readJson, readKeyHistory } from '@chancery/protocol'
-import type { GenesisBlock } from '@chancery/protocol'
 import type { Database, Reader } from '../database/database.ts'
 import { translateDatabaseError } from '../database/open.ts'
-import type { OwnKeys } from './own-keys.ts'
+import type { Identity } from './identity.ts'
 
 /** A succession as stored: `announced` and `switched` are in progress, `retired` is complete. */
 export interface StoredSuccession {
@@ -14,6 +13,8 @@ export interface StoredSuccession {
   readonly phase: string
   readonly announced_at: string
   readonly switched_at: string | null
+  readonly switch_stage: string | null
+  readonly first_list_at: string | null
 }
 
 export function findSuccession(db: Reader): Promise<StoredSuccession | undefined> {
@@ -24,15 +25,16 @@ export function findSuccession(db: Reader): Promise<StoredSuccession | undefined
 async function findVersion(db: Reader): Promise<string> {
   const row = await db
     .selectFrom('key_succession')
-    .select(['genesis_digest', 'phase', 'announced_at'])
+    .select(['genesis_digest', 'phase', 'announced_at', 'first_list_at'])
     .where('id', '=', 1)
     .executeTakeFirst()
-  return row === undefined ? '' : `${row.genesis_digest} ${row.phase} ${row.announced_at}`
+  return row === undefined ? '' : `${row.genesis_digest} ${row.phase} ${row.announced_at} ${row.first_list_at}`
 }
 
 /** The newest block of the root and its key history, for followers. */
 export interface NewestBlock {
   readonly phase: 'announced' | 'settled'
+  readonly keyId: string
   readonly digest: string
   readonly genesisText: string
   readonly historyText: string
@@ -44,16 +46,13 @@ export const CACHED_MS = 2000
 
 interface Parts {
   readonly database: Pick<Database, 'read'>
-  readonly genesis: GenesisBlock
-  readonly genesisText: string
-  readonly ownKeys: OwnKeys
+  readonly identity: Pick<Identity, 'network' | 'signer' | 'keys'>
 }
 
 /** The block for followers: the announced one, otherwise the own one if there was a succession. */
 export class NewestBlocks {
   readonly #parts: Parts
-  readonly #own: NewestBlock | undefined
-  readonly #ownIssuedAt: bigint
+  #own: { readonly text: string; readonly block: NewestBlock; readonly issuedAt: bigint } | undefined
   #read: Promise<NewestBlock | undefined> | undefined
   #readAt = 0
   /** The last read value, for when the database is unavailable. */
@@ -61,18 +60,6 @@ export class NewestBlocks {
 
   constructor(parts: Parts) {
     this.#parts = parts
-    const { historyText } = parts.ownKeys
-    this.#ownIssuedAt = historyText === undefined ? 0n : issuedAt(historyText)
-    this.#own =
-      historyText === undefined
-        ? undefined
-        : {
-            phase: 'settled',
-            digest: genesisDigest(parts.genesis),
-            genesisText: parts.genesisText,
-            historyText,
-            firstListText: null,
-          }
   }
 
   async digest(): Promise<string | undefined> {
@@ -110,7 +97,7 @@ export class NewestBlocks {
   /** Read again only when it changed: the first list may have megabytes, and every heartbeat needs it. */
   async #load(): Promise<NewestBlock | undefined> {
     const db = this.#parts.database.read
-    const version = await findVersion(db)
+    const version = `${await findVersion(db)} ${genesisDigest(this.#parts.identity.network.genesis)}`
     if (this.#last?.version === version) return this.#last.block
     const block = this.#choose(await findSuccession(db))
     this.#last = { block, version }
@@ -118,17 +105,40 @@ export class NewestBlocks {
   }
 
   #choose(stored: StoredSuccession | undefined): NewestBlock | undefined {
-    if (stored === undefined || stored.phase === 'retired') return this.#own
-    const isOwn = stored.genesis_digest === genesisDigest(this.#parts.genesis)
+    const own = this.#readOwn()
+    if (stored === undefined || stored.phase === 'retired') return own?.block
+    const isOwn = stored.genesis_digest === genesisDigest(this.#parts.identity.network.genesis)
     // The settings may name a block that was signed after the stored one. Followers never go back.
-    if (isOwn || issuedAt(stored.history_json) < this.#ownIssuedAt) return this.#own
+    if (isOwn || issuedAt(stored.history_json) < (own?.issuedAt ?? 0n)) return own?.block
     return {
       phase: 'announced',
+      keyId: stored.key_id,
       digest: stored.genesis_digest,
       genesisText: stored.genesis_json,
       historyText: stored.history_json,
       firstListText: stored.first_list_json,
     }
+  }
+
+  /** The block of this authority and its history. Built once for each, because it is served with every heartbeat. */
+  #readOwn(): { readonly block: NewestBlock; readonly issuedAt: bigint } | undefined {
+    const { network, signer, keys } = this.#parts.identity
+    const { historyText } = keys
+    if (historyText === undefined) return undefined
+    if (this.#own?.text !== historyText)
+      this.#own = {
+        text: historyText,
+        issuedAt: issuedAt(historyText),
+        block: {
+          phase: 'settled',
+          keyId: signer.keyId,
+          digest: genesisDigest(network.genesis),
+          genesisText: network.genesisText,
+          historyText,
+          firstListText: null,
+        },
+      }
+    return this.#own
   }
 }
 

@@ -35,6 +35,20 @@ export async function loadOwnKeys(
   formerSigner: Signer | undefined,
 ): Promise<OwnKeys> {
   const loaded = historyFile === undefined ? undefined : await loadHistory(historyFile, genesis)
+  return ownKeysOf(loaded, current, formerSigner)
+}
+
+interface SignedHistory {
+  readonly history: KeyHistory
+  readonly text: string
+}
+
+/** The keys by a verified history. */
+export function ownKeysOf(
+  loaded: SignedHistory | undefined,
+  current: Pick<Signer, 'keyId' | 'publicKey'>,
+  formerSigner: Signer | undefined,
+): OwnKeys {
   // After an undone succession the history also has the earlier period of the current key.
   const former = (loaded?.history.former_keys ?? []).filter((key) => key.public_key !== current.publicKey)
   if (former.some((key) => key.key_id === current.keyId))
@@ -59,10 +73,7 @@ export function ownKeysAt({ current, former }: OwnKeys, issuedAt: unknown): read
   return [current, ...former.filter((key) => wasCurrent(key, at)).map((key) => key.public_key)]
 }
 
-async function loadHistory(
-  path: string,
-  genesis: GenesisBlock,
-): Promise<{ readonly history: KeyHistory; readonly text: string }> {
+async function loadHistory(path: string, genesis: GenesisBlock): Promise<SignedHistory> {
   let bytes: Buffer
   try {
     bytes = await readFile(path)

@@ -1,8 +1,8 @@
 import { toBase64 } from '@chancery/protocol'
 import type { Signer } from '@chancery/protocol'
-import { KeyUnavailableError } from './key-unavailable.ts'
+import { KeyMissingError, KeyUnavailableError, PinRefusedError } from './key-unavailable.ts'
 import { SessionPool } from './session-pool.ts'
-import { TokenSession, loadCryptoki } from './token-session.ts'
+import { TokenSession, loadCryptoki, restartCryptoki } from './token-session.ts'
 import type { Cryptoki, TokenOptions } from './token-session.ts'
 
 /** A key inside a PKCS#11 token. It signs there and cannot leave it. The start refuses an exportable key. */
@@ -18,10 +18,14 @@ export async function openPkcs11Signer(place: TokenOptions, keyId: string, sessi
   return { keyId, publicKey: toBase64(publicKey), sign: (message) => pool.sign(message) }
 }
 
+/** A token that came back is found by a new start of the library. */
 function openSession(cryptoki: Cryptoki, place: TokenOptions): TokenSession {
   try {
     return new TokenSession(cryptoki, place)
   } catch (error) {
+    // A restart ends the sessions of all keys, so it is not tried where it cannot help.
+    const isAnswered = error instanceof PinRefusedError || error instanceof KeyMissingError
+    if (!isAnswered && restartCryptoki(cryptoki)) return openSession(cryptoki, place)
     if (error instanceof KeyUnavailableError) throw error
     throw new KeyUnavailableError(`NA_PKCS11_TOKEN: the token ${place.tokenLabel} does not respond`, { cause: error })
   }

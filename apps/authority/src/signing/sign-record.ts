@@ -54,6 +54,9 @@ export interface SigningParts {
 /** From this size on a message is moved to a thread where that is possible, because the thread pool needs a copy. */
 const MOVED_BYTES = 8_388_608
 
+/** Reasons of the check of the key. */
+const KEY_REASONS: ReadonlySet<string> = new Set(['signing_key_unavailable', 'token_pin_refused'])
+
 /** Signs with the key of the authority, and verifies each signature before it is used. */
 export class Signing {
   readonly #parts: SigningParts
@@ -176,7 +179,10 @@ export class Signing {
    */
   requireAllowed(): void {
     const [reason] = this.findObstacles()
-    if (reason !== undefined) throw new Refusal('service_unavailable', { reason })
+    if (reason === undefined) return
+    // Its own code: it is not this instance that callers must avoid, and the runbook is another.
+    if (KEY_REASONS.has(reason)) throw new Refusal('signing_unavailable', { reason })
+    throw new Refusal('service_unavailable', { reason })
   }
 
   isAllowed(): boolean {

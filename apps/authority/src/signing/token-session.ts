@@ -1,7 +1,7 @@
 import type { PKCS11 } from 'pkcs11js'
 import type pkcs11js from 'pkcs11js'
 import { installCommand } from '@chancery/service-kit'
-import { KeyUnavailableError } from './key-unavailable.ts'
+import { KeyMissingError, KeyUnavailableError, PinRefusedError } from './key-unavailable.ts'
 
 /** Numbers of PKCS#11 3.0 that the binding does not name: Ed25519 came with that version. */
 const CKK_EC_EDWARDS = 0x40
@@ -11,6 +11,11 @@ const CKM_EDDSA = 0x1057
 export interface Cryptoki {
   readonly names: typeof pkcs11js
   readonly module: PKCS11
+  /** PINs that a token has refused. They are not tried again: another attempt may lock the token. */
+  readonly refusedPins: Set<string>
+  /** Signatures that are being made. */
+  active: number
+  restartedMs: number
 }
 
 export interface TokenOptions {
@@ -21,23 +26,54 @@ export interface TokenOptions {
   readonly pin: string
 }
 
+/** One for each library, because it has one state for the whole process. */
+const loaded = new Map<string, Cryptoki>()
+
 /** Loads the vendor's library. It stays loaded until the process ends, because other code may be using it. */
 export async function loadCryptoki(modulePath: string): Promise<Cryptoki> {
   const names = await importBinding()
+  const known = loaded.get(modulePath)
+  if (known !== undefined) return known
   const module = new names.PKCS11()
   try {
     module.load(modulePath)
   } catch (error) {
     throw new KeyUnavailableError(`NA_PKCS11_MODULE: ${modulePath} cannot be loaded`, { cause: error })
   }
+  const cryptoki: Cryptoki = { names, module, refusedPins: new Set(), active: 0, restartedMs: -Infinity }
+  initialize(cryptoki)
+  loaded.set(modulePath, cryptoki)
+  return cryptoki
+}
+
+function initialize({ module, names }: Cryptoki): void {
   try {
     // Signatures run on threads. A library without locking may crash the process.
     module.C_Initialize({ flags: names.CKF_OS_LOCKING_OK })
   } catch (error) {
     if (!isRefusal(error, names.CKR_CRYPTOKI_ALREADY_INITIALIZED))
-      throw new KeyUnavailableError(`NA_PKCS11_MODULE: ${modulePath} does not start`, { cause: error })
+      throw new KeyUnavailableError('NA_PKCS11_MODULE: the library does not start', { cause: error })
   }
-  return { names, module }
+}
+
+const RESTART_MS = 5000
+
+/**
+ * Starts the library again. Many libraries look for tokens only when they start, and so do not find one that came back.
+ * All sessions end, so this waits until no signature is being made, and is not repeated for each caller.
+ */
+export function restartCryptoki(cryptoki: Cryptoki): boolean {
+  const now = performance.now()
+  if (cryptoki.active > 0 || now - cryptoki.restartedMs < RESTART_MS) return false
+  cryptoki.restartedMs = now
+  try {
+    cryptoki.module.C_Finalize()
+  } catch (error) {
+    if (!isRefusal(error, cryptoki.names.CKR_CRYPTOKI_NOT_INITIALIZED))
+      throw new KeyUnavailableError('NA_PKCS11_MODULE: the library does not stop', { cause: error })
+  }
+  initialize(cryptoki)
+  return true
 }
 
 async function importBinding(): Promise<typeof pkcs11js> {
@@ -61,14 +97,19 @@ export class TokenSession {
     this.#cryptoki = cryptoki
     const { module, names } = cryptoki
     this.#handle = module.C_OpenSession(findSlot(cryptoki, place), names.CKF_SERIAL_SESSION)
-    this.#logIn(place.pin)
+    this.#logIn(place)
     this.#key = this.#findOne(names.CKO_PRIVATE_KEY, place.keyLabel)
   }
 
-  sign(message: Uint8Array): Promise<Uint8Array> {
+  async sign(message: Uint8Array): Promise<Uint8Array> {
     const { module } = this.#cryptoki
-    module.C_SignInit(this.#handle, { mechanism: CKM_EDDSA }, this.#key)
-    return module.C_SignAsync(this.#handle, Buffer.from(message), Buffer.alloc(64))
+    this.#cryptoki.active += 1
+    try {
+      module.C_SignInit(this.#handle, { mechanism: CKM_EDDSA }, this.#key)
+      return await module.C_SignAsync(this.#handle, Buffer.from(message), Buffer.alloc(64))
+    } finally {
+      this.#cryptoki.active -= 1
+    }
   }
 
   /**
@@ -103,13 +144,23 @@ export class TokenSession {
   }
 
   /** The login belongs to the whole process, not to the session. */
-  #logIn(pin: string): void {
-    const { module, names } = this.#cryptoki
+  #logIn({ tokenLabel, pin }: TokenOptions): void {
+    const { module, names, refusedPins } = this.#cryptoki
+    const attempt = `${tokenLabel} ${pin}`
+    if (refusedPins.has(attempt))
+      throw new PinRefusedError('NA_PKCS11_PIN: the token refused this PIN before: correct or unlock it, and restart')
     try {
       module.C_Login(this.#handle, names.CKU_USER, pin)
     } catch (error) {
       if (isRefusal(error, names.CKR_USER_ALREADY_LOGGED_IN)) return
-      throw new KeyUnavailableError('NA_PKCS11_PIN: the token refuses the login', { cause: error })
+      if (!PIN_REFUSALS.some((name) => isRefusal(error, names[name])))
+        throw new KeyUnavailableError('NA_PKCS11_TOKEN: the token does not take the login', { cause: error })
+      refusedPins.add(attempt)
+      const isLocked = isRefusal(error, names.CKR_PIN_LOCKED)
+      throw new PinRefusedError(
+        isLocked ? 'NA_PKCS11_PIN: the PIN of the token is locked' : 'NA_PKCS11_PIN: the token refuses the login',
+        { cause: error },
+      )
     }
   }
 
@@ -124,7 +175,7 @@ export class TokenSession {
     const kind = objectClass === names.CKO_PRIVATE_KEY ? 'private' : 'public'
     const [one, second] = found
     if (one === undefined)
-      throw new KeyUnavailableError(`NA_PKCS11_KEY: the token holds no ${kind} key with the label ${label}`)
+      throw new KeyMissingError(`NA_PKCS11_KEY: the token holds no ${kind} key with the label ${label}`)
     if (second !== undefined)
       throw new KeyUnavailableError(`NA_PKCS11_KEY: the token holds several ${kind} keys with the label ${label}`)
     return one
@@ -136,11 +187,24 @@ export class TokenSession {
   }
 }
 
+/** Answers to a login after which another attempt may lock the token. */
+const PIN_REFUSALS = ['CKR_PIN_INCORRECT', 'CKR_PIN_LOCKED', 'CKR_PIN_EXPIRED', 'CKR_PIN_INVALID'] as const
+
 function findSlot({ module }: Cryptoki, { tokenLabel }: TokenOptions): Buffer {
-  // Labels are padded with blanks to 32 characters.
-  const slots = module.C_GetSlotList(true).filter((slot) => module.C_GetTokenInfo(slot).label.trim() === tokenLabel)
+  const unread: unknown[] = []
+  const slots = module.C_GetSlotList(true).filter((slot) => {
+    try {
+      // Labels are padded with blanks to 32 characters.
+      return module.C_GetTokenInfo(slot).label.trim() === tokenLabel
+    } catch (error) {
+      // The slot of another token, which was removed. If it is ours, no slot is found, and this is the cause.
+      unread.push(error)
+      return false
+    }
+  })
   const [slot, second] = slots
-  if (slot === undefined) throw new KeyUnavailableError(`NA_PKCS11_TOKEN: no token with the label ${tokenLabel}`)
+  if (slot === undefined)
+    throw new KeyUnavailableError(`NA_PKCS11_TOKEN: no token with the label ${tokenLabel}`, { cause: unread[0] })
   if (second !== undefined)
     throw new KeyUnavailableError(`NA_PKCS11_TOKEN: several tokens with the label ${tokenLabel}`)
   return slot

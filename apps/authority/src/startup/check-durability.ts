@@ -24,6 +24,7 @@ export async function checkDurability(database: Database, requireSyncStandby: bo
   if (found.get('data_checksums') !== 'on')
     log.warn('the database has no data checksums: silent corruption of its disk would not be detected')
   if ((await countSyncStandbys(database)) > 0) return
-  if (requireSyncStandby) throw new StartError('NA_REQUIRE_SYNC_STANDBY: the database has no synchronous standby')
+  if (requireSyncStandby)
+    throw new StartError('NA_REQUIRE_SYNC_STANDBY: the database has no synchronous standby', { isTemporary: true })
   log.warn('the database has no synchronous standby: a failover may lose acknowledged writes')
 }

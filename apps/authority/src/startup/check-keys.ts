@@ -13,9 +13,19 @@ import type { Log } from '@chancery/service-kit'
 import { sharedPublicKeys } from '../auth/operator-keys.ts'
 import type { AuthoritySettings } from '../settings/authority-settings.ts'
 import { isInsideWindow } from '../signing/sign-record.ts'
+import { findLiveFormerKey } from '../signing/stored-identity.ts'
 import type { OwnKeys } from '../signing/own-keys.ts'
 import type { AuthoritySigner } from '../signing/signer.ts'
 import type { Database } from '../database/database.ts'
+
+export function requireOwnKey(
+  { keySource }: Pick<AuthoritySettings, 'keySource'>,
+  genesis: GenesisBlock,
+  signer: AuthoritySigner,
+): void {
+  if (signer.publicKey !== genesis.network_authority.public_key)
+    throw new StartError(`${keySource.setting}: the key is not the network_authority key of the genesis block`)
+}
 
 /** Checks that must pass before the first request (protocol/core 2). Incomplete security settings stop the start. */
 export async function checkStartKeys(
@@ -25,9 +35,6 @@ export async function checkStartKeys(
   now: Instant,
   log: Log,
 ): Promise<void> {
-  if (signer.publicKey !== genesis.network_authority.public_key) {
-    throw new StartError(`${settings.keySource.setting}: the key is not the network_authority key of the genesis block`)
-  }
   if (
     readTrustedPublicKey(genesis.root_public_key) === undefined ||
     readTrustedPublicKey(signer.publicKey) === undefined
@@ -110,11 +117,7 @@ export async function claimIdentity(
 
 /** Certificates of the former key are still in use. Without its list gateways would refuse all of them. */
 async function requireFormerKey(database: Database, { formerSigner }: OwnKeys, now: Instant): Promise<void> {
-  const live = await database.read
-    .selectFrom('former_keys')
-    .selectAll()
-    .where('lists_until', '>', writeSortable(now))
-    .executeTakeFirst()
+  const live = await findLiveFormerKey(database.read, now)
   if (live !== undefined && live.public_key !== formerSigner?.publicKey)
     throw new StartError(
       `NA_FORMER_PRIVATE_KEY_FILE: the former key ${live.key_id} signs its own list until ${live.lists_until}`,

@@ -18,7 +18,7 @@ export function coreJobs(core: Core, settings: Pick<AuthoritySettings, 'auditKep
   return [
     { name: 'clock-check', everySeconds: 30, run: () => clockCheck.check() },
     { name: 'high-water', everySeconds: 5, run: () => core.rollback.writeMark() },
-    { name: 'key-owner-check', everySeconds: 5, run: () => core.keyOwnerCheck.check() },
+    { name: 'signing-probe', everySeconds: 10, run: () => core.keyCheck.check() },
     ...(core.operatorsFile === undefined
       ? []
       : [{ name: 'operators-file', everySeconds: 5, run: () => core.operatorsFile?.refresh() ?? Promise.resolve() }]),

@@ -56,7 +56,7 @@ async function listen(server: HttpServer, { name, host, port }: ListenAddress): 
     const code = error instanceof Error && 'code' in error ? String(error.code) : ''
     const reason = LISTEN_FAILURES.get(code)
     if (reason === undefined) throw error
-    throw new StartError(`${name}: ${port} ${reason(host)}`, { cause: error })
+    throw new StartError(`${name}: ${port} ${reason(host)}`, { cause: error, isTemporary: code === 'EADDRINUSE' })
   }
 }
 

@@ -1,4 +1,3 @@
-import type { Signer } from '@chancery/protocol'
 import {
   MemoryLimiter,
   ReportedLimiter,
@@ -17,55 +16,49 @@ import { openNonceQueues } from '../auth/nonces.ts'
 import { LiveKeyring } from '../auth/live-keyring.ts'
 import { OperatorsFileReader } from '../auth/operators-file.ts'
 import { RevokedOperatorKeys } from '../auth/operator-keys.ts'
-import { loadGenesis } from './genesis.ts'
-import { checkDurability } from './check-durability.ts'
 import { checkProcess } from './check-process.ts'
 import { chooseLimiter } from '../limits/choose-limiter.ts'
 import { createMetrics } from '../metrics.ts'
-import type { Core, Network } from '../core.ts'
+import type { Core } from '../core.ts'
+import { keyFinder } from '../signing/find-key.ts'
+import { Gate } from '../signing/switch-gate.ts'
 import type { AuthoritySettings } from '../settings/authority-settings.ts'
 import { DAILY_DELAY_MS, NONCE_DELAY_MS, PurgeClock } from '../clock/purge-clock.ts'
 import { ClockCheck } from '../clock/clock-check.ts'
+import { KeyCheck } from '../signing/key-check.ts'
 import { KeyOwnerCheck } from '../signing/key-owner-check.ts'
 import { MarkFileError } from '../rollback/mark-file.ts'
-import { openSigner } from '../signing/key-providers.ts'
-import { loadOwnKeys } from '../signing/own-keys.ts'
-import type { OwnKeys } from '../signing/own-keys.ts'
-import type { AuthoritySigner } from '../signing/signer.ts'
 import { NewestBlocks } from '../signing/newest-block.ts'
 import { RecordFaults } from '../signing/record-faults.ts'
 import { VerifiedTreaties } from '../signing/verified-treaties.ts'
 import { RollbackCheck } from '../rollback/rollback-check.ts'
 import type { RollbackCheckParts } from '../rollback/rollback-check.ts'
-import { checkStartKeys, claimDatabase } from './check-keys.ts'
+import { loadIdentity } from './open-identity.ts'
+import type { IdentityOptions } from './open-identity.ts'
+import { openMigrated } from './open-migrated.ts'
 import { checkLogOrigin, openLogSigners } from './check-log.ts'
 import { ActiveWindow } from '../database/active-window.ts'
 import type { Database } from '../database/database.ts'
 import { versionReader } from '../database/locks/versions.ts'
-import { migrate } from '../database/migrate.ts'
-import { openDatabase, translateDatabaseError } from '../database/open.ts'
 import { ReplicaReads, readsOfPrimary } from '../database/replica/reads.ts'
 import type { Reads } from '../database/replica/reads.ts'
 import { openPostgres } from '../database/postgres/open.ts'
-import { isPoolerRefusal } from '../database/postgres/pooled-client.ts'
 
 /** Parts that tests replace. Everything else is real. */
 export interface AppParts {
   readonly log: Log
   readonly clock?: Clock
   readonly ids?: Ids
-  /** Holds disk space for revocations: for a service, and not for each of many tests. */
-  readonly keepsReserve?: true
+  /** Set in a service: it waits for its database, and holds disk space for revocations. */
+  readonly service?: { readonly stopped: AbortSignal }
   /** Set in a worker process. */
   readonly worker?: Pick<WorkerStart<unknown>, 'worker' | 'channel' | 'restarts' | 'shareMetrics'>
 }
 
-export interface CoreOptions extends AppParts {
+export interface CoreOptions extends AppParts, IdentityOptions {
   readonly isServing?: () => boolean
   /** Allows signing although the database is rolled back, for the command that repairs it. */
   readonly isRecovering?: true
-  /** Allows the new key on a database of the former one, for the command that transfers it. */
-  readonly isSucceeding?: true
 }
 
 export interface OpenCore {
@@ -75,22 +68,30 @@ export interface OpenCore {
 }
 
 /** Opens the parts that features share, checked and connected, without a listener and without jobs. */
+// oxlint-disable-next-line max-lines-per-function -- one member per part of the core
 export async function openCore(settings: AuthoritySettings, parts: CoreOptions): Promise<OpenCore> {
   const { log, clock = systemClock, ids = systemIds, worker } = parts
-  const { network, signer, keys, logSigners } = await loadIdentity(settings, clock, log)
+  const metrics = createMetrics(ALL_ROUTES, clock)
+  const keyCheck = new KeyCheck({ clock, log, unavailable: metrics.signingUnavailable })
+  const given = await loadIdentity(settings, log)
+  const otherKeys = [given.network.genesis.root_public_key, ...given.keys.all]
+  const logSigners = await openLogSigners(settings, otherKeys, log)
+  const findKey = keyFinder([settings.keySource, settings.formerKeySource], log)
   if (settings.haMode) await checkProcess({ coreDumps: settings.coreDumps, log })
   const isSucceeding = parts.isSucceeding === true
-  const database = await openMigrated(settings, { network, clock, log, keys }, isSucceeding)
+  const { database, identity } = await openMigrated(settings, parts, { given, findKey, keyCheck, clock })
+  const { network, signer, keys } = identity
   await checkLogOrigin(database, settings)
-  const metrics = createMetrics(ALL_ROUTES, clock)
   const clockCheck = new ClockCheck({ database, clock, log, offset: metrics.clockOffset, enabled: settings.clockCheck })
   const mark = { database, signer, ownKeys: keys, networkName: network.name, clock, log }
   const rollback = await openRollbackCheck(settings, mark)
-  const keyOwnerCheck = new KeyOwnerCheck(database, signer.publicKey, log)
+  const gates = { jobs: new Gate(), calls: new Gate() }
+  const keyOwnerCheck = new KeyOwnerCheck({ database, clock, log, identity, findKey, keyCheck, gates })
   await clockCheck.check()
   const recordFaults = new RecordFaults(log)
   const local = worker === undefined ? new MemoryLimiter(clock) : new ReportedLimiter(clock, worker.channel)
-  const halts = parts.isRecovering === true || isSucceeding ? [clockCheck] : [clockCheck, rollback, keyOwnerCheck]
+  const halts =
+    parts.isRecovering === true || isSucceeding ? [clockCheck] : [clockCheck, rollback, keyOwnerCheck, keyCheck]
   const instance = instanceName(settings.instanceId, worker?.worker) ?? ids.hex(12)
   const refusalLimits = worker === undefined ? local : new SupervisedLimiter(clock, worker.channel)
   const audit = new Audit({ database, clock, ids, log, metrics, refusalLimits })
@@ -102,10 +103,16 @@ export async function openCore(settings: AuthoritySettings, parts: CoreOptions):
     database,
     ...openReads(settings, { database, rollback, log, metrics }),
     ...openNonceQueues(database),
-    ...openOperators(settings, { network, signer, instance, database, audit, log, rollback }),
+    ...openOperators(settings, { network, keys, instance, database, audit, log, rollback }),
     revokedOperatorKeys: new RevokedOperatorKeys(),
     limits: {
-      shared: await chooseLimiter(settings, { database, publicKey: signer.publicKey, clock, log, metrics }),
+      shared: await chooseLimiter(settings, {
+        database,
+        rootPublicKey: network.genesis.root_public_key,
+        clock,
+        log,
+        metrics,
+      }),
       local,
       perMinute: settings.limits,
     },
@@ -119,9 +126,12 @@ export async function openCore(settings: AuthoritySettings, parts: CoreOptions):
     recordFaults,
     logSigners,
     verifiedTreaties: new VerifiedTreaties(keys, recordFaults),
-    newestBlock: new NewestBlocks({ database, ...network, ownKeys: keys }),
+    newestBlock: new NewestBlocks({ database, identity }),
     rollback,
     keyOwnerCheck,
+    findKey,
+    gates,
+    keyCheck,
     clockCheck,
     purgeClock: openPurgeClocks(clock),
     operatorKeysCheck: new OperatorKeysCheck(metrics.keyringsDiffer),
@@ -140,39 +150,18 @@ function instanceName(given: string | undefined, worker: number | undefined): st
   return given === undefined || worker === undefined ? given : `${given}-${worker}`
 }
 
-type OperatorParts = Pick<Core, 'audit' | 'database' | 'instance' | 'log' | 'network' | 'rollback'> & {
-  readonly signer: AuthoritySigner
-}
+type OperatorParts = Pick<Core, 'audit' | 'database' | 'instance' | 'keys' | 'log' | 'network' | 'rollback'>
 
 /** The operators of the settings, or of a file that is read again when it changes. */
 function openOperators(
   { operators, operatorsFile: path }: AuthoritySettings,
-  { network, signer, rollback, ...parts }: OperatorParts,
+  { network, keys, rollback, ...parts }: OperatorParts,
 ): Pick<Core, 'operators' | 'operatorsFile'> {
   if (path === undefined) return { operators, operatorsFile: undefined }
   const ring = new LiveKeyring(operators)
-  const reserved = [network.genesis.root_public_key, signer.publicKey]
+  const reserved = (): readonly string[] => [network.genesis.root_public_key, ...keys.all]
   const operatorsFile = new OperatorsFileReader({ ...parts, path, ring, reserved, isHalted: () => rollback.isHalted() })
   return { operators: ring, operatorsFile }
-}
-
-interface Identity {
-  readonly network: Network
-  readonly signer: AuthoritySigner
-  readonly keys: OwnKeys
-  readonly logSigners: readonly Signer[]
-}
-
-/** The network and the keys of this authority, from its files. */
-async function loadIdentity(settings: AuthoritySettings, clock: Clock, log: Log): Promise<Identity> {
-  const { block: genesis, text: genesisText } = await loadGenesis(settings.genesisFile)
-  const signer = await openSigner(settings.keySource, settings.keyId, log)
-  await checkStartKeys(settings, genesis, signer, clock.now(), log)
-  const { formerKeySource } = settings
-  const formerSigner = formerKeySource === undefined ? undefined : await openSigner(formerKeySource, 'former', log)
-  const keys = await loadOwnKeys(settings.keyHistoryFile, genesis, signer, formerSigner)
-  const logSigners = await openLogSigners(settings, [genesis.root_public_key, ...keys.all], log)
-  return { network: { name: genesis.network_name, genesis, genesisText }, signer, keys, logSigners }
 }
 
 /** The replica needs not be there: the primary answers until it is. */
@@ -234,31 +223,5 @@ async function openRollbackCheck(
     await database.close()
     if (error instanceof MarkFileError) throw new StartError(`NA_HIGH_WATER_FILES: ${error.message}`, { cause: error })
     throw error
-  }
-}
-
-/**
- * Opens the database, migrated to this release and claimed for this authority. A failure names the setting to check.
- */
-async function openMigrated(
-  settings: AuthoritySettings,
-  { network, clock, log, keys }: Pick<Core, 'clock' | 'keys' | 'log' | 'network'>,
-  isSucceeding: boolean,
-): Promise<Database> {
-  const { databaseLocation: place } = settings
-  const setting = place.kind === 'sqlite' ? `DB_PATH: ${place.path}` : 'DATABASE_URL: the database'
-  let database: Database | undefined
-  try {
-    database = openDatabase(place)
-    if (settings.haMode) await checkDurability(database, settings.requireSyncStandby, log)
-    await migrate(database, () => clock.now())
-    if (!isSucceeding) await claimDatabase(database, network.genesis, keys, clock.now())
-    return database
-  } catch (error) {
-    await database?.close()
-    if (translateDatabaseError(error) === undefined) throw error
-    if (isPoolerRefusal(error))
-      throw new StartError('DATABASE_URL: a pooler answers; set NA_DATABASE_POOLER=transaction', { cause: error })
-    throw new StartError(`${setting} cannot be opened`, { cause: error })
   }
 }

@@ -16,7 +16,9 @@ it('names existing jobs, which only the first worker runs', async () => {
   const second = jobsOfWorker(jobs, { worker: 2 }).map(({ name }) => name)
   expect(second).toEqual(names.filter((name) => !ONCE.includes(name)))
   // What these have in memory stops an instance that must not sign.
-  expect(second).toEqual(expect.arrayContaining(['clock-check', 'high-water', 'key-owner-check', 'readiness']))
+  expect(second).toEqual(
+    expect.arrayContaining(['clock-check', 'high-water', 'key-owner-check', 'signing-probe', 'readiness']),
+  )
   // The metrics of each worker show what it counted.
   expect(second).toContain('succession-progress')
 })

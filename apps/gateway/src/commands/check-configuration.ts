@@ -12,6 +12,7 @@ import { openStateFile } from '../state/state-file.ts'
 import { StateError } from '../state/state-error.ts'
 import { verifyState } from '../state/verify-state.ts'
 import { ListWorker } from '../trust/list-worker.ts'
+import { continueFollowing, storedKeys } from '../trust/followed-keys.ts'
 import { loadListsOrThrow, fromCheckpoints } from '../trust/open-trust.ts'
 
 export interface CheckReport {
@@ -89,7 +90,8 @@ async function checkLists(
 ): Promise<readonly ConfigurationProblem[]> {
   const listWorker = new ListWorker()
   try {
-    await loadListsOrThrow(policy, fromCheckpoints(stored), listWorker, clock)
+    const followed = await continueFollowing(policy, storedKeys(stored))
+    await loadListsOrThrow(followed, fromCheckpoints(stored), listWorker, clock)
     return []
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error

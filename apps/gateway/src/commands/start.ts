@@ -4,6 +4,7 @@ import { visible } from '@chancery/protocol'
 import {
   SettingsError,
   createLog,
+  exitCodeOf,
   readProcessSettings,
   requireValues,
   runService,
@@ -182,7 +183,7 @@ async function explained(work: () => Promise<number>): Promise<number> {
     const lines = expectedLines(error)
     if (lines === undefined) throw error
     explain(lines)
-    return 1
+    return exitCodeOf(error)
   }
 }
 

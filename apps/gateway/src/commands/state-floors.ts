@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { sha256Hex } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import type { GatewaySettings } from '../settings/gateway-settings.ts'
-import { readCheckpoints } from '../state/checkpoints.ts'
+import { KEYS_ROW, readCheckpoints } from '../state/checkpoints.ts'
 import { readStateValues } from '../state/state-values.ts'
 import { done, readState, stateFileOf } from './state-command.ts'
 import type { ToolResult } from './state-command.ts'
@@ -18,7 +18,8 @@ export interface Floor {
 }
 
 export function floorsOf(db: DatabaseSync): readonly Floor[] {
-  return readCheckpoints(db).map(({ network, issuer, sequence, issued_at, body, suspect }) => {
+  const lists = readCheckpoints(db).filter(({ issuer }) => issuer !== KEYS_ROW)
+  return lists.map(({ network, issuer, sequence, issued_at, body, suspect }) => {
     return { network, issuer, sequence, issued_at, body_sha256: sha256Hex(body), suspect }
   })
 }

@@ -4,10 +4,11 @@ import type { JsonValue } from '@chancery/protocol'
 import { issuersOf } from '../policy/policy.ts'
 import type { Policy } from '../policy/policy.ts'
 import type { GatewaySettings } from '../settings/gateway-settings.ts'
-import { readCheckpoints } from '../state/checkpoints.ts'
+import { KEYS_ROW, readCheckpoints } from '../state/checkpoints.ts'
 import type { StoredCheckpoint } from '../state/checkpoints.ts'
 import { verifyState } from '../state/verify-state.ts'
 import { checkList } from '../trust/check-list.ts'
+import { continueFollowing, storedKeys } from '../trust/followed-keys.ts'
 import { issuerKey } from '../trust/snapshot.ts'
 import { TOOLS, policyOf, readState } from './state-command.ts'
 import type { ToolResult } from './state-command.ts'
@@ -25,22 +26,28 @@ export async function verify(settings: GatewaySettings, { file, floorsFile }: Ve
     values: verifyState(db),
     checkpoints: readCheckpoints(db),
   }))
+  const leftOut: string[] = []
+  const followed = await continueFollowing(policy, storedKeys(checkpoints), (network, reason) =>
+    leftOut.push(`${network}: the followed keys do not continue those of the policy (${reason})`),
+  )
+  const lists = checkpoints.filter(({ issuer }) => issuer !== KEYS_ROW)
   const problems = [
-    ...(await unauthentic(checkpoints, policy)),
+    ...leftOut,
+    ...(await unauthentic(lists, followed)),
     ...(floorsFile === undefined ? [] : belowFloors(checkpoints, readJson(readFileSync(floorsFile, 'utf8')))),
   ]
-  const known = new Set(issuersOf(policy).map(({ network, issuer }) => issuerKey(network, issuer)))
-  const unverified = checkpoints.filter(({ network, issuer }) => !known.has(issuerKey(network, issuer)))
+  const known = new Set(issuersOf(followed).map(({ network, issuer }) => issuerKey(network, issuer)))
+  const unverified = lists.filter(({ network, issuer }) => !known.has(issuerKey(network, issuer)))
   const data = {
     ok: problems.length === 0,
-    checkpoints: checkpoints.length,
+    checkpoints: lists.length,
     not_verified: unverified.map(({ network, issuer }) => ({ network, issuer })),
     floors: floorsFile === undefined ? 'not_checked' : 'checked',
     audit_events: values.head_sequence,
     problems,
   }
   const lines = [
-    `The state is valid: ${checkpoints.length - unverified.length} lists.`,
+    `The state is valid: ${lists.length - unverified.length} lists.`,
     ...unverified.map(
       ({ network, issuer }) => `Not verified: the list of ${issuer} of ${network}, which is not in the policy.`,
     ),

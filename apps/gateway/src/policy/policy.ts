@@ -1,5 +1,14 @@
 import { wasCurrent } from '@chancery/protocol'
-import type { FormerKey, Freshness, Instant, JoinCertificate, RevocationList, Signer } from '@chancery/protocol'
+import type {
+  AuthorityKeys,
+  FormerKey,
+  Freshness,
+  Instant,
+  JoinCertificate,
+  KeyHistory,
+  RevocationList,
+  Signer,
+} from '@chancery/protocol'
 
 /** One authority whose lists are used: the primary issuer of a network or an additional one. */
 export interface IssuerPolicy {
@@ -9,8 +18,8 @@ export interface IssuerPolicy {
   /** Path in the policy file, for messages. */
   readonly path: string
   readonly anchors: ReadonlyMap<string, Uint8Array>
-  /** The list of the policy file. */
-  readonly bootstrap: RevocationList
+  /** The list of the policy file. Undefined for a key that was followed: its list is stored. */
+  readonly bootstrap: RevocationList | undefined
   readonly floor: number
   readonly listUrl: URL | undefined
   readonly allowHttp: boolean
@@ -18,6 +27,17 @@ export interface IssuerPolicy {
   readonly refreshSeconds: number
   /** Extra root for its URLs, as PEM. */
   readonly extraRoot: string | undefined
+  /** Of a former key that was followed: when it was the key of its authority. Other certificates of it are refused. */
+  readonly period?: Pick<FormerKey, 'valid_from' | 'valid_to'>
+}
+
+/** The keys of the authority of one network as its root signed them, and those that this gateway uses. Plain data. */
+export interface FollowedKeys {
+  readonly keys: AuthorityKeys & { readonly history: KeyHistory }
+  /** Id of the key that signs now. */
+  readonly signing: string
+  /** Public keys by id: the one that signs now, and others whose list is in force. */
+  readonly issuers: Readonly<Record<string, string>>
 }
 
 /** How the gateway asks the authority of a network for decisions. */
@@ -40,6 +60,8 @@ export interface NetworkPolicy {
   readonly additional: readonly IssuerPolicy[]
   /** Keys that its authority had before, and when. They count for records of that time, not for certificates or lists. */
   readonly formerKeys: readonly FormerKey[]
+  /** The pinned root key. With it the gateway follows key successions. */
+  readonly rootKey: string | undefined
   readonly authorityUrl: URL | undefined
   readonly requiredRoles: readonly string[]
   readonly publicMesh: boolean
@@ -142,14 +164,27 @@ export interface CheckPolicy {
 export interface Policy {
   readonly revision: string
   readonly networks: ReadonlyMap<string, NetworkPolicy>
+  /** While its revocation list is not usable, the gateway is not ready. */
+  readonly homeNetwork: string
   readonly clients: readonly ClientPolicy[]
   /** Base of the AuthZEN addresses. They are never made from a header of a caller. */
   readonly decisionPointUrl: string | undefined
   /** Undefined: the HTTP check is off. */
   readonly check: CheckPolicy | undefined
+  /** Set when the keys of a network were followed: the policy of the file, and the keys by network. */
+  readonly followed?: { readonly file: Policy; readonly keys: ReadonlyMap<string, FollowedKeys> }
+}
+
+/** Returns the policy as its file has it. */
+export function filePolicyOf(policy: Policy): Policy {
+  return policy.followed?.file ?? policy
+}
+
+export function issuersOfNetwork({ primary, additional }: NetworkPolicy): readonly IssuerPolicy[] {
+  return [primary, ...additional]
 }
 
 /** Returns all issuers, network by network, primary issuers first. */
 export function issuersOf(policy: Policy): readonly IssuerPolicy[] {
-  return [...policy.networks.values()].flatMap((network) => [network.primary, ...network.additional])
+  return [...policy.networks.values()].flatMap(issuersOfNetwork)
 }

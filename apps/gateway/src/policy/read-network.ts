@@ -1,4 +1,4 @@
-import { FormError, isJsonObject, hours, readFormerKey, seconds } from '@chancery/protocol'
+import { FormError, isJsonObject, hours, readFormerKey, readTrustedPublicKey, seconds } from '@chancery/protocol'
 import type { FormerKey, JsonValue } from '@chancery/protocol'
 import type { ReadNamedFile } from './files.ts'
 import { Form, integerIn, pathOf, textUpTo, textsOf, truth } from './form.ts'
@@ -6,7 +6,7 @@ import type { Problems } from './form.ts'
 import type { IssuerPolicy, NetworkPolicy } from './policy.ts'
 import { readDecisions } from './read-decisions.ts'
 import { ISSUER_MEMBERS, readIssuer } from './read-issuer.ts'
-import { checkUrl } from './urls.ts'
+import { authorityAddress, checkUrl } from './urls.ts'
 
 const NETWORK_MEMBERS = [
   ...ISSUER_MEMBERS,
@@ -15,6 +15,7 @@ const NETWORK_MEMBERS = [
   'public_mesh',
   'additional_issuers',
   'former_keys',
+  'root_public_key',
   'max_certificate_lifetime_hours',
   'certificate_skew_seconds',
   'admin_signature_version',
@@ -57,6 +58,13 @@ export function readNetwork(
       readAdditional(each, at, { name, problems, primary, extraRoot }),
     ) ?? []
   const formerKeys = form.optional('former_keys', readFormerKeys) ?? []
+  const rootKey = form.optional('root_public_key', (each, at) => {
+    if (typeof each === 'string' && readTrustedPublicKey(each) !== undefined) return each
+    problems.add(at, 'must be a strong Ed25519 public key in base64')
+    return undefined
+  })
+  if (rootKey !== undefined && primary !== undefined && authorityAddress(primary.listUrl) === undefined)
+    form.problem('root_public_key', 'needs a crl_url that ends with /crl or /crl/keys/ID')
   const decisions = form.optional('decisions', (each, at) => readDecisions(each, at, { name, problems, readFile }))
   if (decisions !== undefined && rest.authorityUrl === undefined) form.problem('decisions', 'needs an authority_url')
   if (primary === undefined) return undefined
@@ -67,6 +75,7 @@ export function readNetwork(
     primary,
     additional,
     formerKeys,
+    rootKey,
     anchorTexts: anchorTextsOf(value),
     maxLifetime: lifetime === undefined ? undefined : hours(lifetime),
   }

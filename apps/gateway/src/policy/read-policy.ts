@@ -29,19 +29,32 @@ export interface ReadPolicy {
 export function readPolicy(bytes: Uint8Array, problems: Problems, readFile: ReadNamedFile): ReadPolicy {
   const value = parse(bytes, problems)
   if (value === undefined) return { policy: undefined, warnings: [] }
-  const form = new Form(value, '', problems, ['revision', 'networks', 'clients', 'decision_point_url', 'check'])
+  const form = new Form(value, '', problems, [
+    'revision',
+    'networks',
+    'home_network',
+    'clients',
+    'decision_point_url',
+    'check',
+  ])
   const revision = form.required('revision', textUpTo(128))
   const networks = form.required('networks', (each) => readNetworks(each, problems, readFile))
   const pointUrl = form.optional('decision_point_url', (each, at) =>
     checkUrl(each, at, problems, { allowHttp: isLoopbackUrl(each), origin: true }),
   )
   const names = new Set(networkNames(value))
+  const home = form.optional('home_network', (each, at) => {
+    if (typeof each === 'string' && names.has(each)) return each
+    problems.add(at, 'must be the name of a network of this policy')
+    return undefined
+  })
   const clients = form.required('clients', (each) => readClients(each, problems, names))
   const check = form.optional('check', (each, at) => readCheck(each, at, problems, networks ?? new Map()))
   if (problems.list.length > 0 || revision === undefined || networks === undefined || clients === undefined) {
     return { policy: undefined, warnings: [] }
   }
-  const policy = { revision, networks, clients, decisionPointUrl: pointUrl?.origin, check }
+  const homeNetwork = home ?? [...names][0] ?? ''
+  const policy = { revision, networks, homeNetwork, clients, decisionPointUrl: pointUrl?.origin, check }
   return { policy, warnings: clients.flatMap(warningsOf) }
 }
 

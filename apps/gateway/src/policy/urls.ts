@@ -30,6 +30,13 @@ export function checkUrl(value: unknown, path: string, problems: Problems, rules
   return problem === undefined ? url : undefined
 }
 
+/** The address that the lists of an authority begin with. Undefined for an address of another form, such as of a file. */
+export function authorityAddress(listUrl: URL | undefined): string | undefined {
+  if (listUrl === undefined || listUrl.search !== '') return undefined
+  const path = /^(.*)\/crl(?:\/keys\/[^/]+)?$/.exec(listUrl.pathname)?.[1]
+  return path === undefined ? undefined : `${listUrl.origin}${path}`
+}
+
 /** Whether a URL names this machine by an address. A name could resolve elsewhere. */
 export function isLoopbackUrl(value: unknown): boolean {
   const host = typeof value === 'string' && URL.canParse(value) ? new URL(value).hostname : ''

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { seconds } from '@chancery/protocol'
-import { silentLog, systemClock } from '@chancery/service-kit'
+import { createLog, silentLog, systemClock } from '@chancery/service-kit'
 import { ManualClock, startTemporaryRedis } from '@chancery/testkit'
 import { Redis } from 'ioredis'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -238,4 +238,17 @@ describe('shared quota', () => {
       expect(await quota.spend(proofOf(now()), many())).toBeUndefined()
     })
   })
+})
+
+it('the log names the reason when Redis fails', async () => {
+  const lines: string[] = []
+  const log = createLog({ level: 'info', format: 'json', destination: { write: (line) => void lines.push(line) } })
+  const options = { namespace: randomUUID(), extraRoots: [], takesAhead: false, clock: systemClock }
+  const quota = new RedisQuota({ ...options, url: 'redis://127.0.0.1:1', log })
+  try {
+    await expect.poll(() => lines.length, { timeout: 10_000 }).toBeGreaterThan(0)
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ reason: expect.stringContaining('ECONNREFUSED 127.0.0.1:1') })
+  } finally {
+    await quota.close()
+  }
 })

@@ -101,7 +101,11 @@ export class RedisQuota implements Quota {
     redis.defineCommand('takeQuota', { numberOfKeys: 1, lua: TAKE })
     redis.defineCommand('openEpoch', { numberOfKeys: 1, lua: OPEN_EPOCH })
     redis.defineCommand('spendProof', { numberOfKeys: 3, lua: SPEND })
-    redis.on('error', (error: unknown) => log.warn('quota backend failed', { error: toError(error) }))
+    // The text is of the client library or of the server, and has nothing of a caller.
+    redis.on('error', (thrown: unknown) => {
+      const error = toError(thrown)
+      log.warn('quota backend failed', { error, reason: error.message })
+    })
     // A failure is repeated by the first request.
     redis.on('ready', () => void this.#openEpoch().catch(() => undefined))
     redis.on('close', () => void (this.#isEpochOpen = false))

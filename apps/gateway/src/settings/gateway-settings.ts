@@ -168,7 +168,7 @@ export const GATEWAY_SETTINGS = {
     name: 'GATEWAY_DRAIN_SECONDS',
     help: 'Seconds during which a stopping gateway still serves after /ready reports 503, so that load balancers detect it.',
     read: integer({ min: 0, max: 300 }),
-    default: 0,
+    default: 5,
   }),
   shutdownSeconds: setting({
     name: 'GATEWAY_SHUTDOWN_SECONDS',

@@ -1,8 +1,10 @@
+import type { JsonObject } from '@chancery/protocol'
 import { startJobs, toError } from '@chancery/service-kit'
 import type { Job } from '@chancery/service-kit'
 import { AuditDelivery } from '../audit/deliver.job.ts'
 import { operatorEvent } from '../audit/operator-event.ts'
 import type { Core } from '../core.ts'
+import { KeyFollower } from '../trust/follow-keys.ts'
 import type { OpenedTrust } from '../trust/open-trust.ts'
 import { ListRefresher } from '../trust/refresh-lists.ts'
 import { coreJobs } from './core-jobs.ts'
@@ -55,7 +57,20 @@ export async function recordOpening({ core, trust }: OpenedCore): Promise<void> 
 }
 
 function startRefresher(core: Core, { trust, listWorker, state }: OpenedTrust): ListRefresher {
-  const { refreshResults, clock, log, settings } = core
+  const { refreshResults, clock, log, settings, metrics } = core
+  const record = (event: JsonObject): void => {
+    state?.append(event).catch((thrown: unknown) => log.error('refusal not recorded', { error: toError(thrown) }))
+  }
+  const follower = new KeyFollower({
+    trust,
+    listWorker,
+    state,
+    clock,
+    log,
+    settings,
+    followed: metrics.followed,
+    onRefused: (facts) => record(operatorEvent('keys_refused', facts, core)),
+  })
   const refresher = new ListRefresher({
     trust,
     listWorker,
@@ -66,9 +81,9 @@ function startRefresher(core: Core, { trust, listWorker, state }: OpenedTrust): 
     onRefused: ({ policy: { network, issuer } }, outcome) => {
       // An unreachable server proves nothing about a list. Metrics count it.
       if (outcome === 'unreachable' || outcome === 'equivocation' || outcome === 'state') return
-      const event = operatorEvent('crl_rejected', { network, issuer, outcome }, core)
-      state?.append(event).catch((thrown: unknown) => log.error('refusal not recorded', { error: toError(thrown) }))
+      record(operatorEvent('crl_rejected', { network, issuer, outcome }, core))
     },
+    followKeys: (network, signal) => follower.follow(network, signal),
   })
   refresher.startLoops()
   return refresher

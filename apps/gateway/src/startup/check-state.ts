@@ -16,12 +16,13 @@ import type { Finding } from '@chancery/service-kit'
 import { issuersOf } from '../policy/policy.ts'
 import type { IssuerPolicy, Policy } from '../policy/policy.ts'
 import type { GatewaySettings } from '../settings/gateway-settings.ts'
-import { readCheckpoints } from '../state/checkpoints.ts'
+import { KEYS_ROW, readCheckpoints } from '../state/checkpoints.ts'
 import type { StoredCheckpoint } from '../state/checkpoints.ts'
 import { acquireFileLock } from '../state/file-lock.ts'
 import { openStateFile } from '../state/state-file.ts'
 import { StateError } from '../state/state-error.ts'
 import type { StateUsage } from '../state/state-calls.ts'
+import { continueFollowing, storedKeys } from '../trust/followed-keys.ts'
 import { forecast, measureUsage } from '../state/usage.ts'
 import type { Forecast } from '../state/usage.ts'
 import { verifyState } from '../state/verify-state.ts'
@@ -54,7 +55,8 @@ export function readStoredState(
       // The chain is long. `gateway audit verify` checks it.
       verifyState(db, 'without-chain')
       const checkpoints = readCheckpoints(db)
-      const findings = [good('state', `${checkpoints.length} lists`), checkRoom(measureUsage(db), settings, now)]
+      const lists = checkpoints.filter(({ issuer }) => issuer !== KEYS_ROW)
+      const findings = [good('state', `${lists.length} lists`), checkRoom(measureUsage(db), settings, now)]
       return { state: { checkpoints }, findings: [...findings, ...checkLock(stateFile, isRunning)] }
     } finally {
       db.close()
@@ -128,14 +130,18 @@ function isFileLocked(file: string): boolean {
 }
 
 /** Checks the lists that a start would use now: the stored list, or that of the policy file when it is newer. */
-export function checkLists(
+export async function checkLists(
   policy: Policy,
   state: StoredState | undefined,
   { maxListBytes }: Pick<GatewaySettings, 'maxListBytes'>,
   now: Instant,
-): readonly Finding[] {
-  const issuers = issuersOf(policy)
-  const found = issuers.flatMap((issuer) => checkList(issuer, state, maxListBytes, now))
+): Promise<readonly Finding[]> {
+  const leftOut: Finding[] = []
+  const followed = await continueFollowing(policy, storedKeys(state?.checkpoints ?? []), (network, reason) =>
+    leftOut.push(warn('keys', `${network}: the stored keys do not continue those of the policy (${reason})`, KEYS)),
+  )
+  const issuers = issuersOf(followed)
+  const found = [...leftOut, ...issuers.flatMap((issuer) => checkList(issuer, state, maxListBytes, now))]
   return found.length > 0 ? found : [good('lists', `${issuers.length} are fresh`)]
 }
 
@@ -157,7 +163,9 @@ function checkList(
           ),
         ]
       : []
-  const { position, bytes } = newest(issuer, stored)
+  const list = newest(issuer, stored)
+  if (list === undefined) return [bad('lists', `${name}: no list is stored`, REFRESH)]
+  const { position, bytes } = list
   const size = checkSize(name, bytes, maxBytes)
   const problems = listProblems(position, issuer.floor, issuer.freshness, now)
   const fetch = issuer.listUrl === undefined ? 'It has no crl_url: add a new list to the policy.' : REFRESH
@@ -166,16 +174,17 @@ function checkList(
   return [...suspect, ...size, warn('lists', `${name}: ends at ${writeInstant(position.nextUpdate)}`, fetch)]
 }
 
+const KEYS = 'Compare root_public_key and anchors of this network with its operator.'
 const REFRESH = 'No newer list was fetched: see the check reachable, and gateway_crl_expires_in_seconds in the metrics.'
 
 function newest(
   { bootstrap }: IssuerPolicy,
   stored: StoredCheckpoint | undefined,
-): { readonly position: ListPosition; readonly bytes: number } {
-  const bytes = stored === undefined || stored.sequence < bootstrap.sequence ? undefined : toUtf8(stored.body)
+): { readonly position: ListPosition; readonly bytes: number } | undefined {
+  const bytes = stored === undefined || stored.sequence < (bootstrap?.sequence ?? 0) ? undefined : toUtf8(stored.body)
   const list = bytes === undefined ? undefined : scanRevocationList(bytes)
   if (bytes === undefined || list === undefined)
-    return { position: positionOfList(bootstrap), bytes: writeJson(bootstrap).length }
+    return bootstrap && { position: positionOfList(bootstrap), bytes: writeJson(bootstrap).length }
   return { position: positionOfScan(list), bytes: bytes.length }
 }
 

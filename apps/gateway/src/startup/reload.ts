@@ -63,9 +63,9 @@ async function apply(
   { core, access, listeners, refresher, trust }: ReloadParts,
 ): Promise<void> {
   const { policy } = configuration
-  await trust.trust.replace(policy, (current) =>
+  await trust.trust.replace(policy, (followed, current) =>
     loadListsOrThrow(
-      policy,
+      followed,
       async ({ network, issuer }) =>
         current.issuers.get(issuerKey(network, issuer)) ?? (await core.state?.findStored(network, issuer)),
       trust.listWorker,
@@ -73,7 +73,7 @@ async function apply(
     ),
   )
   access.replace(configuration)
-  core.authorities.update(policy)
+  core.authorities.update(trust.trust.current.policy)
   if (configuration.tls !== undefined) for (const each of listeners) each.replaceTls(configuration.tls)
   refresher.startLoops()
 }

@@ -9,6 +9,9 @@ export interface WithdrawnEntry {
   readonly revoked_at: string
 }
 
+/** In place of an issuer: the row has the followed keys of a network (trust/followed-keys.ts) and no list. */
+export const KEYS_ROW = ''
+
 /** The last used list of one issuer, with the withdrawn revocations. */
 export interface StoredCheckpoint {
   readonly network: string

@@ -140,7 +140,7 @@ function* allRows(list: ScannedList, withdrawn: readonly IndexRow[]): Generator<
   for (const row of withdrawn) yield { ...row, withdrawn: true }
 }
 
-const NO_CHANGE = '{"gained":[],"lost":[]}'
+export const NO_CHANGE = '{"gained":[],"lost":[]}'
 
 function isSameList(current: ListPosition, offered: ListPosition): boolean {
   return (

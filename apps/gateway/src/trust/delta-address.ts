@@ -1,6 +1,7 @@
 import type { ListPosition } from '@chancery/protocol'
 import { OutboundError } from '@chancery/service-kit'
 import type { BlocksResponse } from '@chancery/service-kit'
+import { authorityAddress } from '../policy/urls.ts'
 
 /**
  * The address of deltas next to the address of a list. Undefined for an address of another form, which may be of another
@@ -10,13 +11,9 @@ export function deltaUrl(
   listUrl: URL | undefined,
   { issuer, sequence }: Pick<ListPosition, 'issuer' | 'sequence'>,
 ): URL | undefined {
-  if (listUrl === undefined || listUrl.search !== '') return undefined
-  const path = /^(.*\/crl)(?:\/keys\/.+)?$/.exec(listUrl.pathname)?.[1]
-  if (path === undefined) return undefined
-  const url = new URL(listUrl)
-  url.pathname = `${path}/delta`
-  url.search = String(new URLSearchParams({ from: String(sequence), issuer }))
-  return url
+  const address = authorityAddress(listUrl)
+  if (address === undefined) return undefined
+  return new URL(`${address}/crl/delta?${String(new URLSearchParams({ from: String(sequence), issuer }))}`)
 }
 
 /**

@@ -1,8 +1,7 @@
 import { listProblems, toUtf8, writeJson } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import type { Problems } from '../policy/form.ts'
-import { issuersOf } from '../policy/policy.ts'
-import type { IssuerPolicy, Policy } from '../policy/policy.ts'
+import type { IssuerPolicy } from '../policy/policy.ts'
 import type { StoredCheckpoint } from '../state/checkpoints.ts'
 import type { ListWorker } from './list-worker.ts'
 import type { AcceptedList, ListOutcome, ListTask } from './check-list.ts'
@@ -22,21 +21,31 @@ interface Tools {
   readonly listWorker: Pick<ListWorker, 'check'>
   readonly now: Instant
   readonly problems: Problems
+  /** Lists that an authority gave for keys that are followed, by key id. */
+  readonly offered?: ReadonlyMap<string, Uint8Array>
 }
 
 /**
- * Returns the current list of every issuer of a policy: the newer of the policy file and the stored list, by the
- * monotonic rule (protocol/gateway 3.7, 3.9, 9.4). Problems name the issuer. With any problem no list is used.
+ * Returns the current list of each issuer: the newer of the policy file and the stored list, by the monotonic rule
+ * (protocol/gateway 3.7, 3.9, 9.4). Problems name the issuer. With any problem no list is used.
  */
-export async function loadLists(policy: Policy, stored: StoredLists, tools: Tools): Promise<LoadedLists> {
+export async function loadLists(
+  from: readonly IssuerPolicy[],
+  stored: StoredLists,
+  tools: Tools,
+): Promise<LoadedLists> {
   const issuers = new Map<string, IssuerState>()
   const changes: { issuerState: IssuerState; withdrawnChange: Uint8Array }[] = []
-  for (const issuer of issuersOf(policy)) {
+  for (const issuer of from) {
     const before = tools.problems.list.length
     const last = await stored(issuer)
     const current = await loadStored(issuer, last, tools)
     if (tools.problems.list.length > before) continue
-    const chosen = await choose(issuer, current, { ...tools, takesResigned: last !== undefined && 'index' in last })
+    const isOffered = tools.offered?.has(issuer.issuer) === true
+    const chosen = await choose(issuer, current, {
+      ...tools,
+      takesResigned: isOffered || (last !== undefined && 'index' in last),
+    })
     if (chosen === undefined || !checkChosen(chosen.issuerState, tools)) continue
     issuers.set(issuerKey(issuer.network, issuer.issuer), chosen.issuerState)
     if (chosen.withdrawnChange !== undefined)
@@ -75,15 +84,23 @@ async function loadStored(
 async function choose(
   policy: IssuerPolicy,
   current: IssuerState | undefined,
-  { listWorker, now, problems, takesResigned }: Tools & { readonly takesResigned: boolean },
+  { listWorker, now, problems, takesResigned, offered }: Tools & { readonly takesResigned: boolean },
 ): Promise<{ issuerState: IssuerState; withdrawnChange: Uint8Array | undefined } | undefined> {
-  const task = taskFor(policy, toUtf8(writeJson(policy.bootstrap)), now)
+  const { bootstrap } = policy
+  const bytes = offered?.get(policy.issuer) ?? (bootstrap === undefined ? undefined : toUtf8(writeJson(bootstrap)))
+  if (bytes === undefined) {
+    if (current !== undefined) return { issuerState: current, withdrawnChange: undefined }
+    problems.add(policy.path, `no list of the followed key ${policy.issuer} is stored`)
+    return undefined
+  }
+  const task = taskFor(policy, bytes, now)
   const outcome = await listWorker.check(
     current === undefined ? task : { ...task, current: { position: current.position, index: current.index } },
   )
-  const isHigher = current === undefined || policy.bootstrap.sequence > current.position.sequence
+  const sequence = isAccepted(outcome) ? outcome.position.sequence : (bootstrap?.sequence ?? Infinity)
+  const isHigher = current === undefined || sequence > current.position.sequence
   // A reload uses the newer of file and memory (protocol/gateway 3.9): without a crl_url, signing the list again is the
-  // only way to keep it fresh. A start uses the stored list at an equal sequence (9.4).
+  // only way to keep it fresh. An offered list is the newest of its authority. A start uses the stored list at an equal sequence (9.4).
   const isResigned = takesResigned && outcome.outcome === 'installed'
   if (isAccepted(outcome) && (isHigher || isResigned)) {
     const issuerState = issuerStateOf(policy, outcome, current)

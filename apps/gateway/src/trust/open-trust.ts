@@ -2,10 +2,12 @@ import type { Clock, Ids, Log } from '@chancery/service-kit'
 import { operatorEvent } from '../audit/operator-event.ts'
 import { ConfigurationError } from '../policy/configuration-error.ts'
 import { Problems } from '../policy/form.ts'
+import { issuersOf } from '../policy/policy.ts'
 import type { Policy } from '../policy/policy.ts'
 import type { GatewaySettings } from '../settings/gateway-settings.ts'
 import type { StoredCheckpoint } from '../state/checkpoints.ts'
 import { DurableState } from '../state/durable-state.ts'
+import { continueFollowing, storedKeys } from './followed-keys.ts'
 import { loadLists } from './load-lists.ts'
 import type { LoadedLists, StoredLists } from './load-lists.ts'
 import { ListWorker } from './list-worker.ts'
@@ -35,8 +37,12 @@ export async function openTrust(settings: GatewaySettings, policy: Policy, tools
   const opened = await openState(settings, tools)
   const state = opened?.state
   try {
-    const loaded = await loadListsOrThrow(policy, fromCheckpoints(opened?.checkpoints ?? []), listWorker, tools.clock)
-    return { trust: await TrustState.open(policy, loaded, { state, ...tools }), listWorker, state }
+    const checkpoints = opened?.checkpoints ?? []
+    const followed = await continueFollowing(policy, storedKeys(checkpoints), (network, reason) =>
+      tools.log.warn('the stored keys of a network do not continue those of the policy', { network, reason }),
+    )
+    const loaded = await loadListsOrThrow(followed, fromCheckpoints(checkpoints), listWorker, tools.clock)
+    return { trust: await TrustState.open(followed, loaded, { state, ...tools }), listWorker, state }
   } catch (error) {
     await listWorker.close()
     await state?.close()
@@ -64,7 +70,7 @@ export async function loadListsOrThrow(
   clock: Clock,
 ): Promise<LoadedLists> {
   const problems = new Problems()
-  const loaded = await loadLists(policy, stored, { listWorker, now: clock.now(), problems })
+  const loaded = await loadLists(issuersOf(policy), stored, { listWorker, now: clock.now(), problems })
   if (problems.list.length === 0) return loaded
   throw new ConfigurationError(problems.list.map((problem) => ({ setting: 'GATEWAY_POLICY_FILE', ...problem })))
 }

@@ -24,6 +24,8 @@ export interface RefreshParts {
   /** Called with every refused list, for the audit. */
   readonly onRefused: (issuerState: IssuerState, outcome: RefreshOutcome) => void
   readonly random?: () => number
+  /** Follows the keys of a network before its primary list is fetched. Returns whether the issuers changed. */
+  readonly followKeys?: (network: string, signal: AbortSignal) => Promise<boolean>
 }
 
 const FETCH_MS = 10_000
@@ -72,11 +74,25 @@ export class ListRefresher {
       await this.#turn()
       if (signal.aborted) return
       try {
-        await this.#attempt(issuerState)
+        await this.#follow(issuerState)
+        const current = this.#parts.trust.current.issuers.get(key)
+        if (current !== undefined && !signal.aborted) await this.#attempt(current)
       } finally {
         this.#leave()
       }
       await sleep(this.#pauseMs(key), signal)
+    }
+  }
+
+  /** A failure is logged: lists are still fetched. */
+  async #follow({ policy }: IssuerState): Promise<void> {
+    const { trust, followKeys, log } = this.#parts
+    const { network, issuer } = policy
+    if (followKeys === undefined || trust.current.policy.networks.get(network)?.primary.issuer !== issuer) return
+    try {
+      if (await followKeys(network, this.#stop.signal)) this.startLoops()
+    } catch (thrown) {
+      log.error('keys of a network not followed', { network, error: toError(thrown) })
     }
   }
 

@@ -1,5 +1,6 @@
 import { listProblems } from '@chancery/protocol'
 import type { Freshness, Instant, IssuerTrust, ListPosition, NetworkTrust } from '@chancery/protocol'
+import { issuersOfNetwork } from '../policy/policy.ts'
 import type { IssuerPolicy, NetworkPolicy, Policy } from '../policy/policy.ts'
 import { readIndex } from './revocation-index.ts'
 import type { SharedIndex } from './revocation-index.ts'
@@ -50,6 +51,7 @@ interface IssuerData {
   readonly floor: number
   readonly freshness: Freshness
   readonly index: SharedIndex
+  readonly period: IssuerPolicy['period']
 }
 
 export interface TrustSnapshot {
@@ -76,11 +78,12 @@ export function assembleSnapshot(
 }
 
 function toNetworkData(network: NetworkPolicy, states: ReadonlyMap<string, IssuerState>): NetworkData {
-  const issuers = [network.primary, ...network.additional].flatMap((policy) => {
+  const issuers = issuersOfNetwork(network).flatMap((policy) => {
     const issuerState = states.get(issuerKey(policy.network, policy.issuer))
     if (issuerState === undefined) return []
     const { position, floor, index } = issuerState
-    return [{ issuer: policy.issuer, anchors: policy.anchors, freshness: policy.freshness, position, floor, index }]
+    const { issuer, anchors, freshness, period } = policy
+    return [{ issuer, anchors, freshness, position, floor, index, period }]
   })
   const { name, requiredRoles, certificateSkew, maxLifetime } = network
   return { name, requiredRoles, certificateSkew, maxLifetime, issuers }
@@ -96,8 +99,17 @@ export function toNetworkTrusts(data: TrustData): ReadonlyMap<string, NetworkTru
   )
 }
 
-function toIssuerTrust({ issuer, anchors, position: mark, floor, freshness, index }: IssuerData): IssuerTrust {
-  return { issuer, anchors, list: mark, floor, freshness, revocations: readIndex(index) }
+function toIssuerTrust({ index, position, period, ...rest }: IssuerData): IssuerTrust {
+  return { ...rest, list: position, revocations: readIndex(index), ...(period === undefined ? {} : { period }) }
+}
+
+/**
+ * Returns whether the certificates of a network can be verified: its primary issuer has a list that may be used. A key
+ * that is announced, or a former one, does not decide it.
+ */
+export function isNetworkUsable({ issuers }: TrustSnapshot, { primary }: NetworkPolicy, now: Instant): boolean {
+  const issuerState = issuers.get(issuerKey(primary.network, primary.issuer))
+  return issuerState !== undefined && isUsable(issuerState, now)
 }
 
 /** Returns whether the list may be used now (protocol/gateway 9.1). */

@@ -1,9 +1,13 @@
 import { faultPoint } from '#faults'
-import { writeInstant } from '@chancery/protocol'
+import { toUtf8, writeInstant } from '@chancery/protocol'
 import type { Clock, Ids, MaybePromise } from '@chancery/service-kit'
 import { operatorEvent } from '../audit/operator-event.ts'
-import type { Policy } from '../policy/policy.ts'
+import { filePolicyOf } from '../policy/policy.ts'
+import type { FollowedKeys, NetworkPolicy, Policy } from '../policy/policy.ts'
+import { KEYS_ROW } from '../state/checkpoints.ts'
 import type { DurableState } from '../state/durable-state.ts'
+import { NO_CHANGE } from './check-list.ts'
+import { continueFollowing, withFollowed, writeFollowed } from './followed-keys.ts'
 import type { LoadedLists } from './load-lists.ts'
 import type { AcceptedList } from './check-list.ts'
 import { assembleSnapshot, issuerKey } from './snapshot.ts'
@@ -72,11 +76,38 @@ export class TrustState implements CurrentTrust {
    * Replaces the policy and its lists: stored first, then visible at once. The lists are loaded inside the queue, so
    * that no list that arrives in between is lost.
    */
-  replace(policy: Policy, load: (current: TrustSnapshot) => Promise<LoadedLists>): Promise<void> {
+  replace(file: Policy, load: (policy: Policy, current: TrustSnapshot) => Promise<LoadedLists>): Promise<void> {
     return this.#inTurn(async () => {
-      const loaded = await load(this.#snapshot)
+      const { followed } = this.#snapshot.policy
+      const policy = await continueFollowing(file, followed?.keys ?? new Map())
+      const loaded = await load(policy, this.#snapshot)
       await this.#keepAll(loaded)
       await this.#publish(policy, loaded.issuers)
+    })
+  }
+
+  /**
+   * Uses other keys of one network: stored with their lists first, then visible at once. Returns false when the policy
+   * changed since the keys were verified.
+   */
+  follow(
+    before: NetworkPolicy,
+    followed: FollowedKeys,
+    load: (network: NetworkPolicy) => Promise<LoadedLists>,
+  ): Promise<boolean> {
+    return this.#inTurn(async () => {
+      const { policy: current, issuers } = this.#snapshot
+      const { name } = before
+      if (current.networks.get(name) !== before) return false
+      const policy = withFollowed(filePolicyOf(current), new Map(current.followed?.keys).set(name, followed))
+      const network = policy.networks.get(name)
+      if (network === undefined) return false
+      const loaded = await load(network)
+      await this.#keepAll(loaded)
+      await this.#keepKeys(name, followed)
+      const others = [...issuers].filter(([, { policy: issuer }]) => issuer.network !== name)
+      await this.#publish(policy, new Map([...others, ...loaded.issuers]))
+      return true
     })
   }
 
@@ -153,6 +184,22 @@ export class TrustState implements CurrentTrust {
       checkpoint: { network, issuer, sequence, issued_at: writeInstant(mark.issuedAt), body },
       withdrawnChange,
       events: [operatorEvent('crl_installed', { network, issuer, list_sequence: sequence }, this.#parts)],
+    })
+  }
+
+  async #keepKeys(network: string, followed: FollowedKeys): Promise<void> {
+    const { former_keys, issued_at } = followed.keys.history
+    const facts = { network, signing_key_id: followed.signing, key_ids: Object.keys(followed.issuers) }
+    await this.#parts.state?.storeCheckpoint({
+      checkpoint: {
+        network,
+        issuer: KEYS_ROW,
+        sequence: former_keys.length,
+        issued_at,
+        body: toUtf8(writeFollowed(followed)),
+      },
+      withdrawnChange: toUtf8(NO_CHANGE),
+      events: [operatorEvent('keys_followed', facts, this.#parts)],
     })
   }
 

@@ -1,17 +1,21 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { writeJson } from '@chancery/protocol'
+import { draftGenesisBlock, toUtf8, writeJson } from '@chancery/protocol'
 import { Channel, createLog, requireValues, systemClock, systemIds } from '@chancery/service-kit'
 import type { ChannelPort, SupervisedWorker } from '@chancery/service-kit'
-import { testClient, testIssuer, testList, testNetwork, testPolicy } from '@chancery/testkit'
+import { testClient, testIssuer, testList, testNetwork, testPolicy, testSigner } from '@chancery/testkit'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { Problems } from '../policy/form.ts'
 import { loadFiles } from '../policy/load-files.ts'
 import type { LoadedFiles } from '../policy/load-files.ts'
+import { issuersOfNetwork } from '../policy/policy.ts'
 import { readGatewaySettings } from '../settings/gateway-settings.ts'
 import type { GatewaySettings } from '../settings/gateway-settings.ts'
+import { loadLists } from '../trust/load-lists.ts'
 import { openTrust } from '../trust/open-trust.ts'
 import type { OpenedTrust } from '../trust/open-trust.ts'
+import { issuerKey } from '../trust/snapshot.ts'
 import type { IssuerState } from '../trust/snapshot.ts'
 import { FollowedTrust } from './followed-trust.ts'
 import { WorkerFollowers } from './followers.ts'
@@ -137,6 +141,37 @@ it('follows lists with their revocations, and a worker that starts later has the
   // Left out by the third list, and still in force.
   for (const { trust } of [one, two])
     expect([sequenceOf(trust), isRevoked(trust, 'cert-2'), isRevoked(trust, 'cert-3')]).toEqual([3, true, true])
+})
+
+it('follows the keys of a network with their lists, and a worker that starts later has them', async () => {
+  const one = await addWorker()
+  const second = await testIssuer('agency', 'na-2')
+  const root = await testSigner('rs', 'root')
+  const [first] = opened.trust.current.policy.networks.values()
+  if (first === undefined) throw new Error('no network')
+  const names = { network_name: 'agency', root_public_key: root.publicKey }
+  const window = { valid_from: '2026-01-01T00:00:00Z', valid_to: '2036-01-01T00:00:00Z' }
+  const former = { key_id: 'na-main', public_key: by.signer.publicKey, ...window }
+  const keys = {
+    genesis: draftGenesisBlock({ ...names, network_authority: { public_key: second.signer.publicKey, ...window } }),
+    history: { ...names, issued_at: window.valid_from, former_keys: [former], signatures: [] },
+  }
+  const issuers = { 'na-2': second.signer.publicKey, 'na-main': by.signer.publicKey }
+  const offered = new Map([['na-2', toUtf8(writeJson(await testList(second, systemClock.now())))]])
+  await opened.trust.follow(first, { keys, signing: 'na-2', issuers }, (network) =>
+    loadLists(
+      issuersOfNetwork(network),
+      async ({ issuer }) => opened.trust.current.issuers.get(issuerKey('agency', issuer)),
+      { listWorker: opened.listWorker, now: systemClock.now(), problems: new Problems(), offered },
+    ),
+  )
+  const two = await addWorker()
+  for (const { trust } of [one, two]) {
+    const network = trust.current.policy.networks.get('agency')
+    expect([network?.primary.issuer, network?.anchorTexts]).toEqual(['na-2', { 'na-2': second.signer.publicKey }])
+    expect([...(trust.current.networks.get('agency')?.issuers.keys() ?? [])]).toEqual(['na-2', 'na-main'])
+  }
+  expect([one.isKilled, two.isKilled]).toEqual([false, false])
 })
 
 it('gives no answer without a recent message of the supervisor', async () => {

@@ -5,6 +5,7 @@ import { ConfigurationError } from '../policy/configuration-error.ts'
 import { loadConfiguration } from '../policy/load-configuration.ts'
 import type { Configuration } from '../policy/load-configuration.ts'
 import type { GatewaySettings } from '../settings/gateway-settings.ts'
+import { withFollowed } from '../trust/followed-keys.ts'
 import { assembleSnapshot } from '../trust/snapshot.ts'
 import type { TrustSnapshot } from '../trust/snapshot.ts'
 import type { CurrentTrust } from '../trust/trust-state.ts'
@@ -76,10 +77,11 @@ export class FollowedTrust implements CurrentTrust {
     } while (this.#held !== undefined)
   }
 
-  #read({ version, files, loadedAt, issuers }: TrustMessage, before: Loaded | undefined): Loaded {
+  #read({ version, files, loadedAt, followed, issuers }: TrustMessage, before: Loaded | undefined): Loaded {
     const configuration = files === undefined ? before?.configuration : this.#load(files, loadedAt)
     if (configuration === undefined) throw new Error('the first message of a supervisor has the files')
-    const { policy } = configuration
+    const policy = followed === undefined ? before?.snapshot.policy : withFollowed(configuration.policy, followed)
+    if (policy === undefined) throw new Error('the first message of a supervisor has the followed keys')
     const states = readIssuerMessages(issuers, policy, before?.snapshot)
     return { snapshot: assembleSnapshot(policy, states, version), configuration }
   }

@@ -1,6 +1,7 @@
 import type { Instant } from '@chancery/protocol'
 import type { SupervisedWorker } from '@chancery/service-kit'
 import type { RecordedFiles } from '../policy/files.ts'
+import { filePolicyOf } from '../policy/policy.ts'
 import type { TrustSnapshot } from '../trust/snapshot.ts'
 import type { Followers } from '../trust/trust-state.ts'
 import type { TrustMessage } from './messages.ts'
@@ -60,11 +61,12 @@ export class WorkerFollowers implements Followers {
 
   #toMessage(next: TrustSnapshot, before?: TrustSnapshot): TrustMessage {
     const { files, loadedAt } = this.#filesOf(next)
-    const isSamePolicy = before?.policy === next.policy
+    const isSameFile = before !== undefined && filePolicyOf(before.policy) === filePolicyOf(next.policy)
     return {
       version: next.data.version,
-      files: isSamePolicy ? undefined : files,
+      files: isSameFile ? undefined : files,
       loadedAt,
+      followed: before?.policy === next.policy ? undefined : (next.policy.followed?.keys ?? new Map()),
       issuers: toIssuerMessages(next, before),
     }
   }

@@ -1,6 +1,7 @@
 import type { ListPosition, Instant } from '@chancery/protocol'
 import type { SettingSources } from '@chancery/service-kit'
 import type { RecordedFiles } from '../policy/files.ts'
+import type { FollowedKeys } from '../policy/policy.ts'
 import type { StateUsage } from '../state/state-calls.ts'
 import type { RefreshData } from '../trust/refresh-results.ts'
 import type { SharedIndex } from '../trust/revocation-index.ts'
@@ -23,6 +24,8 @@ export interface TrustMessage {
   /** Set at the start and at a reload. */
   readonly files: RecordedFiles | undefined
   readonly loadedAt: Instant
+  /** By network. Undefined: the same as before. */
+  readonly followed: ReadonlyMap<string, FollowedKeys> | undefined
   /** All issuers, in order. */
   readonly issuers: readonly IssuerMessage[]
 }

@@ -248,5 +248,7 @@ export const GATEWAY_EVENT_MAPPINGS: Readonly<Record<GatewayAuditEventName, Even
   audit_pruned: entity('audit log', 'delete', []),
   suspect_cleared: entity('revocation list', 'resume', LIST, { severity: 'medium' }),
   revocation_released: entity('revocation', 'delete', LIST, { severity: 'high' }),
+  keys_followed: entity('issuer key', 'update', ['network'], { severity: 'medium' }),
+  keys_refused: entity('issuer key', 'update', ['network'], { ...FAILED, severity: 'high' }),
   issuer_rotated: entity('issuer key', 'update', LIST, { ...LIST_SEQUENCE, severity: 'medium' }),
 }

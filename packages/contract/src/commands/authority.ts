@@ -123,6 +123,29 @@ export const authorityCommands: readonly Command[] = [
     needs: 'authority-host',
   },
   {
+    path: ['authority', 'rotate-key'],
+    summary: 'Replace the key of the authority without a stop',
+    description:
+      'Run it with the settings in use, while all instances run: each run goes on from the step that the network is at, shows who follows, and asks before the switch. The new key is next to the present one: KEY-ID.key in the same folder, the label KEY-ID in the same token, or another version in the same key service. To undo, give documents of the root key that name the former key.',
+    arguments: [],
+    options: [
+      { flags: '--next-key-id <id>', summary: 'Id of the next key, at the first step' },
+      { flags: '--next-genesis <file>', summary: 'Block of the next key, signed by the root key, at the first step' },
+      { flags: '--next-history <file>', summary: 'Key history of that block, at the first step' },
+      { flags: '--yes', summary: 'Do not ask' },
+      { flags: '--force', summary: 'Switch although some nodes do not have the block' },
+      ...HOST_OPTIONS,
+    ],
+    examples: [
+      {
+        line: 'chancery authority rotate-key --env-file authority.env --next-key-id na-2 --next-genesis genesis-2.json --next-history key-history.json',
+        summary: 'Announce the next key',
+      },
+      { line: 'chancery authority rotate-key --env-file authority.env', summary: 'Go on with the next step' },
+    ],
+    needs: 'authority-host',
+  },
+  {
     path: ['authority', 'key-succession'],
     summary: 'Replace the key of the authority',
     description:

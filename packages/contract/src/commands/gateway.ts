@@ -164,7 +164,7 @@ const preflight: readonly Command[] = [
     path: ['gateway', 'follow'],
     summary: 'Pin the newest key of a network',
     description:
-      'Fetches the newest key of an authority and updates the policy file: adds the new key, and removes the former key after it is retired. The root key of the given block must have signed the new block and history, and the new key the list. Reload the gateway afterwards.',
+      'Pins the root key, with which a running gateway follows later keys by itself, adds the newest key to the policy file, and removes a retired one. The root key of the given block must have signed the new block and history, and the new key the list. Needed once for a policy without root_public_key; reload the gateway afterwards.',
     arguments: [],
     options: [
       { flags: '--policy <file>', summary: 'Policy file of the gateway; it is replaced', required: true },

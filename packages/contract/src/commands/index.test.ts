@@ -31,6 +31,7 @@ const PATHS = [
   'authority resign-lists',
   'authority import-evidence',
   'authority public-key',
+  'authority rotate-key',
   'authority key-succession',
   'doctor',
   'findings',

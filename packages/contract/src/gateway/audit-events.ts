@@ -29,6 +29,14 @@ const EVENTS = {
     when: 'The oldest events were removed: by the retention time, by an operator, or without a collector to make room.',
     details: ['removed_through', 'removed_hash', 'removed_count'],
   },
+  keys_followed: {
+    when: 'The gateway followed a key succession: the root key of the policy signed these keys.',
+    details: ['network', 'signing_key_id', 'key_ids'],
+  },
+  keys_refused: {
+    when: 'An authority offered keys that the pinned root key does not lead to; none of them is used.',
+    details: ['network', 'reason'],
+  },
   issuer_rotated: {
     when: 'An operator moved an issuer to a new key.',
     details: ['network', 'issuer', 'list_sequence'],

@@ -16,6 +16,14 @@ export type AuthorityKeys = {
   readonly history?: KeyHistory | undefined
 }
 
+/** What a follower verifies an offer against: a block, or what an operator pinned of one. */
+export type HeldKeys = {
+  readonly genesis: Pick<GenesisBlock, 'network_name' | 'root_public_key'> & {
+    readonly network_authority: Pick<GenesisBlock['network_authority'], 'public_key' | 'valid_from'>
+  }
+  readonly history?: KeyHistory | undefined
+}
+
 /**
  * The keys that may have signed a record of this date: the current one, and each former one whose window holds the
  * date. Only the current one when there is no date.
@@ -38,12 +46,12 @@ export function keysInPeriod(keys: AuthorityKeys, date: string): readonly string
 }
 
 /** All of them, the current one first: for a record that bears no date of its signature. */
-export function allAuthorityKeys(keys: AuthorityKeys): readonly string[] {
+export function allAuthorityKeys(keys: HeldKeys): readonly string[] {
   return pickKeys(keys, () => true)
 }
 
 /** Each key once: one that became current again is also listed in the history. */
-function pickKeys({ genesis, history }: AuthorityKeys, isMeant: (key: FormerKey) => boolean): readonly string[] {
+function pickKeys({ genesis, history }: HeldKeys, isMeant: (key: FormerKey) => boolean): readonly string[] {
   const { public_key: current } = genesis.network_authority
   const former = history?.former_keys.filter((key) => key.public_key !== current && isMeant(key)) ?? []
   return [current, ...former.map((key) => key.public_key)]
@@ -102,7 +110,7 @@ export type FollowRefusal =
  * an authority key, or who controls the network, cannot bring in another one.
  */
 export async function verifySuccession(
-  stored: AuthorityKeys,
+  stored: HeldKeys,
   offered: AuthorityKeys & { readonly history: KeyHistory },
 ): Promise<Verdict<FollowRefusal>> {
   const { genesis, history } = offered
@@ -116,11 +124,8 @@ export async function verifySuccession(
   return allAuthorityKeys(stored).every((key) => known.has(key)) ? VALID : invalid('rollback')
 }
 
-function isOlder(
-  stored: AuthorityKeys,
-  { genesis, history }: AuthorityKeys & { readonly history: KeyHistory },
-): boolean {
-  const starts = (block: GenesisBlock): Instant => instantOf(block.network_authority.valid_from)
+function isOlder(stored: HeldKeys, { genesis, history }: AuthorityKeys & { readonly history: KeyHistory }): boolean {
+  const starts = (block: HeldKeys['genesis']): Instant => instantOf(block.network_authority.valid_from)
   if (starts(genesis) < starts(stored.genesis)) return true
   if (stored.history === undefined) return false
   const [before, now] = [instantOf(stored.history.issued_at), instantOf(history.issued_at)]

@@ -75,6 +75,6 @@ export async function verifyKeyHistory(
 }
 
 /** True while the key was the authority's: a record dated outside was not signed by the authority. */
-export function wasCurrent(key: FormerKey, at: Instant): boolean {
+export function wasCurrent(key: Pick<FormerKey, 'valid_from' | 'valid_to'>, at: Instant): boolean {
   return instantOf(key.valid_from) <= at && at < instantOf(key.valid_to)
 }

@@ -1,6 +1,8 @@
 import { fromBase64 } from '../canonical/base64.ts'
 import type { Instant } from '../canonical/time.ts'
+import { wasCurrent } from '../artifacts/key-history.ts'
 import { certificateBytes, windowOf } from '../artifacts/join-certificate.ts'
+import type { FormerKey } from '../artifacts/key-history.ts'
 import type { CertificateWindow, JoinCertificate } from '../artifacts/join-certificate.ts'
 import { readPublicKey } from '../signing/keys.ts'
 import { verifySignatureBytes } from '../signing/verify.ts'
@@ -29,6 +31,8 @@ export interface IssuerTrust {
   readonly floor: number
   readonly freshness: Freshness
   readonly revocations: RevocationIndex
+  /** Of a former key: when it was the key of its authority. A certificate with another date is not of the authority. */
+  readonly period?: Pick<FormerKey, 'valid_from' | 'valid_to'>
 }
 
 /** What the operator configured for one network, ready for use. */
@@ -142,6 +146,7 @@ function policyCauses(
 ): PolicyCause[] {
   if (network === undefined) return ['unknown_network']
   if (issuer === undefined) return ['unknown_issuer']
+  if (issuer.period !== undefined && !wasCurrent(issuer.period, window.issuedAt)) return ['unknown_issuer']
   const causes: PolicyCause[] = [...listProblems(issuer.list, issuer.floor, issuer.freshness, now)]
   const lifetime = window.expiresAt - window.issuedAt
   if (lifetime <= 0n) causes.push('invalid_validity_window')

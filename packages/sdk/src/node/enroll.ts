@@ -1,12 +1,13 @@
 import { isJsonObject, member, readJson, sha256Hex, writeInstant, writeJson } from '@chancery/protocol'
 import type { Instant, JoinCertificate, JsonObject } from '@chancery/protocol'
 import type { Client } from '../client.ts'
-import { ChanceryError, RefusedError, RequestError } from '../errors.ts'
+import { ChanceryError, RefusedError, RequestError, ResponseError } from '../errors.ts'
 import { requireOwnOrFollow } from './following.ts'
 import type { FollowedKeys } from './followed.ts'
 import type { Expected } from './certificate.ts'
 import { freshEvidence } from './evidence.ts'
 import type { NodeEvidence } from './evidence.ts'
+import type { RetryOptions } from '../http/retry.ts'
 import type { NodeStore } from './store.ts'
 
 /**
@@ -50,10 +51,13 @@ export interface Enrolling {
   readonly followed: FollowedKeys
   readonly expected: () => Expected
   readonly clock: () => Instant
-  readonly invite: string | (() => Promise<string>) | undefined
-  readonly evidence: NodeEvidence | undefined
-  readonly lostCertificate: string | undefined
-  readonly validityHours: number | undefined
+  readonly invite?: string | (() => Promise<string>)
+  readonly evidence?: NodeEvidence
+  readonly lostCertificate?: string
+  readonly validityHours?: number
+  readonly pause: (ms: number) => Promise<void>
+  /** False: a proxy is asked once. */
+  readonly retry?: RetryOptions | false
 }
 
 /** Gets a certificate for a node that has none, and keeps it. */
@@ -71,7 +75,11 @@ async function joinByEvidence(parts: Enrolling, evidence: NodeEvidence): Promise
   const { client, followed, expected, validityHours } = parts
   const validity = validityHours === undefined ? {} : { validity_hours: validityHours }
   const fresh = await freshEvidence(evidence, followed.audience, expected().publicKey)
-  const certificate = await client.enrollment.join({ evidence: fresh, ...validity })
+  const certificate = await throughProxy(
+    parts,
+    () => client.enrollment.join({ evidence: fresh, ...validity }),
+    () => undefined,
+  )
   await save(parts, certificate)
   return certificate
 }
@@ -81,16 +89,23 @@ async function join(parts: Enrolling, invite_token: string): Promise<JoinCertifi
   // As the authority's audit names it.
   const invite_token_fingerprint = sha256Hex(invite_token).slice(0, 16)
   const earlier = readNote(await store.read('join'))
-  const isRepeated = earlier?.invite_token_fingerprint === invite_token_fingerprint && earlier.state === 'asked'
-  const note: JoinNote = isRepeated
+  const isKnown = earlier?.invite_token_fingerprint === invite_token_fingerprint && earlier.state === 'asked'
+  let isRepeated = isKnown
+  const note: JoinNote = isKnown
     ? earlier
     : { invite_token_fingerprint, asked_at: writeInstant(clock()), state: 'asked' }
   const finish = (): Promise<void> => store.write('join', writeJson({ ...note, state: 'settled' }))
-  if (!isRepeated) await store.write('join', writeJson(note))
+  if (!isKnown) await store.write('join', writeJson(note))
   const validity = validityHours === undefined ? {} : { validity_hours: validityHours }
   let certificate: JoinCertificate
   try {
-    certificate = await client.enrollment.join({ invite_token, ...validity })
+    certificate = await throughProxy(
+      parts,
+      () => client.enrollment.join({ invite_token, ...validity }),
+      () => {
+        isRepeated = true
+      },
+    )
   } catch (error) {
     if (!(error instanceof RefusedError)) throw error
     if (isRepeated && error.code === 'invalid_invite_token')
@@ -103,6 +118,30 @@ async function join(parts: Enrolling, invite_token: string): Promise<JoinCertifi
   // Last: when this write is lost, the certificate is stored, and the note has no effect.
   await finish()
   return certificate
+}
+
+const PROXY_PAUSES_MS = [1000, 2000, 4000, 8000]
+const FROM_PROXY: ReadonlySet<number> = new Set([502, 503, 504])
+
+/**
+ * A proxy without a ready instance answers itself, not as an authority. Whether it passed the join on is unknown: the
+ * next refusal of the invite then says that it may have been used.
+ */
+async function throughProxy(
+  { pause, retry }: Enrolling,
+  ask: () => Promise<JoinCertificate>,
+  onRepeat: () => void,
+): Promise<JoinCertificate> {
+  for (const ms of retry === false ? [] : PROXY_PAUSES_MS) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (!(error instanceof ResponseError) || !FROM_PROXY.has(error.status)) throw error
+      onRepeat()
+      await pause(ms)
+    }
+  }
+  return ask()
 }
 
 /** The holder of the key may renew a certificate it never saw: a proof of the key is all a renewal asks for. */

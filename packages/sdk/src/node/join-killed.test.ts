@@ -106,3 +106,31 @@ it('a certificate of another key cannot be taken over', async () => {
   const { invite: _spent, ...without } = options({ lostCertificate: other.certificate.cert_id })
   await expect(Node.join(without)).rejects.toMatchObject({ code: 'certificate_key_mismatch' })
 })
+
+it('waits while a proxy without an instance answers 503 with a page, and says when the invite may have been used', async () => {
+  const page = async (): Promise<Response> =>
+    new Response('<html><body><h1>503 Service Unavailable</h1></body></html>', { status: 503 })
+  let answers = 2
+  const pauses: number[] = []
+  const sleep = async (ms: number): Promise<void> => void pauses.push(ms)
+  const down: NodeOptions['fetch'] = (url, init) => {
+    if (!url.endsWith('/join') || answers === 0) return fetch(url, init)
+    answers -= 1
+    return page()
+  }
+  const node = await Node.join(options({ fetch: down, sleep }))
+  await node.stop()
+  expect(pauses.slice(0, 2)).toEqual([1000, 2000])
+
+  // The proxy passed the join on and lost the response.
+  await rm(folder, { recursive: true, force: true })
+  invite = await createInvite(na)
+  let isLost = true
+  const lost: NodeOptions['fetch'] = async (url, init) => {
+    const response = await fetch(url, init)
+    if (!url.endsWith('/join') || !isLost) return response
+    isLost = false
+    return page()
+  }
+  await expect(Node.join(options({ fetch: lost, sleep }))).rejects.toBeInstanceOf(JoinInterruptedError)
+})

@@ -155,10 +155,9 @@ export class Node {
       now: clock(),
     })
     const stored = await readStored(await store.read('certificate'), expected())
-    const { invite, evidence, lostCertificate, validityHours } = options
+    const { evidence } = options
     const certificate =
-      stored ??
-      (await enroll({ client, store, followed, expected, clock, invite, evidence, lostCertificate, validityHours }))
+      stored ?? (await enroll({ ...options, client, followed, expected, clock, pause: (ms) => rest(ms, undefined) }))
     const [events, stop] = [new NodeEmitter(), new AbortController()]
     const lists = await NodeLists.open({
       client,

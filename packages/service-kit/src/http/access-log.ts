@@ -20,6 +20,10 @@ export interface AccessEntry {
   readonly milliseconds: number
   /** The kind of authenticated caller, a fixed name of the service; `anonymous` when there is none. */
   readonly caller: string
+  /** Left out for requests that were refused before their headers were read, and by the gateway. */
+  readonly clientAddress?: string | undefined
+  /** The checked trace id of the caller's `traceparent`. */
+  readonly traceId?: string | undefined
   readonly code: string | undefined
   /** The cause of a failure of the service. */
   readonly cause: unknown
@@ -29,7 +33,7 @@ export interface AccessEntry {
 
 const MAX_CAUSE = 256
 
-/** Writes one line per request. The only text of a caller in it is the checked request id. */
+/** Writes one line per request. The only texts of a caller in it are the checked ids of request and trace. */
 export class AccessLog {
   readonly #log: Log
   readonly #instance: string
@@ -63,7 +67,7 @@ export class AccessLog {
     return true
   }
 
-  #fields({ requestId, route, status, milliseconds, caller, code }: AccessEntry) {
+  #fields({ requestId, route, status, milliseconds, caller, clientAddress, traceId, code }: AccessEntry) {
     return {
       request_id: requestId,
       route,
@@ -71,6 +75,8 @@ export class AccessLog {
       code,
       duration_ms: Math.round(milliseconds * 100) / 100,
       caller,
+      client_address: clientAddress,
+      trace_id: traceId,
       instance: this.#instance,
     }
   }

@@ -184,7 +184,8 @@ export class Edge<Binding extends EdgeBinding> {
     }
   }
 
-  #log({ requestId, match, caller, code, cause }: Exchange<Binding>, status: number, milliseconds: number): void {
+  #log(exchange: Exchange<Binding>, status: number, milliseconds: number): void {
+    const { requestId, match, caller, clientAddress, traceId, code, cause } = exchange
     const route = match?.binding.route
     this.#options.access?.note({
       requestId,
@@ -192,6 +193,8 @@ export class Edge<Binding extends EdgeBinding> {
       status,
       milliseconds,
       caller,
+      clientAddress,
+      traceId,
       code,
       cause,
       isProbe: route !== undefined && this.#options.isProbe(route),

@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { RequestSpan } from '../tracing/spans.ts'
+import { readTraceParent } from '../tracing/trace-parent.ts'
+import type { RequestCall } from './open-call.ts'
 import type { HttpResponse } from './response.ts'
 import type { HandlerResult } from './bind.ts'
 import { hasBody } from './body.ts'
@@ -36,6 +38,9 @@ export class Exchange<Binding extends EdgeBinding> {
   echoedId: string | undefined
   /** The kind of authenticated caller, for the access log. */
   caller = 'anonymous'
+  /** Where it came from, and the trace it names; undefined for a request that was refused before they were read. */
+  clientAddress: string | undefined
+  traceId: string | undefined
   /** Why the request was refused or failed, for the access log. */
   code: string | undefined
   cause: unknown
@@ -64,6 +69,13 @@ export class Exchange<Binding extends EdgeBinding> {
 
   get isAnswered(): boolean {
     return this.#isAnswered
+  }
+
+  /** Notes who sent the request, for the access log. */
+  name({ caller, remoteAddress, headers }: RequestCall): void {
+    this.caller = caller
+    this.clientAddress = remoteAddress
+    this.traceId = readTraceParent(headers.all('traceparent'))?.traceId
   }
 
   /** Sends 100 Continue to a caller that waits for it. A refusal before this avoids receiving the body. */

@@ -44,7 +44,17 @@ export interface Capacity {
 /** The part of an exchange that the pipeline uses. */
 export type PipelineExchange = Pick<
   Exchange<EdgeBinding>,
-  'raw' | 'response' | 'requestId' | 'isAnswered' | 'caller' | 'gzip' | 'onResponse' | 'requestBody' | 'fail'
+  | 'raw'
+  | 'response'
+  | 'requestId'
+  | 'isAnswered'
+  | 'caller'
+  | 'clientAddress'
+  | 'traceId'
+  | 'gzip'
+  | 'onResponse'
+  | 'requestBody'
+  | 'fail'
 >
 
 /** Where a request goes. */
@@ -73,7 +83,8 @@ export class RequestPipeline {
     (request) => request.#count(),
     (request) => request.#waitForSlot(),
     (request) => request.#readJson(),
-    (request) => yieldForLargeBody(request.#bytes),
+    // Parsing and verifying a large body take milliseconds each: other requests run in between.
+    (request) => (request.#bytes.length < LONG_BODY_BYTES ? undefined : nextTurn()),
     (request) => request.#authorize(),
     (request) => request.#handle(),
     (request) => request.#compress(),
@@ -279,13 +290,8 @@ export class RequestPipeline {
     this.#reservation?.release()
     this.#slot?.drop()
     this.#slot?.end()
-    if (this.#call !== undefined) this.#exchange.caller = this.#call.caller
+    if (this.#call !== undefined) this.#exchange.name(this.#call)
   }
-}
-
-/** Lets other requests run between parsing and verifying a large body, which take milliseconds each. */
-function yieldForLargeBody(bytes: Uint8Array): MaybePromise<void> {
-  return bytes.length < LONG_BODY_BYTES ? undefined : nextTurn()
 }
 
 /** A write may still be committed, so the caller must check before it repeats the request. */

@@ -50,6 +50,24 @@ describe('toLogRecord', () => {
     expect(toLogRecord(level, { error })).toEqual({ error: 'TypeError', error_code: 'ECONNREFUSED' })
   })
 
+  it('says in one line why a database or Redis is not available', () => {
+    const cause = Object.assign(new Error('connect ECONNREFUSED 10.0.0.5:5432'), { code: 'ECONNREFUSED' })
+    class Unavailable extends Error {
+      override readonly name = 'Unavailable'
+    }
+    const expected = { error_code: 'ECONNREFUSED', cause: 'connect ECONNREFUSED 10.0.0.5:5432' }
+    expect(toLogRecord('warn', { error: new Unavailable('hunter2', { cause }) })).toEqual({
+      error: 'Unavailable',
+      ...expected,
+    })
+    const both = Object.assign(new AggregateError([cause]), { code: 'ECONNREFUSED' })
+    expect(toLogRecord('warn', { error: both })).toEqual({ error: 'AggregateError', ...expected })
+    expect(toLogRecord('warn', { error: new Error('Socket closed unexpectedly') })).toEqual({
+      error: 'Error',
+      cause: 'Socket closed unexpectedly',
+    })
+  })
+
   it.each(['error', 'fatal'] as const)('keeps message and frames of an error at %s', (level) => {
     const record = toLogRecord(level, { error: new TypeError('odd') })
     expect(record).toMatchObject({ error: 'TypeError', message: 'odd' })

@@ -39,7 +39,8 @@ export function toEventText(event: string): string {
 
 /**
  * Returns fields as they may be logged. An error under `error` gives its class, code, message and stack at error level; below that
- * only class and code, because messages of expected failures repeat what a caller sent. They are put into `record`.
+ * only class and code, and the text of an error of the platform: messages of expected failures repeat what a caller
+ * sent. They are put into `record`.
  */
 export function toLogRecord(level: LogLevel, fields: LogFields, record: LogRecord = {}): LogRecord {
   for (const name of Object.keys(fields)) {
@@ -85,17 +86,38 @@ function describeError(level: LogLevel, error: Error): LogRecord {
   const record: LogRecord = { error: visible(error.name, { maxLength: MAX_TEXT }) }
   const code = [error, ...causes(error)].map(codeOf).find((found) => found !== undefined)
   if (code !== undefined) record['error_code'] = visible(code, { maxLength: MAX_TEXT })
+  const outer = [error, ...causes(error)].find(isOfPlatform)
   if (level === 'error' || level === 'fatal') {
     record['message'] = visible(error.message, { maxLength: MAX_TEXT })
     const stack = describeStack(error)
     if (stack !== '') record['stack'] = stack
-  }
+  } else if (outer !== undefined) record['cause'] = visible(messageOf(outer), { maxLength: MAX_TEXT })
   return record
+}
+
+/**
+ * Errors of the platform and of drivers for PostgreSQL and Redis have no class of their own, and their texts say what
+ * failed: `connect ECONNREFUSED 10.0.0.5:5432`, `Socket closed unexpectedly`. Ours have classes.
+ */
+function isOfPlatform({ name }: Error): boolean {
+  return name === 'Error' || name === 'AggregateError'
 }
 
 /** Error codes of the platform and the database, such as `ECONNREFUSED` and `23505`. Never text of a caller. */
 function codeOf(error: Error): string | undefined {
   return 'code' in error && typeof error.code === 'string' ? error.code : undefined
+}
+
+/** What an error and its causes say, in one line: `PostgreSQL is unavailable: connect ECONNREFUSED 10.0.0.5:5432`. */
+export function describeChain(error: Error): string {
+  const texts = [error, ...causes(error)].map(messageOf).filter((text) => text !== '')
+  return visible([...new Set(texts)].join(': '), { maxLength: MAX_TEXT })
+}
+
+/** A connection that was tried at several addresses has a message for each, and none of its own. */
+function messageOf(error: Error): string {
+  if (!(error instanceof AggregateError) || error.message !== '') return error.message
+  return error.errors.map((each: unknown) => toError(each).message).join(', ')
 }
 
 function causes(error: Error): Error[] {

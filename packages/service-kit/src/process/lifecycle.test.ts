@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { runService } from './lifecycle.ts'
 import type { ProcessEvent, RunningService, ServiceOptions } from './lifecycle.ts'
 import { createLog } from '../log/log.ts'
+import { StartError } from '../settings/start-error.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -143,6 +144,17 @@ describe('a signal during the start', () => {
     expect(await code).toBe(0)
   })
 
+  it('ends a start that waits for something else, with 0', async () => {
+    const waits = (stopped: AbortSignal): Promise<RunningService> =>
+      new Promise((_resolve, reject) => {
+        stopped.addEventListener('abort', () => reject(stopped.reason as Error))
+      })
+    const { process, withoutFlushes, events } = await start({}, { start: waits })
+    process.send('SIGTERM')
+    await seconds(0)
+    expect([withoutFlushes(), events.at(-1)]).toEqual([['0 exit 0'], 'INFO  stopped'])
+  })
+
   it('waits 25 s for a start that hangs', async () => {
     const { process, withoutFlushes } = await start({}, { start: () => new Promise(() => {}) })
     process.send('SIGTERM')
@@ -157,6 +169,14 @@ describe('a failed start', () => {
     expect(await code).toBe(1)
     expect(events[0]).toMatch(/^FATAL start failed error=RangeError message="no such file"/)
     expect(steps.at(-1)).toBe('0 exit 1')
+  })
+
+  it.each([
+    ['a setting', new StartError('PORT: wrong'), 78],
+    ['something that may come', new StartError('PORT: in use', { isTemporary: true }), 1],
+  ])('because of %s exits with %s', async (_cause, error, expected) => {
+    const { code } = await start({}, { start: () => Promise.reject(error) })
+    expect(await code).toBe(expected)
   })
 })
 

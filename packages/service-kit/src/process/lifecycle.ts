@@ -1,5 +1,6 @@
 import { toError } from '../log/fields.ts'
 import type { Log } from '../log/log.ts'
+import { exitCodeOf } from '../settings/start-error.ts'
 import { sleep } from '../async/sleep.ts'
 
 /** A service that has started. */
@@ -22,7 +23,8 @@ export interface ProcessLike {
 
 export interface ServiceOptions {
   readonly log: Log
-  readonly start: () => Promise<RunningService>
+  /** The signal aborts when the service is stopped before it has started. It may then reject. */
+  readonly start: (stopped: AbortSignal) => Promise<RunningService>
   /** How long a stopping service still serves after it is not ready, so that load balancers detect it. */
   readonly drainSeconds: number
   /** Maximum time from the end of accepting to the exit. */
@@ -38,7 +40,8 @@ const CRASH_SECONDS = 5
  *
  * A signal marks the service as not ready. It serves for the drain time, accepts no new connections, finishes open
  * requests, closes and exits with 0. A second signal or the time limit exits with 1. After an uncaught error the state
- * is unreliable: nothing new is accepted, open requests have 5 s, then the exit code is 1.
+ * is unreliable: nothing new is accepted, open requests have 5 s, then the exit code is 1. A start that fails because of
+ * a setting has the exit code WRONG_SETTINGS.
  */
 export function runService(options: ServiceOptions): Promise<number> {
   return new ServiceRun(options).run()
@@ -50,6 +53,7 @@ class ServiceRun {
   readonly #process: ProcessLike
   readonly #exited = Promise.withResolvers<number>()
   readonly #drain = new AbortController()
+  readonly #stopped = new AbortController()
   #service: RunningService | undefined
   #limit: NodeJS.Timeout | undefined
   #signals = 0
@@ -70,15 +74,20 @@ class ServiceRun {
     this.#process.on('uncaughtException', (reason) => this.#onCrash('uncaught exception', reason))
     this.#process.on('unhandledRejection', (reason) => this.#onCrash('unhandled rejection', reason))
     try {
-      this.#service = await this.#options.start()
+      this.#service = await this.#options.start(this.#stopped.signal)
       // The stop came during the start: no request has been served, so there is nothing to drain.
       if (this.#stopping) {
         this.#turnNotReady()
         void this.#finish(0)
       }
     } catch (thrown) {
+      if (this.#stopped.signal.aborted && thrown === this.#stopped.signal.reason) {
+        this.#log.info('stopped')
+        this.#exit(0)
+        return this.#exited.promise
+      }
       this.#log.fatal('start failed', { error: toError(thrown) })
-      this.#exit(1)
+      this.#exit(exitCodeOf(thrown))
     }
     return this.#exited.promise
   }
@@ -93,6 +102,7 @@ class ServiceRun {
     this.#log.info('stopping', { signal })
     if (this.#stopping) return
     this.#turnNotReady()
+    this.#stopped.abort()
     if (this.#service === undefined) this.#setLimit(this.#finishSeconds())
     else void this.#finish(this.#options.drainSeconds)
   }

@@ -3,6 +3,7 @@ import { visible } from '@chancery/protocol'
 import { SettingError } from './readers.ts'
 import type { Reader } from './readers.ts'
 import { Variables } from './sources.ts'
+import { WRONG_SETTINGS } from './start-error.ts'
 import type { SettingRules, SettingSources } from './sources.ts'
 
 interface SettingFacts<T> {
@@ -55,6 +56,7 @@ export type SettingValues<Definitions extends SettingDefinitions> = {
 /** All problems of the settings, one line each, starting with the name of the variable. */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError'
+  readonly exitCode: number = WRONG_SETTINGS
   readonly problems: readonly string[]
 
   constructor(problems: readonly string[]) {

@@ -2,6 +2,7 @@ import { createServer } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import { createLog } from '../log/log.ts'
 import { runService } from '../process/lifecycle.ts'
+import { StartError } from '../settings/start-error.ts'
 import { superviseWorkers } from './supervisor.ts'
 import { runWorker } from './worker.ts'
 
@@ -39,7 +40,8 @@ function serve({
     drainSeconds: 0,
     process: own,
     start: async () => {
-      if (begin.fails !== 'no') throw new Error('a wrong setting')
+      if (begin.fails === 'first') throw new StartError('PORT: a wrong setting')
+      if (begin.fails !== 'no') throw new Error('no connection')
       const server = createServer((_request, response) => response.end(`${worker} ${process.pid}`))
       await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
       const address = server.address()

@@ -94,7 +94,7 @@ describe('supervised workers', () => {
 
   it('give up at once when the first one does not start', async () => {
     const { exited, lines } = run('first')
-    expect(await exited).toBe(1)
+    expect(await exited).toBe(78)
     expect(lines('start failed')).toHaveLength(1)
     expect(lines('workers do not start: correct the error that they report, then start again')).toHaveLength(1)
   })

@@ -114,7 +114,7 @@ class Supervisor {
       await this.#sums.add(forked)
       this.#options.onEnd?.(forked)
       if (signal.aborted) {
-        if (ending !== 0) this.#code = 1
+        if (ending !== 0) this.#code ||= 1
         return
       }
       this.#noteEnd(forked, ending)
@@ -171,7 +171,7 @@ class Supervisor {
       return
     }
     this.#log.fatal('workers do not start: correct the error that they report, then start again', fields)
-    this.#code = 1
+    this.#code = typeof ending === 'number' && ending > 0 ? ending : 1
     this.#beginStop()
   }
 

@@ -5,13 +5,14 @@ import { readAuthoritySettings } from '../../settings/authority-settings.ts'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 import { readSlowestPace, windowOf } from '../../database/active-window.ts'
 import type { Database } from '../../database/database.ts'
-import { openExistingDatabase, translateDatabaseError } from '../../database/open.ts'
+import { explainDatabaseError, openExistingDatabase } from '../../database/open.ts'
+import { isRefusedLogin } from '../../database/postgres/open.ts'
 import { openActivePolicies, probeCedar } from '../../features/boundary-policies/index.ts'
 import { NO_REDIS, checkNetwork } from '../../features/findings/index.ts'
 import { countNodeStates, momentOf } from '../../features/roster/index.ts'
 import { openRedisCounts } from '../../limits/redis-counts.ts'
 import { checkAdmission } from './check-admission.ts'
-import { checkClock, checkDatabase, checkDurability, checkWrites } from './check-database.ts'
+import { checkClock, checkDatabase, checkDurability, checkWrites, measureSpeed } from './check-database.ts'
 import { checkBalancer, checkInstance } from './check-edge.ts'
 import { checkEnvFile, checkKeys } from './check-keys.ts'
 import type { Keys } from './check-keys.ts'
@@ -61,7 +62,7 @@ async function checkStore(
     findings.push(await checkClock(database, settings, () => clock.now()))
     // Rows of another release or another network would be misread.
     if (databaseFindings.some(({ status }) => status === 'bad')) return findings
-    findings.push(await checkWrites(database))
+    findings.push(await checkWrites(database), await measureSpeed(database))
     if (keys.ownKeys !== undefined)
       findings.push(...(await checkMarks(database, settings, keys.ownKeys.all, clock.now())))
     findings.push(...(await checkState(database, settings, keys, clock)))
@@ -76,14 +77,15 @@ async function checkStore(
       findings.push(...(await checkBalancer(url, { settings, genesis: keys.genesis, database })))
     return findings
   } catch (error) {
-    if (translateDatabaseError(error) === undefined) throw error
+    const message = isRefusedLogin(error) ? error.message : explainDatabaseError(error)
+    if (message === undefined) throw error
     const name =
       settings.databaseLocation.kind === 'sqlite' ? `DB_PATH ${settings.databaseLocation.path}` : 'DATABASE_URL'
     return [
       ...findings,
       bad(
         'database',
-        `${name} cannot be opened or read`,
+        `${name} cannot be opened or read: ${message}`,
         'Is the server up, the name right, the password current, and may this user read it?',
       ),
     ]

@@ -4,7 +4,7 @@ import { CompiledQuery, Kysely, PostgresDialect, sql } from 'kysely'
 import type { PostgresPool } from 'kysely'
 import pg from 'pg'
 import { DatabaseUnavailableError, DiskFullError, LockTimeoutError } from '../errors.ts'
-import type { Database, Query, RoomOption, Statement, Transaction } from '../database.ts'
+import type { Connections, Database, Query, RoomOption, Statement, Transaction } from '../database.ts'
 import { BEGIN, PostgresClient, isRefusedCommit, sqlState } from './client.ts'
 import { LIMITS_MS, NOT_COMPILED, ServerIdentity, pooledClient } from './pooled-client.ts'
 import type { Tables } from '../tables.ts'
@@ -97,11 +97,22 @@ export function openPostgres(url: string, pooler: Pooler = 'none'): Database {
       room.requireService()
       await probe.check()
     },
+    connections: () => countConnections([pool, named]),
     async close() {
       // `cached` has no other resources.
       await named.end()
       await query.destroy()
     },
+  }
+}
+
+function countConnections(pools: readonly pg.Pool[]): Connections {
+  const sum = (of: (pool: pg.Pool) => number): number => pools.reduce((all, pool) => all + of(pool), 0)
+  return {
+    most: POOL_SIZE + NAMED_POOL_SIZE,
+    open: sum(({ totalCount }) => totalCount),
+    idle: sum(({ idleCount }) => idleCount),
+    waiting: sum(({ waitingCount }) => waitingCount),
   }
 }
 
@@ -253,6 +264,11 @@ const NETWORK_CODES: ReadonlySet<string> = new Set([
   'ENOENT',
   'EAI_AGAIN',
 ])
+
+/** The server does not let this user into this database (password, pg_hba.conf), or has no such database. */
+export function isRefusedLogin(error: unknown): error is Error {
+  return /^(?:28|3D)/.test(sqlState(error) ?? '')
+}
 
 /** Returns the failure as an error of database.ts, undefined when it is a bug. */
 export function translatePostgresError(error: unknown): Error | undefined {

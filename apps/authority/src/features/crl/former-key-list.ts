@@ -3,6 +3,7 @@ import type { Instant, Signer } from '@chancery/protocol'
 import type { CrlParts } from './parts.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import { assertStored } from '../../database/assert-stored.ts'
+import { findLiveFormerKey } from '../../signing/stored-identity.ts'
 import { requireLiving } from './continuity.ts'
 import { listText } from './list-text.ts'
 import { joinFormerEntries } from './queries.ts'
@@ -18,7 +19,7 @@ export async function publishFormerList(
   parts: CrlParts,
   { sequence, issuedAt }: { readonly sequence: number; readonly issuedAt: Instant },
 ): Promise<void> {
-  const live = await findActiveFormerKey(tx.query, issuedAt)
+  const live = await findLiveFormerKey(tx.query, issuedAt)
   if (live === undefined) return
   const { formerSigner } = parts.keys
   // The start refuses without this key. It may have been removed since.
@@ -38,14 +39,6 @@ export async function publishFormerList(
     .returning('crl_json')
     .executeTakeFirst()
   assertStored(crl_json, stored?.crl_json)
-}
-
-/** Returns the former key whose certificates are still in use. There is at most one. */
-export async function findActiveFormerKey(
-  tx: Reader,
-  now: Instant,
-): Promise<{ readonly key_id: string; readonly public_key: string; readonly lists_until: string } | undefined> {
-  return tx.selectFrom('former_keys').selectAll().where('lists_until', '>', writeSortable(now)).executeTakeFirst()
 }
 
 export async function findFormerList(

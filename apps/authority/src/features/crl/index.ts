@@ -11,7 +11,9 @@ import { current, serveList } from './current.ts'
 import { EntriesCache } from './entries-cache.ts'
 import { DeltaCache } from './delta-cache.ts'
 import { delta } from './delta.ts'
-import { draftFirstList, runKeySuccession } from './key-succession.ts'
+import { draftFirstList, renewFirstList } from './first-list.ts'
+import type { FirstListKeys } from './first-list.ts'
+import { runKeySuccession } from './key-succession.ts'
 import type { Succession } from './key-succession.ts'
 import { cacheFormerList, keys } from './keys.ts'
 import { ListBuilder } from './list-builder.ts'
@@ -26,9 +28,10 @@ import type { Revocation, RevocationOutcome } from './revocation.ts'
 import { StoredVersions, version } from './version.ts'
 import { warmList } from './warm-list.ts'
 
-export { FIRST_LIST_HOURS, KeySuccessionError } from './key-succession.ts'
+export { FIRST_LIST_HOURS } from './first-list.ts'
+export type { FirstListKeys } from './first-list.ts'
+export { KeySuccessionError } from './key-succession-error.ts'
 export type { Succession } from './key-succession.ts'
-export { findActiveFormerKey } from './former-key-list.ts'
 export { findListFault } from './continuity.ts'
 export { LARGE_PART, SHRINK_LIST, partOfBound } from './size.ts'
 export { findActiveVersion } from './queries.ts'
@@ -41,7 +44,7 @@ export interface Crl extends Feature {
   /** Reads the current list, and caches it. */
   readonly serveList: () => Promise<unknown>
   readonly cacheFormerList: () => Promise<void>
-  draftFirstList(): Promise<string>
+  draftFirstList(keys: FirstListKeys): Promise<string>
   /** `within` runs in the same transaction: it signs other records again with the new key. */
   runKeySuccession(within?: (tx: Transaction) => Promise<void>): Promise<Succession>
   resignList(tx: Transaction, previous: CrlVersion): Promise<number>
@@ -72,6 +75,7 @@ export function openCrl(given: CrlParts): Crl {
         everySeconds: 60,
         run: async (signal) => {
           await refreshList(own)
+          await renewFirstList(own)
           await warmList(own, signal)
         },
       },
@@ -84,7 +88,7 @@ export function openCrl(given: CrlParts): Crl {
     revoke: (revocation) => batch.revoke(revocation),
     serveList: () => serveList(own, {}),
     cacheFormerList: () => cacheFormerList(own),
-    draftFirstList: () => draftFirstList(own),
+    draftFirstList: (listKeys) => draftFirstList(own, listKeys),
     runKeySuccession: (within) => runKeySuccession(own, within),
     resignList: (tx, previous) => resignList(tx, own, previous),
     restoreEntries: (tx, list, sequence) => restoreEntries(tx, own, list, sequence),

@@ -37,6 +37,7 @@ import { openCore } from '../../startup/open-core.ts'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 import { DatabaseUnavailableError } from '../../database/errors.ts'
 import { cacheDocuments } from '../health/public-reads.ts'
+import type { Core } from '../../core.ts'
 
 const clock = new ManualClock()
 const root = await testSigner('rs-test', 'root')
@@ -55,12 +56,12 @@ const start = (more: Record<string, string> = {}): Promise<TestAuthority> =>
 /** Settings of a started authority with the new key in place of the former one. */
 async function withFeatures<Result>(
   given: AuthoritySettings,
-  work: (features: Features) => Promise<Result>,
+  work: (features: Features, core: Core) => Promise<Result>,
 ): Promise<Result> {
   const opened = await openCore(given, { log: silentLog, clock, isSucceeding: true })
   const features = openFeatures(opened.core, given)
   try {
-    return await work(features)
+    return await work(features, opened.core)
   } finally {
     await closeFeatures(features)
     await opened.close()
@@ -122,7 +123,11 @@ describe('a key succession', () => {
     const oldInstance = na
     const target = await settingsOf(settings)
     const before = await fetchCrl(oldInstance.url, old.publicKey)
-    const first = JSON.parse(await withFeatures(target, ({ crl }) => crl.draftFirstList())) as {
+    const first = JSON.parse(
+      await withFeatures(target, ({ crl }, core) =>
+        crl.draftFirstList({ issuer: core.signing.signer, presentKeyId: 'na-test' }),
+      ),
+    ) as {
       issuer: string
       sequence: number
     }

@@ -1,19 +1,12 @@
-import { CRL_VALIDITY, HOUR, readInstant, writeSortable } from '@chancery/protocol'
+import { HOUR, readInstant, writeSortable } from '@chancery/protocol'
 import { sql } from 'kysely'
 import { faultPoint } from '#faults'
 import type { CrlState } from './state.ts'
-import type { CrlParts } from './parts.ts'
-import { loadSignedEntries, requireLiving } from './continuity.ts'
-import { findActiveFormerKey, signList } from './former-key-list.ts'
-import { listText } from './list-text.ts'
+import { findLiveFormerKey } from '../../signing/stored-identity.ts'
+import { KeySuccessionError } from './key-succession-error.ts'
 import { publishVersion } from './publish.ts'
 import type { Transaction } from '../../database/database.ts'
-import { findActiveVersion, issuerText, joinEntries } from './queries.ts'
-
-/** Explains to the operator why the succession is not possible. */
-export class KeySuccessionError extends Error {
-  override readonly name = 'KeySuccessionError'
-}
+import { findActiveVersion, issuerText } from './queries.ts'
 
 export interface Succession {
   readonly formerKeyId: string
@@ -51,7 +44,7 @@ export async function runKeySuccession(
     const now = parts.clock.now()
     // The way back: the former key becomes the current one again, and its own list continues as the list of all.
     await tx.query.deleteFrom('former_keys').where('public_key', '=', signing.publicKey).execute()
-    const live = await findActiveFormerKey(tx.query, now)
+    const live = await findLiveFormerKey(tx.query, now)
     if (live !== undefined)
       throw new KeySuccessionError(
         `certificates of the previous key, ${live.key_id}, are in use until ${live.lists_until}`,
@@ -72,7 +65,7 @@ export async function runKeySuccession(
         lists_until: listsUntil,
       })
       .execute()
-    await storePublicKey(tx, signing.publicKey)
+    await storeOwner(tx, parts)
     faultPoint('switch-identity-stored')
     const [from, to] = [issuerText(formerSigner.keyId), issuerText(signing.keyId)]
     await sql`update crl_entries set entry_json = replace(entry_json, ${from}, ${to})`.execute(tx.query)
@@ -89,27 +82,16 @@ export async function runKeySuccession(
   })
 }
 
-/**
- * Signs the list with which gateways pin the new key before the switch. It is not stored. It has the sequence of the
- * current list, so that the first list after the switch is higher.
- */
-export async function draftFirstList(parts: CrlParts): Promise<string> {
-  const { database, signing, keys } = parts
-  const active = await findActiveVersion(database.read)
-  if (active === undefined) throw new KeySuccessionError('there is no revocation list yet: request GET /crl once')
-  const { text } = await joinEntries(database, database.read)
-  const [from, to] = [issuerText(keys.formerSigner?.keyId ?? ''), issuerText(signing.keyId)]
-  const now = parts.clock.now()
-  const before = await loadSignedEntries(database.read, parts, active)
-  await requireLiving(database.read, parts, { before, entries: text, now })
-  const issuedAt = now < active.issuedAt ? active.issuedAt : now
-  const header = { crl_id: parts.ids.uuid(), sequence: active.sequence, issuer: signing.keyId, issuedAt }
-  return signList(signing.signer, listText(header, text.replaceAll(from, to)))
-}
-
-/** How long gateways may be pinned with it before the switch. */
-export const FIRST_LIST_HOURS: number = Number(CRL_VALIDITY / HOUR)
-
-async function storePublicKey({ query }: Transaction, public_key: string): Promise<void> {
-  await query.updateTable('authority_identity').set({ public_key }).where('id', '=', 1).execute()
+/** With what the root signed for this key, so that instances with former settings start after later announcements. */
+async function storeOwner(
+  { query }: Transaction,
+  { signing, network, keys }: Pick<CrlState, 'signing' | 'network' | 'keys'>,
+): Promise<void> {
+  const { publicKey: public_key, keyId: key_id } = signing
+  const documents = { key_id, genesis_json: network.genesisText, history_json: keys.historyText ?? null }
+  await query
+    .updateTable('authority_identity')
+    .set({ public_key, ...documents })
+    .where('id', '=', 1)
+    .execute()
 }

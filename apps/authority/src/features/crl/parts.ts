@@ -4,6 +4,17 @@ import type { PublishedDocuments } from '../../requests/published-documents.ts'
 export interface CrlParts
   extends
     FeatureBase,
-    Pick<Core, 'clockCheck' | 'instance' | 'purgeClock' | 'reads' | 'recordFaults' | 'rollback' | 'versions'> {
+    Pick<
+      Core,
+      | 'clockCheck'
+      | 'findKey'
+      | 'instance'
+      | 'newestBlock'
+      | 'purgeClock'
+      | 'reads'
+      | 'recordFaults'
+      | 'rollback'
+      | 'versions'
+    > {
   readonly publishedDocuments: PublishedDocuments
 }

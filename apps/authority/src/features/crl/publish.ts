@@ -1,9 +1,9 @@
-import { Refusal } from '@chancery/contract'
 import { CRL_VALIDITY, HOUR, writeInstant, writeJson, writeSortable } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { faultPoint } from '#faults'
 import type { CrlState } from './state.ts'
 import type { CrlParts } from './parts.ts'
+import { requireCurrentKey } from '../../signing/current-key.ts'
 import { dateAfter } from '../../clock/date-after.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import type { ListChanges } from './built-list.ts'
@@ -106,13 +106,6 @@ async function signHead(
     issuer,
   }
   return writeJson(await parts.signing.sign(head))
-}
-
-/** Under the lock: an instance left running over a key succession must not publish after the new key. */
-async function requireCurrentKey(tx: Reader, { signing }: CrlParts): Promise<void> {
-  const stored = await tx.selectFrom('authority_identity').select('public_key').executeTakeFirst()
-  if (stored !== undefined && stored.public_key !== signing.publicKey)
-    throw new Refusal('service_unavailable', { reason: 'key_succeeded' })
 }
 
 /** How many entries the list will have. */

@@ -1,6 +1,7 @@
 import { nodesFromTiles, treeRoot, writeSortable } from '@chancery/protocol'
 import { faultPoint } from '#faults'
 import type { EvidenceLogParts } from './parts.ts'
+import { requireCurrentKey } from '../../signing/current-key.ts'
 import { clearFault } from '../../signing/record-faults.ts'
 import type { Transaction } from '../../database/database.ts'
 import { readEvidenceHead } from '../evidence/index.ts'
@@ -24,6 +25,7 @@ export async function appendToLog(parts: EvidenceLogParts, appended: RecentEntri
   for (;;) {
     const { isDone, through } = await parts.database.write(async (tx) => {
       await tx.lock('evidence-anchors')
+      await requireCurrentKey(tx.query, parts)
       return growOnce(tx, parts, appended)
     })
     appended.drop(through)

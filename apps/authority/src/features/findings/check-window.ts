@@ -10,11 +10,16 @@ const WINDOW_WARNING = 30n * DAY
 export function checkWindow({ network_authority }: GenesisBlock, now: Instant): Finding {
   const { valid_from, valid_to } = network_authority
   const [from, to] = [instantOf(valid_from), instantOf(valid_to)]
-  const fix = 'Make and sign a genesis block with a new window: chancery genesis create, then sign.'
-  if (now < from || now >= to)
-    return bad('key-window', `The time is outside the key window ${valid_from} to ${valid_to}`, fix, {
+  const fix = 'Replace the key: chancery genesis succeed, then the steps of docs/operate/keys.md#replace-the-key.'
+  if (now < from)
+    return bad('key-window', `The key window begins ${valid_from}`, 'Check the clock, or wait until then.', {
       effect: 'The authority signs nothing.',
-      at: now < from ? valid_from : valid_to,
+      at: valid_from,
+    })
+  if (now >= to)
+    return bad('key-window', `The key window ended ${valid_to}`, fix, {
+      effect: 'The authority signs nothing.',
+      at: valid_to,
     })
   if (to - now < WINDOW_WARNING)
     return warn('key-window', `The key window of the genesis block ends ${valid_to}`, fix, {

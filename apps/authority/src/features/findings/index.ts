@@ -8,7 +8,7 @@ export { denialFindings, partnerFindings } from './check-partners.ts'
 export { policyProblems } from './check-policies.ts'
 export { checkWindow } from './check-window.ts'
 export { checkNetwork } from './network-checks.ts'
-export { MARK_MISSING, NO_REDIS, NO_STANDBY, RESTORE_ROWS, SYNC_CLOCK, notReady } from './running.ts'
+export { MARK_MISSING, NO_REDIS, NO_STANDBY, RESTORE_ROWS, SYNC_CLOCK, checkSpeed, notReady } from './running.ts'
 
 /** What needs attention, for doctor and for the console. */
 export function openFindings(parts: FindingsParts): Feature {

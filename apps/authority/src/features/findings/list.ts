@@ -7,7 +7,7 @@ import { checkWindow } from './check-window.ts'
 import { readFirstSteps } from './first-steps.ts'
 import { checkNetwork } from './network-checks.ts'
 import type { FindingsParts } from './parts.ts'
-import { runningFindings } from './running.ts'
+import { checkSpeed, runningFindings } from './running.ts'
 
 /** Findings of one response. A network with more has the count. */
 const MAX_FINDINGS = 200
@@ -47,6 +47,7 @@ async function findAll(parts: FindingsParts): Promise<readonly Finding[]> {
   const probeCedar = (): ReturnType<typeof boundaryPolicies.probeCedar> => boundaryPolicies.probeCedar()
   return [
     ...runningFindings(reasons, readiness.reasons),
+    checkSpeed(health.databaseProbe.leastReadSeconds),
     checkWindow(network.genesis, now),
     ...(await checkNetwork({ ...parts, name: network.name, now, policies, nodes, windowSeconds, probeCedar })),
     ...denialFindings(deniedForFreshness),

@@ -1,5 +1,6 @@
 import { bad, good, warn } from '@chancery/service-kit'
 import type { Finding } from '@chancery/service-kit'
+import { SLOW_READ_SECONDS } from '../health/index.ts'
 
 /** `reasons` are those of GET /readyz. */
 export function notReady(reasons: readonly string[]): Finding {
@@ -22,6 +23,18 @@ export const NO_STANDBY: Finding = warn(
   'The database has no synchronous standby: a failover may lose acknowledged writes',
   "Set up a standby and synchronous_standby_names = '*'.",
 )
+
+/** `seconds`: what each of the last reads took at least. */
+export function checkSpeed(seconds: number): Finding {
+  const milliseconds = Math.round(seconds * 1000)
+  if (seconds < SLOW_READ_SECONDS) return good('database-speed', `a read takes ${milliseconds} ms`)
+  return warn(
+    'database-speed',
+    `The database is slow: a read of one row takes ${milliseconds} ms`,
+    'Look at the load of its server and at the network between: docs/operate/incidents.md#slow-database.',
+    { effect: 'Each request waits for several reads, and a decision for a write, too.' },
+  )
+}
 
 export const MARK_MISSING =
   'Put the mark of the former host back at a path of NA_HIGH_WATER_FILES, or run chancery authority recover: docs/operate/backup.md.'
@@ -58,6 +71,12 @@ export const HEALTH_FINDINGS: Readonly<Record<string, Finding | null>> = {
   clock_offset: bad('clock', 'The clock of this instance differs from the clock of the database', SYNC_CLOCK, {
     effect: 'This instance signs nothing.',
   }),
+  signing_key_unavailable: bad(
+    'signing-key',
+    'A key of the authority cannot sign: its token or key service does not respond, or refuses the PIN',
+    'The log names the cause. Bring it back: docs/operate/incidents.md#lost-signing-key.',
+    { effect: 'Nothing is signed. Stored lists are served until they end.' },
+  ),
   replay_floor: warn(
     'replay-floor',
     'Requests that were signed before the recovery are refused',

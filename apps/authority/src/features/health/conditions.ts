@@ -42,6 +42,7 @@ export const CONDITIONS: readonly Condition[] = [
   { code: 'state_rollback', status: 'unhealthy', holds: ({ rollback }) => isHaltedBy(rollback, 'state_rollback') },
   { code: 'mark_missing', status: 'unhealthy', holds: ({ rollback }) => isHaltedBy(rollback, 'mark_missing') },
   { code: 'clock_offset', status: 'unhealthy', holds: ({ clockCheck }) => clockCheck.isHalted() },
+  { code: 'signing_key_unavailable', status: 'unhealthy', holds: ({ keyCheck }) => keyCheck.isHalted() },
   { code: 'replay_floor', status: 'degraded', holds: (parts) => secondsToFloor(parts) > 0 },
   { code: 'signing_key_window_ending', status: 'degraded', holds: isWindowEnding },
   { code: 'crl_overdue', status: 'degraded', holds: isListOverdue },

@@ -6,6 +6,7 @@ import type { HealthState } from './state.ts'
 import type { Core } from '../../core.ts'
 import { FAULT_KINDS, RECORD_FAULTS } from '../../signing/record-faults.ts'
 import { findActiveVersion } from '../crl/index.ts'
+import { registerDatabaseGauges } from './database-gauges.ts'
 import { registerFreshnessGauges } from './freshness-gauges.ts'
 import { registerHeartbeatGauges } from './heartbeat-gauges.ts'
 import { registerLogGauges } from './log-gauges.ts'
@@ -19,6 +20,7 @@ import { registerPartnerGauges } from './partner-gauges.ts'
 export function registerGauges(parts: HealthState): void {
   const { registry } = parts.metrics
   const db = parts.database.read
+  registerDatabaseGauges(parts)
   registerFreshnessGauges(parts)
   registerPartnerGauges(parts)
   registerLogGauges(parts)

@@ -34,9 +34,9 @@ describe('HealthCheck', () => {
     const destination = { write: (line: string) => void lines.push(JSON.parse(line) as Line) }
     const log = createLog({ level: 'info', format: 'json', destination })
     clock.advance(1)
-    const { readiness } = na.features.health
+    const { readiness, databaseProbe } = na.features.health
     const metricsText = new SharedRead(() => na.core.metrics.registry.render())
-    const parts = { ...na.parts, log, readiness, metricsText }
+    const parts = { ...na.parts, log, readiness, databaseProbe, metricsText }
     await watch.run({ ...parts, reports: new HealthReports(parts) })
     return lines
   }

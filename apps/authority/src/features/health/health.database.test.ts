@@ -66,7 +66,10 @@ describe('a newer schema with additions only', () => {
 
 it('warns while worker processes end repeatedly, and stays ready', async () => {
   const na = await startTestAuthority()
-  const { isReady, checks } = await checkReadiness({ ...na.parts, doWorkersRestart: () => true })
+  const { isReady, checks } = await checkReadiness(
+    { ...na.parts, doWorkersRestart: () => true },
+    na.features.health.databaseProbe,
+  )
   expect([isReady, checks['warnings']]).toEqual([true, ['workers_restart']])
   expect(accepted(await na.request('GET', '/readyz'))).not.toHaveProperty('warnings')
   await na.stop()

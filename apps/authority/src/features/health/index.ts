@@ -7,6 +7,7 @@ import { readyz, readyzInBrief } from './readyz.ts'
 import type { Feature } from '../../core.ts'
 import { ReadinessEvents, SharedRead } from '@chancery/service-kit'
 import type { Binding } from '@chancery/service-kit'
+import { DatabaseProbe } from './database-probe.ts'
 import { checkRecords } from './check-records.job.ts'
 import { registerGauges } from './gauges.ts'
 import { HealthCheck } from './health-check.job.ts'
@@ -18,26 +19,30 @@ import { HealthReports } from './report.ts'
 import type { HealthState } from './state.ts'
 
 export { CONDITIONS } from './conditions.ts'
+export { SLOW_READ_SECONDS } from './database-probe.ts'
 
 export interface Health extends Feature {
   /** Routes of the public listener when a management listener serves the others. */
   readonly briefRoutes: readonly Binding[]
   readonly readiness: SharedRead<Readiness>
+  readonly databaseProbe: DatabaseProbe
   /** The content of GET /health. */
   readonly reports: HealthReports
   registerGauges(): void
 }
 
 export function openHealth(parts: HealthParts): Health {
+  const databaseProbe = new DatabaseProbe(parts)
   const events = new ReadinessEvents(parts.log, parts.clock)
   const readiness = new SharedRead(async () => {
-    const found = await checkReadiness(parts)
+    const found = await checkReadiness(parts, databaseProbe)
     events.see(found.reasons)
     return found
   })
   const own: HealthState = {
     ...parts,
     readiness,
+    databaseProbe,
     reports: new HealthReports({ ...parts, readiness }),
     metricsText: new SharedRead(() => parts.metrics.registry.render()),
   }
@@ -63,6 +68,7 @@ export function openHealth(parts: HealthParts): Health {
       { name: 'health-check', everySeconds: 30, run: () => healthCheck.run(own) },
     ],
     readiness,
+    databaseProbe,
     reports: own.reports,
     registerGauges: () => registerGauges(own),
     close: () => Promise.resolve(),

@@ -17,6 +17,7 @@ export interface HealthParts
       | 'doWorkersRestart'
       | 'instance'
       | 'isServing'
+      | 'keyCheck'
       | 'limits'
       | 'newestBlock'
       | 'operatorKeysCheck'

@@ -2,12 +2,10 @@ import { fromBase64, sha256Hex } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { WORKERS_RESTART } from '@chancery/service-kit'
 import { secondsToFloor } from '../../auth/replay-floor.ts'
+import type { DatabaseProbe } from './database-probe.ts'
 import type { HealthParts } from './parts.ts'
 import { haltReasons } from '../../signing/signing-halt.ts'
 import { isWindowEnding, keyWindow } from '../../signing/key-window.ts'
-import { EXPECTED_SCHEMA_VERSION, readServedSchema } from '../../database/migrate.ts'
-import type { FoundSchema } from '../../database/migrate.ts'
-import { inTime } from './in-time.ts'
 
 export interface Readiness {
   readonly isReady: boolean
@@ -17,9 +15,9 @@ export interface Readiness {
   readonly checks: JsonObject
 }
 
-/** Checks everything that a request needs. The time is limited, so that a hanging database is reported as not ready. */
-export async function checkReadiness(parts: HealthParts): Promise<Readiness> {
-  const [{ database, schema }, limiterResponds] = await Promise.all([checkDatabase(parts), canCount(parts)])
+/** Checks everything that a request needs. */
+export async function checkReadiness(parts: HealthParts, probe: DatabaseProbe): Promise<Readiness> {
+  const { database, schema, limiterResponds } = await probe.read()
   const isWritable = database['writable'] === true
   const refusesGrowth = (await parts.database.room.refusesGrowth().catch(() => undefined)) !== undefined
   const reasons = [
@@ -60,45 +58,4 @@ export async function checkReadiness(parts: HealthParts): Promise<Readiness> {
     ...(reasons.length > 0 ? { reasons } : {}),
   }
   return { isReady: reasons.length === 0, reasons, checks }
-}
-
-interface DatabaseCheck {
-  readonly database: JsonObject
-  /** Returns whether the schema is that of this release, a newer one that this release may use, or neither. */
-  readonly schema: 'own' | 'newer' | 'other' | 'unknown'
-}
-
-async function checkDatabase(parts: HealthParts): Promise<DatabaseCheck> {
-  const facts = { backend: parts.database.engine, expected_schema_version: EXPECTED_SCHEMA_VERSION }
-  try {
-    const { version, isNewerButServed } = await inTime(probeDatabase(parts))
-    const database = { ...facts, writable: true, schema_version: version }
-    const schema = version === EXPECTED_SCHEMA_VERSION ? 'own' : isNewerButServed ? 'newer' : 'other'
-    return { database, schema }
-  } catch (error) {
-    // A class name only, because driver texts contain host names and user names.
-    const name = error instanceof Error ? error.name : 'Error'
-    return { database: { ...facts, writable: false, schema_version: null, error: name }, schema: 'unknown' }
-  }
-}
-
-async function probeDatabase(parts: HealthParts): Promise<FoundSchema> {
-  // After a lost connection another database may respond. The load balancer must get this result before it sends
-  // requests. A halted instance also recovers with the first check after a recovery, however long its jobs back off.
-  const { rollback } = parts
-  if (rollback.needsRecheck || rollback.isHalted()) await rollback.recheck()
-  await parts.database.checkWritable()
-  if (rollback.needsRecheck) await rollback.recheck()
-  return readServedSchema(parts.database.read)
-}
-
-/** Only a shared limiter can fail. In HA mode it must respond. */
-async function canCount(parts: HealthParts): Promise<boolean> {
-  if (!parts.settings.haMode) return true
-  try {
-    await inTime(parts.limits.shared.probe())
-    return true
-  } catch {
-    return false
-  }
 }

@@ -1,6 +1,7 @@
 import { genesisDigest, writeSortable } from '@chancery/protocol'
 import type { KeySuccessionParts } from './parts.ts'
 import { KeySuccessionError } from '../crl/index.ts'
+import type { FirstListKeys } from '../crl/index.ts'
 import { storeSuccession } from './queries.ts'
 
 export interface Announcement {
@@ -29,7 +30,7 @@ export async function announceKey(parts: KeySuccessionParts): Promise<Announceme
     throw new KeySuccessionError(
       'the key history does not name the key the database belongs to: nodes would not follow',
     )
-  const firstList = isStored ? null : await parts.crl.draftFirstList()
+  const firstList = isStored ? null : await parts.crl.draftFirstList(firstListKeys(parts))
   const digest = genesisDigest(network.genesis)
   await database.write(async (tx) => {
     await storeSuccession(tx, {
@@ -41,11 +42,20 @@ export async function announceKey(parts: KeySuccessionParts): Promise<Announceme
       phase: isStored ? 'switched' : 'announced',
       announced_at: writeSortable(parts.clock.now()),
       switched_at: null,
+      switch_stage: null,
+      first_list_at: writeSortable(parts.clock.now()),
     })
+    // The list of the announced key is served at its own address.
+    await tx.raiseVersion('crl')
     await parts.audit.record(tx, {
       type: 'authority_key_announced',
       details: { new_key_id: signing.keyId, genesis_digest: digest },
     })
   })
   return { keyId: signing.keyId, digest, needsSwitch: !isStored }
+}
+
+/** Before the switch the next key signs as the current one of this command, and the present one is its former key. */
+export function firstListKeys({ signing, keys }: Pick<KeySuccessionParts, 'signing' | 'keys'>): FirstListKeys {
+  return { issuer: signing.signer, presentKeyId: keys.formerSigner?.keyId ?? '' }
 }

@@ -6,7 +6,18 @@ import type { RevocationFeeds } from '../revocation-feeds/index.ts'
 
 export interface KeySuccessionParts extends Pick<
   Core,
-  'audit' | 'clock' | 'database' | 'keys' | 'network' | 'signing'
+  | 'audit'
+  | 'clock'
+  | 'database'
+  | 'findKey'
+  | 'gates'
+  | 'instance'
+  | 'keyOwnerCheck'
+  | 'keys'
+  | 'log'
+  | 'network'
+  | 'operators'
+  | 'signing'
 > {
   readonly crl: Crl
   readonly evidenceLog: EvidenceLog

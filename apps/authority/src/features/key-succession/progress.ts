@@ -4,7 +4,7 @@ import type { Database } from '../../database/database.ts'
 import type { KeySuccessionParts } from './parts.ts'
 import { findSuccession } from '../../signing/newest-block.ts'
 import { isLargeTable } from '../../database/large-table.ts'
-import { findActiveFormerKey } from '../crl/index.ts'
+import { findLiveFormerKey } from '../../signing/stored-identity.ts'
 import { countFollowers, countUsable } from './queries.ts'
 
 /** Progress of a succession. */
@@ -29,7 +29,7 @@ export async function describeSuccession(
 ): Promise<SuccessionProgress> {
   const now = clock.now()
   const stored = await findSuccession(database.read)
-  const live = await findActiveFormerKey(database.read, now)
+  const live = await findLiveFormerKey(database.read, now)
   const digest = stored?.genesis_digest ?? genesisDigest(network.genesis)
   const phase = (stored?.phase ?? (live === undefined ? 'none' : 'switched')) as SuccessionProgress['phase']
   const isUnderWay = phase === 'announced' || phase === 'switched'

@@ -19,7 +19,7 @@ export async function enterPhase(
 ): Promise<void> {
   await tx.query
     .updateTable('key_succession')
-    .set({ phase, first_list_json: null, ...more })
+    .set({ phase, first_list_json: null, switch_stage: null, ...more })
     .where('id', '=', 1)
     .execute()
 }
@@ -54,4 +54,14 @@ export async function countUsable(database: Database, tx: Reader, keyId: string,
     where status = 'issued' and expires_at > ${at} and (revoke_after is null or revoke_after > ${at})
       and ${issuer} = ${keyId}`.execute(tx)
   return Number(rows[0]?.count ?? 0)
+}
+
+/** Some nodes with a heartbeat within a day that have not reported the block, by a certificate of each. */
+export async function listLacking(db: Reader, digest: string, now: Instant, limit: number): Promise<readonly string[]> {
+  const { rows } = await sql<{ cert_id: string }>`
+    select max(cert_id) as cert_id from node_liveness
+    where last_heartbeat > ${writeSortable(now - DAY)} and (revoke_after is null or revoke_after > ${writeSortable(now)})
+    group by coalesce(node_public_key, cert_id)
+    having max(case when genesis_digest = ${digest} then 1 else 0 end) = 0 limit ${limit}`.execute(db)
+  return rows.map((row) => row.cert_id)
 }

@@ -1,7 +1,8 @@
 import { writeSortable } from '@chancery/protocol'
 import type { KeySuccessionParts } from './parts.ts'
 import { findSuccession } from '../../signing/newest-block.ts'
-import { KeySuccessionError, findActiveFormerKey } from '../crl/index.ts'
+import { findLiveFormerKey } from '../../signing/stored-identity.ts'
+import { KeySuccessionError } from '../crl/index.ts'
 import { countUsable, enterPhase } from './queries.ts'
 
 /**
@@ -19,7 +20,7 @@ export async function retireKey(
     await tx.lock('crl')
     const stored = await tx.query.selectFrom('authority_identity').select('public_key').executeTakeFirst()
     if (stored?.public_key !== signing.publicKey) throw new KeySuccessionError('the database belongs to another key')
-    const live = await findActiveFormerKey(tx.query, now)
+    const live = await findLiveFormerKey(tx.query, now)
     if (live === undefined) {
       const phase = (await findSuccession(tx.query))?.phase
       if (phase === 'retired') return undefined

@@ -2,7 +2,7 @@ import { genesisDigest, writeSortable } from '@chancery/protocol'
 import { faultPoint } from '#faults'
 import type { KeySuccessionParts } from './parts.ts'
 import { findSuccession } from '../../signing/newest-block.ts'
-import type { Transaction } from '../../database/database.ts'
+import type { Reader, Transaction } from '../../database/database.ts'
 import { KeySuccessionError } from '../crl/index.ts'
 import type { Succession } from '../crl/index.ts'
 import { findOwnFeed } from '../revocation-feeds/index.ts'
@@ -16,10 +16,13 @@ import { countFollowers, enterPhase } from './queries.ts'
 export async function switchKey(
   parts: KeySuccessionParts,
   { isForced }: { readonly isForced: boolean },
+  /** Checked in the transaction of the switch. */
+  require: (db: Reader) => Promise<void> = () => Promise.resolve(),
 ): Promise<Succession | undefined> {
   if (await isMade(parts)) return undefined
   if (!isForced) await requireFollowers(parts)
   return parts.crl.runKeySuccession(async (tx) => {
+    await require(tx.query)
     await parts.policy.signPolicyAgain(tx)
     faultPoint('switch-policy-stored')
     await signFeedAgain(tx, parts)

@@ -11,6 +11,7 @@ import {
 } from '@chancery/protocol'
 import type { Instant, RevocationFeed } from '@chancery/protocol'
 import type { RevocationFeedsParts } from './feed-parts.ts'
+import { requireCurrentKey } from '../../signing/current-key.ts'
 import { dateAfter } from '../../clock/date-after.ts'
 import type { Transaction } from '../../database/database.ts'
 import { cacheSigned } from './continuity.ts'
@@ -52,6 +53,7 @@ export async function publishOwnFeed(
   cause: FeedCause,
   least: Least = NOTHING_BEFORE,
 ): Promise<OwnFeed> {
+  await requireCurrentKey(tx.query, parts)
   const previous = await findOwnFeedHead(tx.query)
   const { pieces, synced } = await gatherIds(tx, parts, previous, {
     isCompared: cause !== 'revoke',

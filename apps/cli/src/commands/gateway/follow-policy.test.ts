@@ -11,6 +11,7 @@ const BEFORE: JsonObject = {
   crl_url: 'https://na.example.org/crl',
   refresh_seconds: 30,
   required_roles: ['role:client'],
+  root_public_key: 'RRR=',
 }
 const NEXT = {
   publicKey: 'BBB=',
@@ -18,6 +19,7 @@ const NEXT = {
   origin: 'https://na.example.org',
   withoutList: new Set<string>(),
   formerKeys: [],
+  rootKey: 'RRR=',
 }
 
 it('pins the new key in addition to the old one, each with the address of its own list', () => {
@@ -50,6 +52,7 @@ it('makes it the issuer of the network once the old one is retired, and keeps th
     crl_url: 'https://na.example.org/crl/keys/na-2',
     refresh_seconds: 30,
     required_roles: ['role:client'],
+    root_public_key: 'RRR=',
   })
   expect(followNetwork(promoted.entry, NEXT).change).toBe('unchanged')
 })
@@ -77,4 +80,11 @@ it('records the former keys of the history, and changes nothing when it has them
   const shorter = { ...former, valid_to: 'a2' }
   const again = followNetwork(promoted.entry, { ...NEXT, formerKeys: [shorter] })
   expect(again).toEqual({ change: 'recorded', entry: { ...promoted.entry, former_keys: [shorter] } })
+})
+
+it('pins the root key of a policy of an earlier release', () => {
+  const { root_public_key: _pin, ...before } = BEFORE
+  const current = { ...NEXT, publicKey: 'AAA=', list: list('na-1', 4) }
+  expect(followNetwork(before, current)).toEqual({ change: 'pinned', entry: BEFORE })
+  expect(followNetwork(BEFORE, current).change).toBe('unchanged')
 })

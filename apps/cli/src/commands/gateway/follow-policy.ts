@@ -12,9 +12,11 @@ export interface FollowedIssuer {
   readonly withoutList: ReadonlySet<string>
   /** Of the key history that the root signed. Records of that time are still shown in the mesh. */
   readonly formerKeys: readonly FormerKey[]
+  /** With it a gateway follows later keys by itself. */
+  readonly rootKey: string
 }
 
-export type Change = 'unchanged' | 'added' | 'promoted' | 'dropped' | 'recorded'
+export type Change = 'unchanged' | 'added' | 'promoted' | 'dropped' | 'recorded' | 'pinned'
 
 /** Issuers of an entry that are read from this authority, the primary one first. */
 export function issuersOf(entry: JsonObject, origin: string): readonly string[] {
@@ -42,10 +44,13 @@ export function followNetwork(entry: JsonObject, issuer: FollowedIssuer): { entr
           Object.entries(moreOf(entry)).filter((each) => !isOver(each)),
         )
   const followed = pinNewest(saved, issuer)
-  const recorded = withFormer(followed.entry, issuer.formerKeys)
+  const former = withFormer(followed.entry, issuer.formerKeys)
+  const isPinned = former['root_public_key'] === issuer.rootKey
+  const recorded = isPinned ? former : { ...former, root_public_key: issuer.rootKey }
   if (followed.change !== 'unchanged') return { entry: recorded, change: followed.change }
   if (over.length > 0) return { entry: recorded, change: 'dropped' }
-  return { entry: recorded, change: recorded === followed.entry ? 'unchanged' : 'recorded' }
+  if (former !== followed.entry) return { entry: recorded, change: 'recorded' }
+  return { entry: recorded, change: isPinned ? 'unchanged' : 'pinned' }
 }
 
 /** Returns the same entry when it has these keys already. */

@@ -46,6 +46,7 @@ describe('gateway follow', () => {
       crl_url: `${setup.url}/crl`,
       allow_http: true,
       refresh_seconds: 10,
+      root_public_key: setup.genesis.root_public_key,
     }
     gateway = await startTestGateway({ policy: testPolicy({ 'TEST-NET': entry }, [caller]), state: 'new' })
     policyFile = `${gateway.home}/policy.json`
@@ -102,6 +103,35 @@ describe('gateway follow', () => {
     expect(policy.networks['TEST-NET']['former_keys']).toMatchObject([{ key_id: 'na-test' }])
     const ready = await gateway.request('GET', '/ready')
     expect([ready.status, ready.text]).toMatchObject([200, expect.anything()])
+  }, 120_000)
+
+  it('is not needed by a running gateway: it follows announcement, switch, undo and retirement by itself', async () => {
+    const before = await readFile(policyFile, 'utf8')
+    const ready = async (): Promise<unknown> => (await gateway.request('GET', '/ready')).body
+    const pins = async (): Promise<readonly string[]> => {
+      const { body } = await gateway.request('GET', '/v1/networks', { token: caller.token })
+      const [network] = body['networks'] as unknown as {
+        revocation: { issuer: string }
+        additional_issuers: { issuer: string }[]
+      }[]
+      return [network?.revocation.issuer ?? '', ...(network?.additional_issuers ?? []).map(({ issuer }) => issuer)]
+    }
+    const next = await setup.announce(SECOND_KEY)
+    expect(await until(async () => (await pins()).includes('na-2'))).toBe(true)
+    expect([await pins(), await isTrusted(certificate)]).toEqual([['na-test', 'na-2'], true])
+    await setup.switchTo(next)
+    const renewed = await renew()
+    // Certificates of the new key are trusted from the first one on.
+    expect([await isTrusted(renewed), await isTrusted(certificate)]).toEqual([true, true])
+    expect(await until(async () => (await pins())[0] === 'na-2')).toBe(true)
+    await setup.switchTo(await setup.announce(FIRST_KEY))
+    expect(await until(async () => (await pins())[0] === 'na-test')).toBe(true)
+    expect([await isTrusted(renewed), await isTrusted(certificate), await ready()]).toEqual([
+      true,
+      true,
+      { status: 'ready' },
+    ])
+    expect(await readFile(policyFile, 'utf8')).toBe(before)
   }, 120_000)
 
   it('follows an undone succession back and drops the key that was taken back', async () => {

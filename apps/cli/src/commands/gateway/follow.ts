@@ -12,6 +12,7 @@ import { keysFileOf, openFollowedKeys } from '../../connection/followed-keys.ts'
 import { loadVerifiedGenesis } from '../../files/genesis-file.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { followNetwork, issuerOf, issuersOf } from './follow-policy.ts'
+import type { Change } from './follow-policy.ts'
 import { loadPolicyFile, replacePolicy } from './policy-file.ts'
 
 /** Runs `gateway follow`: adds the newest key of a network that the root of the given block signed. */
@@ -50,7 +51,14 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const withoutList = await connection.ask((client) => findWithoutList(client, others))
   const former = followed.keys.history?.former_keys ?? []
   const formerKeys = former.filter((key) => key.public_key !== publicKey)
-  const { entry: next, change } = followNetwork(entry, { publicKey, list, origin, withoutList, formerKeys })
+  const { entry: next, change } = followNetwork(entry, {
+    publicKey,
+    list,
+    origin,
+    withoutList,
+    formerKeys,
+    rootKey: block.root_public_key,
+  })
   if (change === 'unchanged') return { data: { change, key_id: list.issuer }, text: 'The policy pins the newest key.' }
   // Keeps the indentation of the operator's file.
   const isWide = (await readText(policyFile)).includes('\n  ')
@@ -60,13 +68,29 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const text = isWide ? JSON.stringify(JSON.parse(writeJson(written)), undefined, 2) : writeJson(written)
   await replacePolicy(cwd, policyFile, policy, `${text}\n`)
   const over = others.filter((id) => withoutList.has(id)).join(', ')
-  const report = {
-    added: `${style.good('Added')} ${list.issuer} to ${network}: the gateway accepts certificates of both keys.`,
-    promoted: `${style.good('Replaced')} the retired issuer ${issuerOf(entry)} of ${network} by ${list.issuer}.`,
-    dropped: `${style.good('Removed')} ${over} from ${network}: the authority signs no list with it.`,
-    recorded: `${style.good('Recorded')} the former keys of ${network}: the mesh shows their records while they last.`,
-  }[change]
+  const report = reportOf({ network, over, issuer: list.issuer, retired: issuerOf(entry) }, style)[change]
   return { data: { change, key_id: list.issuer, revision }, text: `${report}\nReload the gateway (SIGHUP) to use it.` }
+}
+
+interface ReportNames {
+  readonly network: string
+  readonly issuer: string
+  /** Before the change. */
+  readonly retired: string
+  readonly over: string
+}
+
+function reportOf(
+  { network, issuer, retired, over }: ReportNames,
+  style: CommandContext['style'],
+): Readonly<Record<Exclude<Change, 'unchanged'>, string>> {
+  return {
+    added: `${style.good('Added')} ${issuer} to ${network}: the gateway accepts certificates of both keys.`,
+    promoted: `${style.good('Replaced')} the retired issuer ${retired} of ${network} by ${issuer}.`,
+    dropped: `${style.good('Removed')} ${over} from ${network}: the authority signs no list with it.`,
+    pinned: `${style.good('Pinned')} the root key of ${network}: the gateway follows later keys by itself.`,
+    recorded: `${style.good('Recorded')} the former keys of ${network}: the mesh shows their records while they last.`,
+  }
 }
 
 /** Returns a list of the newest key: the announced first one, or the current one. That key must have signed it. */

@@ -29,9 +29,8 @@ export function unitText({ choices, files, user }: ServiceInputs, program = prog
 Description=Chancery authority of ${choices.network}
 After=network-online.target time-sync.target
 Wants=network-online.target
-# After five failed starts a minute systemd gives up: the cause is a wrong setting.
-StartLimitIntervalSec=60
-StartLimitBurst=5
+# A start waits for PostgreSQL, and is repeated for as long as it takes: after a power cut the database may come late.
+StartLimitIntervalSec=0
 
 [Service]
 Type=exec
@@ -40,6 +39,8 @@ ExecStart=${words.map((word) => unitWord(word.replaceAll('$', '$$$$'))).join(' '
 WorkingDirectory=${unitPath(choices.home)}
 Restart=on-failure
 RestartSec=2
+# Wrong settings: a restart does not help.
+RestartPreventExitStatus=78
 TimeoutStopSec=40
 # The signing key is in memory. Core dumps and swap would write it to disk.
 LimitCORE=0

@@ -63,7 +63,7 @@ async function checkFiles(
     ...(isPolicyGood ? [good('policy', `revision ${policy.revision}`)] : []),
     ...checkClients(policy, now),
     checkTls(tls, now),
-    ...checkLists(policy, state, settings, now),
+    ...(await checkLists(policy, state, settings, now)),
     ...unreachable.map((problem) => bad('reachable', problemText(problem), REACH)),
     ...(offline ? [skipped('reachable', 'not checked with --offline')] : []),
     ...(!offline && unreachable.length === 0

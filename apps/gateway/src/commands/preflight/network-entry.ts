@@ -7,6 +7,8 @@ export interface EntrySource {
   readonly origin: URL
   readonly allowHttp: boolean
   readonly now: Instant
+  /** Received out of band: the gateway follows key successions by it. Undefined when it was not given. */
+  readonly rootKey: string | undefined
 }
 
 /** Returns the member of `networks` in a policy for an authority that passed every check. */
@@ -15,11 +17,12 @@ export async function toNetworkEntry(
   current: CurrentKey,
   source: EntrySource,
 ): Promise<JsonObject> {
-  const { origin, allowHttp } = source
+  const { origin, allowHttp, rootKey } = source
   return {
     authority_url: origin.origin,
     crl_url: `${origin.origin}/crl`,
     allow_http: allowHttp,
+    ...(rootKey === undefined ? {} : { root_public_key: rootKey }),
     public_mesh: false,
     anchors: { [list.issuer]: current.key },
     minimum_crl_sequence: list.sequence,

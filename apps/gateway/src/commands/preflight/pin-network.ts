@@ -52,7 +52,7 @@ export async function pinNetwork(args: PinArguments): Promise<PinnedNetwork | Pi
   const { checks, current, list } = await checkAuthority(published, expected)
   const failed = checks.filter(({ passed }) => !passed).map(({ check }) => check)
   if (failed.length > 0 || list === undefined) return { code: 'preflight_failed', failed, note: current.note }
-  const entry = await toNetworkEntry(list, current, { origin, allowHttp, now })
+  const entry = await toNetworkEntry(list, current, { origin, allowHttp, now, rootKey })
   return { genesis, entry, passed: checks.length, note: current.note }
 }
 

@@ -58,8 +58,9 @@ export async function preflight(args: PreflightArguments): Promise<ToolResult> {
   }
   if (args.reportFile !== undefined) writeNew(args.reportFile, report)
   if (passed && list !== undefined && args.fragmentFile !== undefined) {
-    const { network, allowHttp } = args
-    writeNew(args.fragmentFile, { [network]: await toNetworkEntry(list, current, { origin, allowHttp, now }) })
+    const { network, allowHttp, rootKey } = args
+    const entry = await toNetworkEntry(list, current, { origin, allowHttp, now, rootKey })
+    writeNew(args.fragmentFile, { [network]: entry })
   }
   const lines = checks.map(({ check, passed: holds }) => `${holds ? 'ok    ' : 'FAILED'} ${check}`)
   const text = [...lines, ...(current.note === undefined ? [] : [current.note])].join('\n')

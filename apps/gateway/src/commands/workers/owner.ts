@@ -4,6 +4,7 @@ import type { ChannelOperations, Metrics, SettingSources, SupervisedWorker } fro
 import type { RefusalSum } from '../../audit/refusal-audit.ts'
 import type { Core } from '../../core.ts'
 import type { LoadedFiles } from '../../policy/load-files.ts'
+import { filePolicyOf } from '../../policy/policy.ts'
 import type { Policy } from '../../policy/policy.ts'
 import type { QuotaClaim, SpentProof } from '../../quota/quota.ts'
 import type { GatewaySettings } from '../../settings/gateway-settings.ts'
@@ -115,7 +116,7 @@ function openFollowers(loaded: LoadedFiles | undefined): {
   const filesOf = new WeakMap<Policy, LoadedFiles>()
   if (loaded !== undefined) filesOf.set(loaded.configuration.policy, loaded)
   const followers = new WorkerFollowers(({ policy }) => {
-    const files = filesOf.get(policy)
+    const files = filesOf.get(filePolicyOf(policy))
     if (files === undefined) throw new Error('a policy in use was read from files')
     return files
   })

@@ -1,6 +1,7 @@
 import { SECOND } from '@chancery/protocol'
 import type { OperationsParts } from './parts.ts'
 import { forecast } from '../../state/usage.ts'
+import { isNetworkUsable } from '../../trust/snapshot.ts'
 import type { IssuerState } from '../../trust/snapshot.ts'
 import { checkReadiness, isReady } from './readiness.ts'
 
@@ -12,6 +13,20 @@ export function registerGauges(parts: OperationsParts): void {
     help: '1 when /ready returns 200; with several workers, when one of them returns it.',
     together: 'max',
     collect: async () => (isReady(await checkReadiness(parts)) ? 1 : 0),
+  })
+  registry.rows({
+    name: 'gateway_network_ready',
+    help: '1 while the primary revocation list of the network is usable; otherwise its certificates are refused.',
+    kind: 'gauge',
+    labels: ['network'],
+    collect: () => {
+      const snapshot = parts.trust?.current
+      const now = parts.clock.now()
+      return [...(snapshot?.policy.networks.values() ?? [])].map((network) => ({
+        labels: { network: network.name },
+        value: snapshot !== undefined && isNetworkUsable(snapshot, network, now) ? 1 : 0,
+      }))
+    },
   })
   registerListRows(parts)
   if (parts.state !== undefined) registerStateGauges(parts, parts.state)

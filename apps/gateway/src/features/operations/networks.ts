@@ -38,7 +38,7 @@ function describe(
   const all = [issuerState, ...additional]
   return {
     name,
-    ready: all.every((each) => isUsable(each, now)),
+    ready: isUsable(issuerState, now),
     services_configured: network.authorityUrl !== undefined,
     anchors: network.anchorTexts,
     required_roles: network.requiredRoles,

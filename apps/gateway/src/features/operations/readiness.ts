@@ -1,5 +1,10 @@
+import { DAY } from '@chancery/protocol'
+import type { Instant } from '@chancery/protocol'
+import { WORKERS_RESTART } from '@chancery/service-kit'
+import { forecast } from '../../state/usage.ts'
 import type { OperationsParts } from './parts.ts'
-import { isUsable } from '../../trust/snapshot.ts'
+import { isNetworkUsable, isUsable } from '../../trust/snapshot.ts'
+import type { TrustSnapshot } from '../../trust/snapshot.ts'
 
 /** Checks of protocol/gateway 10, without network names, because the route is public. */
 export type ReadyChecks = {
@@ -14,14 +19,20 @@ export type ReadyChecks = {
 export async function checkReadiness(parts: OperationsParts): Promise<ReadyChecks> {
   const { trust, state, quota, settings } = parts
   const now = parts.clock.now()
-  const issuers = [...(trust?.current.issuers.values() ?? [])]
   return {
-    revocation: issuers.every((issuerState) => isUsable(issuerState, now)),
+    revocation: trust === undefined || isHomeUsable(trust.current, now),
     state: state?.isHealthy ?? true,
     quota: await quota.probe(),
     audit_capacity: state === undefined || state.usage.usedBytes < settings.stateMaxBytes,
     ...(trust?.hasLease === undefined ? {} : { supervisor: trust.hasLease }),
   }
+}
+
+/** Other networks do not decide readiness: one partner that is away would remove every gateway from its balancer. */
+function isHomeUsable(snapshot: TrustSnapshot, now: Instant): boolean {
+  const { networks, homeNetwork } = snapshot.policy
+  const home = networks.get(homeNetwork)
+  return home !== undefined && isNetworkUsable(snapshot, home, now)
 }
 
 /** Runs the checks, and logs a loss of readiness and its end. */
@@ -32,12 +43,36 @@ export async function observeReadiness(parts: OperationsParts): Promise<ReadyChe
   return checks
 }
 
+const FULL_PART = 0.8
+const SOON = 14n * DAY
+
+/** Warnings of a gateway that is ready. Without network names. */
+export function warningsOf(parts: OperationsParts): readonly string[] {
+  const { state, settings, clock } = parts
+  const warnings: string[] = [...listReasons(parts)]
+  if (hasStaleList(parts)) warnings.push('list_stale')
+  if (state !== undefined) {
+    const now = clock.now()
+    const { fullAt } = forecast(state.usage, settings, now)
+    const isFilling = state.usage.usedBytes > settings.stateMaxBytes * FULL_PART
+    if (isFilling || (fullAt !== undefined && fullAt - now < SOON)) warnings.push('state_full_soon')
+  }
+  if (parts.doWorkersRestart()) warnings.push(WORKERS_RESTART)
+  return warnings
+}
+
 export function isReady(checks: ReadyChecks): boolean {
   return Object.values(checks).every((holds) => holds)
 }
 
 /** Why a list is, or will be, unusable. Without network names. */
 export type ListReason = 'list_too_large' | 'list_unreadable'
+
+/** Whether a list of any network is not usable. Its certificates are refused. */
+function hasStaleList({ trust, clock }: Pick<OperationsParts, 'trust' | 'clock'>): boolean {
+  const now = clock.now()
+  return [...(trust?.current.issuers.values() ?? [])].some((issuerState) => !isUsable(issuerState, now))
+}
 
 export function listReasons({ trust, refreshResults }: OperationsParts): readonly ListReason[] {
   const reasons = new Set<ListReason>()

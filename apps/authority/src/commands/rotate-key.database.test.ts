@@ -1,0 +1,193 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { genesisDigest, writePrivateKeyFile } from '@chancery/protocol'
+import { silentLog, systemClock } from '@chancery/service-kit'
+import {
+  FIRST_KEY,
+  accepted,
+  createMigratedDatabase,
+  currentBackend,
+  enroll,
+  fetchCrl,
+  nodeCaller,
+  operatorCaller,
+  signSuccession,
+  startTestAuthority,
+  testSeed,
+  testSigner,
+} from '@chancery/testkit'
+import type { Succeeded, TestAuthority, TestDatabase, TestKey } from '@chancery/testkit'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { startAuthority } from '../app.ts'
+import { runRotation } from './rotate-key.ts'
+
+let folder: string
+let database: TestDatabase
+/** Two instances share a database of PostgreSQL. */
+let instances: TestAuthority[]
+const K2: TestKey = { keyId: 'na-2', seed: 'na-2' }
+const K3: TestKey = { keyId: 'na-3', seed: 'na-3' }
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'chancery-rotate-'))
+  database = await createMigratedDatabase()
+  instances = [await startTestAuthority({ database })]
+  if (currentBackend() === 'postgres') instances.push(await startTestAuthority({ database }))
+  accepted(await first().request('GET', '/crl'))
+})
+afterEach(async () => {
+  for (const each of instances) await each.stop()
+  await database.drop()
+  await rm(folder, { recursive: true, force: true })
+})
+
+const first = (): TestAuthority => {
+  const [na] = instances
+  if (na === undefined) throw new Error('no instance')
+  return na
+}
+const give = async (na: TestAuthority, key: TestKey): Promise<void> => {
+  const { keySource } = na.settings
+  if (keySource.provider !== 'file') throw new Error('no file')
+  await writeFile(join(dirname(keySource.path), `${key.keyId}.key`), writePrivateKeyFile(testSeed(key.seed)), {
+    mode: 0o600,
+  })
+}
+/** One run of the command, with its lines. */
+async function rotate(signed?: Required<Succeeded>, answer = true): Promise<string> {
+  const lines: string[] = []
+  const next =
+    signed === undefined
+      ? {}
+      : {
+          next: {
+            keyId: signed.key.keyId,
+            genesisFile: signed.settings['GENESIS_FILE'] ?? '',
+            historyFile: signed.settings['NA_KEY_HISTORY_FILE'] ?? '',
+          },
+        }
+  await runRotation(first().settings, next, {
+    parts: { log: silentLog },
+    print: (line) => lines.push(line),
+    confirm: () => Promise.resolve(answer),
+  })
+  return lines.join('\n')
+}
+const sign = (present: Succeeded, key: TestKey): Promise<Required<Succeeded>> =>
+  signSuccession(folder, present, key, systemClock.now())
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+
+/** Load on every instance: operators sign for the key of before, as programs that have not followed yet. */
+function load(): {
+  stop: () => Promise<{ readonly calls: number; readonly failures: readonly string[]; readonly slowestMs: number }>
+} {
+  let isRunning = true
+  let calls = 0
+  let slowestMs = 0
+  const failures: string[] = []
+  const run = async (
+    na: TestAuthority,
+    work: (na: TestAuthority, turn: number) => Promise<{ readonly status: number; readonly text: string }>,
+  ) => {
+    for (let turn = 0; isRunning; turn += 1) {
+      const began = performance.now()
+      const answer = await work(na, turn)
+      slowestMs = Math.max(slowestMs, performance.now() - began)
+      calls += 1
+      if (answer.status >= 400) failures.push(`${answer.status} ${answer.text.slice(0, 200)}`)
+      await pause(5)
+    }
+  }
+  const works = instances.flatMap((na, at) => [
+    run(na, (each) => each.request('GET', '/crl')),
+    run(na, (each, turn) => each.as('privileged')('POST', '/admin/policy', { policy_id: `p-${at}-${turn}` })),
+    run(na, (each) =>
+      each.as('privileged')('POST', '/admin/attestations', { subject_id: 'clerk', roles: ['role:client'] }),
+    ),
+  ])
+  return {
+    stop: async () => {
+      isRunning = false
+      await Promise.all(works)
+      return { calls, failures, slowestMs }
+    },
+  }
+}
+
+describe('authority rotate-key', () => {
+  it('switches while all instances run, without a refused call, and an instance starts again with its former settings', async () => {
+    for (const na of instances) await give(na, K2)
+    const [old, next] = [await testSigner('na-test', 'na'), await testSigner(K2.keyId, K2.seed)]
+    const two = await sign({ genesis: first().genesis, key: FIRST_KEY }, K2)
+    const announced = await rotate(two, false)
+    expect(announced).toContain(`${instances.length} of ${instances.length} have the key`)
+    expect(announced).toContain('Stopped.')
+    const pinned = await fetchCrl(first().url, next.publicKey, '/crl/keys/na-2')
+    expect(pinned.issuer).toBe('na-2')
+    const running = load()
+    await pause(300)
+    const switched = await rotate()
+    await pause(2500)
+    const { calls, failures, slowestMs } = await running.stop()
+    process.stderr.write(`rotate-key: ${calls} calls, slowest ${Math.round(slowestMs)} ms\n`)
+    expect([failures, switched]).toEqual([[], expect.stringContaining('na-2 has taken over from na-test')])
+    for (const na of instances) {
+      expect((await fetchCrl(na.url, next.publicKey)).issuer).toBe('na-2')
+      expect((await fetchCrl(na.url, old.publicKey, '/crl/keys/na-test')).issuer).toBe('na-test')
+      expect(genesisDigest(accepted(await na.request('GET', '/genesis')) as never)).toBe(genesisDigest(two.genesis))
+      const send = operatorCaller(na.url, na.signers['privileged'] ?? next, next.publicKey, () => systemClock.now())
+      const issued = accepted(
+        await send('POST', '/admin/attestations', { subject_id: 'c', roles: ['role:client'] }),
+        201,
+      )
+      expect(issued['issued_by']).toBe('na-2')
+      accepted(await na.request('GET', '/readyz'))
+    }
+    // Without the key nothing starts. With it the former settings still do.
+    await expect(startTestAuthority({ database })).rejects.toThrow('another authority key')
+    const { settings } = first()
+    await first().authority.close()
+    instances.shift()
+    const again = await startAuthority(settings, { log: silentLog })
+    expect([again.core.signing.keyId, again.core.keys.formerSigner?.keyId]).toEqual(['na-2', 'na-test'])
+    await again.close()
+    await rm(dirname(settings.genesisFile), { recursive: true })
+  }, 120_000)
+
+  it('is refused while an instance lacks the key, and goes on when it is there', async () => {
+    const two = await sign({ genesis: first().genesis, key: FIRST_KEY }, K2)
+    await expect(rotate(two)).rejects.toThrow('the next key na-2 cannot be used')
+    await give(first(), K2)
+    const other = instances[1]
+    if (other !== undefined) {
+      expect(await rotate(two)).toContain('Nothing is switched.')
+      await give(other, K2)
+      await pause(2500)
+    }
+    expect(await rotate(other === undefined ? two : undefined)).toContain('has taken over')
+    expect(await rotate()).toContain('is retired')
+    const three = await sign(two, K3)
+    for (const na of instances) await give(na, K3)
+    // The settings still name the first key, and the database the announced one next to the one in use.
+    expect(await rotate(three, false)).toContain('Stopped.')
+    expect(await rotate()).toContain('na-3 has taken over from na-2')
+  }, 120_000)
+
+  it('waits for nodes, and is undone before the switch by a block of the present key', async () => {
+    for (const na of instances) await give(na, K2)
+    const node = nodeCaller(first().url, await testSigner('node', 'slow'), () => systemClock.now())
+    const { cert_id } = await enroll(first(), node)
+    accepted(await node.heartbeat(cert_id, { genesis_digest: genesisDigest(first().genesis) }))
+    const two = await sign({ genesis: first().genesis, key: FIRST_KEY }, K2)
+    const waiting = await rotate(two)
+    expect(waiting).toContain(`0 of 1 with a heartbeat within a day: ${cert_id}`)
+    expect(waiting).toContain('Nothing is switched.')
+    await pause(1100)
+    const back = await sign(two, FIRST_KEY)
+    expect(await rotate(back)).toContain('Step 4 of 4')
+    await pause(2500)
+    expect(genesisDigest(accepted(await first().request('GET', '/genesis')) as never)).toBe(genesisDigest(back.genesis))
+    accepted(await first().as('privileged')('POST', '/admin/policy', { policy_id: 'after-undo' }), 201)
+  }, 120_000)
+})

@@ -1,0 +1,95 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { HOUR, instantOf, writePrivateKeyFile } from '@chancery/protocol'
+import {
+  FIRST_KEY,
+  ManualClock,
+  accepted,
+  createMigratedDatabase,
+  enroll,
+  entryOf,
+  fetchCrl,
+  nodeCaller,
+  refused,
+  runTestStep,
+  signSuccession,
+  startTestAuthority,
+  testSeed,
+  testSigner,
+} from '@chancery/testkit'
+import type { Succeeded, TestAuthority, TestDatabase } from '@chancery/testkit'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+
+const NEXT = { keyId: 'na-2', seed: 'na-2' }
+const { publicKey } = await testSigner(NEXT.keyId, NEXT.seed)
+let clock: ManualClock
+let folder: string
+let database: TestDatabase
+let na: TestAuthority
+let next: Required<Succeeded>
+beforeEach(async () => {
+  clock = new ManualClock()
+  folder = await mkdtemp(join(tmpdir(), 'chancery-first-list-'))
+  database = await createMigratedDatabase()
+  na = await startTestAuthority({ clock, database })
+  await na.request('GET', '/crl')
+  next = await signSuccession(folder, { genesis: na.genesis, key: FIRST_KEY }, NEXT, clock.now())
+})
+afterEach(async () => {
+  await na.stop()
+  await database.drop()
+  await rm(folder, { recursive: true, force: true })
+})
+
+const announce = async (): Promise<void> => {
+  await runTestStep('announce', next, { database, clock })
+  na.core.newestBlock.clear()
+}
+const giveKey = async (): Promise<void> => {
+  const { keySource } = na.settings
+  if (keySource.provider !== 'file') throw new Error('no file')
+  const text = writePrivateKeyFile(testSeed(NEXT.seed))
+  await writeFile(join(dirname(keySource.path), 'na-2.key'), text, { mode: 0o600 })
+}
+const runRefresh = async (): Promise<void> => {
+  const job = na.features.crl.jobs.find(({ name }) => name === 'crl-refresh')
+  await job?.run(new AbortController().signal)
+}
+
+describe('GET /crl/keys/{key_id} of an announced key', () => {
+  it('200: is signed again until the switch, and names what was revoked since', async () => {
+    await giveKey()
+    const node = nodeCaller(na.url, await testSigner('node', 'first list'), () => clock.now())
+    const { cert_id } = await enroll(na, node)
+    refused(await na.request('GET', '/crl/keys/na-2'), 404, 'key_list_not_found')
+    await announce()
+    const pinned = await fetchCrl(na.url, publicKey, '/crl/keys/na-2')
+    clock.advance(61 * 60)
+    accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id }))
+    await runRefresh()
+    const renewed = await fetchCrl(na.url, publicKey, '/crl/keys/na-2')
+    expect(renewed.sequence).toBeGreaterThan(pinned.sequence)
+    expect(entryOf(renewed, cert_id)?.issuer).toBe('na-2')
+    // For as long as the key is announced.
+    for (let day = 0; day < 30; day += 1) {
+      for (const hours of [13, 11]) {
+        clock.advance(hours * 3600)
+        await runRefresh()
+        await runRefresh()
+      }
+      const list = await fetchCrl(na.url, publicKey, '/crl/keys/na-2')
+      expect(instantOf(list.next_update) - clock.now()).toBeGreaterThan(Number(9n * HOUR))
+    }
+  }, 30_000)
+
+  it('200 until its end where the key is not reachable, then 404', async () => {
+    await announce()
+    expect((await fetchCrl(na.url, publicKey, '/crl/keys/na-2')).issuer).toBe('na-2')
+    clock.advance(23 * 3600)
+    await runRefresh()
+    expect((await fetchCrl(na.url, publicKey, '/crl/keys/na-2')).issuer).toBe('na-2')
+    clock.advance(2 * 3600)
+    refused(await na.request('GET', '/crl/keys/na-2'), 404, 'key_list_not_found')
+  })
+})
