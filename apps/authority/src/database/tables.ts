@@ -293,14 +293,6 @@ export interface Tables
     denied: number
     denied_for_freshness: number
   }
-  /** `next_block`: the digest of the announced block whose key the instance has. `switch_stage`: where it waits. */
-  instances: {
-    instance: string
-    operator_digest: string
-    seen_at: string
-    next_block: string | null
-    switch_stage: string | null
-  }
   /** `known_until`: the last change in the backup, if known. With rows only, `replay_floor` is below `recovered_at`. */
   recoveries: { position: number; recovered_at: string; replay_floor: string; known_until: string | null }
   offer_makers: { offer_id: string; operator_public_key: string; expires_at: string }

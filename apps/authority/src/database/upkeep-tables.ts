@@ -18,4 +18,12 @@ export interface UpkeepTables {
   job_leases: { name: string; holder: string; token: number; acquired_at: string; expires_at: string }
   /** Samples of the number of rows, for the growth of a table; `day` is its first instant. */
   table_rows: { table_name: string; day: string; row_count: number }
+  /** `next_block`: the digest of the announced block whose key the instance has. `switch_stage`: where it waits. */
+  instances: {
+    instance: string
+    operator_digest: string
+    seen_at: string
+    next_block: string | null
+    switch_stage: string | null
+  }
 }

@@ -78,7 +78,7 @@ async function attempt(settings: AuthoritySettings, options: OpenOptions, tools:
   }
 }
 
-/** A server that starts or fails over is there soon; a missing database or an unknown password is not. */
+/** A server that starts or fails over is reachable after some seconds; a missing database or an unknown password is not. */
 function mayCome(place: DatabaseLocation, error: unknown): error is Error {
   const isAway = translateDatabaseError(error) instanceof DatabaseUnavailableError
   return place.kind === 'postgres' && isAway && !isRefusedLogin(error) && !isPoolerRefusal(error)

@@ -96,7 +96,7 @@ function describeError(level: LogLevel, error: Error): LogRecord {
 }
 
 /**
- * Errors of the platform and of drivers for PostgreSQL and Redis have no class of their own, and their texts say what
+ * Errors of the platform and of drivers for PostgreSQL and Redis have no separate class, and their texts say what
  * failed: `connect ECONNREFUSED 10.0.0.5:5432`, `Socket closed unexpectedly`. Ours have classes.
  */
 function isOfPlatform({ name }: Error): boolean {
@@ -114,7 +114,7 @@ export function describeChain(error: Error): string {
   return visible([...new Set(texts)].join(': '), { maxLength: MAX_TEXT })
 }
 
-/** A connection that was tried at several addresses has a message for each, and none of its own. */
+/** A connection that was tried at several addresses has a message for each address, and no other. */
 function messageOf(error: Error): string {
   if (!(error instanceof AggregateError) || error.message !== '') return error.message
   return error.errors.map((each: unknown) => toError(each).message).join(', ')
