@@ -1,10 +1,5 @@
 import { connect, createServer } from 'node:net'
-import {
-  createPostgres,
-  createTestNetwork,
-  EndedAtStartError,
-  startAuthorityProcess,
-} from '@chancery/testkit'
+import { createPostgres, createTestNetwork, EndedAtStartError, startAuthorityProcess } from '@chancery/testkit'
 import type { TestDatabase, TestNetwork } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 

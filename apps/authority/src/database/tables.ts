@@ -13,16 +13,6 @@ import type { UpkeepTables } from './upkeep-tables.ts'
 export interface Tables
   extends AdmissionTables, DecisionTables, LivenessTables, LogTables, PartnerTables, UpkeepTables {
   schema_version: { version: number; applied_at: string; serves_from?: number | null }
-  /** The last three are null before the first switch of the key. */
-  authority_identity: {
-    id: number
-    network_name: string
-    public_key: string
-    created_at: string
-    key_id: string | null
-    genesis_json: string | null
-    history_json: string | null
-  }
   heads: { name: string; version: ColumnType<number, number, number> }
   nonces: { claim: Uint8Array; expires_at: string }
   audit_events: { event_id: string; event_type: string; event_json: string; created_at: string }

@@ -1,4 +1,4 @@
-/** Rows that limiters, jobs and repeated calls write for themselves. */
+/** Rows that limiters, jobs and repeated calls write for themselves, and what the instances of a network tell each other. */
 export interface UpkeepTables {
   idempotency_keys: {
     scope: string
@@ -25,5 +25,15 @@ export interface UpkeepTables {
     seen_at: string
     next_block: string | null
     switch_stage: string | null
+  }
+  /** The last three are null before the first switch of the key. */
+  authority_identity: {
+    id: number
+    network_name: string
+    public_key: string
+    created_at: string
+    key_id: string | null
+    genesis_json: string | null
+    history_json: string | null
   }
 }

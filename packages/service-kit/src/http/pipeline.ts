@@ -44,15 +44,7 @@ export interface Capacity {
 /** The part of an exchange that the pipeline uses. */
 export type PipelineExchange = Pick<
   Exchange<EdgeBinding>,
-  | 'raw'
-  | 'response'
-  | 'requestId'
-  | 'isAnswered'
-  | 'name'
-  | 'gzip'
-  | 'onResponse'
-  | 'requestBody'
-  | 'fail'
+  'raw' | 'response' | 'requestId' | 'isAnswered' | 'name' | 'gzip' | 'onResponse' | 'requestBody' | 'fail'
 >
 
 /** Where a request goes. */
