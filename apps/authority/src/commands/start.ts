@@ -11,6 +11,8 @@ import {
 } from '@chancery/service-kit'
 import type { Log, SettingSources, WorkerStart } from '@chancery/service-kit'
 import { startAuthority } from '../app.ts'
+import { DatabaseUnavailableError } from '../database/errors.ts'
+import { translateDatabaseError } from '../database/open.ts'
 import { explain, isOperatorError } from './command-settings.ts'
 import type { CommandArguments } from './command-settings.ts'
 import { readAuthoritySettings } from '../settings/authority-settings.ts'
@@ -75,7 +77,8 @@ export async function serveWorker(given: WorkerStart<WorkerBegin>): Promise<numb
 function openLog({ logFormat, logLevel }: AuthoritySettings, logFile: string | undefined): Log {
   const format = logFormat ?? (process.stdout.isTTY && logFile === undefined ? 'text' : 'json')
   const file = logFile === undefined ? {} : { destination: new DescriptorOutput(openSync(logFile, 'a', 0o600)) }
-  return createLog({ level: logLevel, format, ...file })
+  const isOutage = (error: Error): boolean => translateDatabaseError(error) instanceof DatabaseUnavailableError
+  return createLog({ level: logLevel, format, isOutage, ...file })
 }
 
 function serve(settings: AuthoritySettings, log: Log, worker?: WorkerStart<WorkerBegin>): Promise<number> {

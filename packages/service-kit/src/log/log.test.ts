@@ -92,3 +92,47 @@ describe('child', () => {
 it('silentLog writes nothing and can have children', () => {
   expect(() => silentLog.child({ a: 1 }).fatal('x', { error: new Error('x') })).not.toThrow()
 })
+
+describe('an outage', () => {
+  it('is written once a minute for each event and cause, in short, with the number of lines left out', () => {
+    const lines: string[] = []
+    let atMs = 0
+    const log = createLog({
+      level: 'info',
+      format: 'json',
+      destination: { write: (line) => lines.push(line) },
+      clock: { now: () => 1_767_323_045_678_000n, monotonicMs: () => atMs },
+      isOutage: (error) => error.message.startsWith('away'),
+    })
+    const away = new Error('away: db.example')
+    for (const job of ['a', 'b', 'c']) log.child({ job }).error('job keeps failing', { alarm: true, error: away })
+    log.warn('job keeps failing', { error: new Error('away: other.example') })
+    log.warn('infrastructure failed', { error: away })
+    log.error('job keeps failing', { error: new Error('a bug') })
+    log.error('job keeps failing', { error: new Error('a bug') })
+    atMs = 60_000
+    log.error('job keeps failing', { error: away })
+    atMs = 120_000
+    log.error('job keeps failing', { error: away })
+    const found = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
+    expect(found.map(({ event, job, message, cause, left_out }) => [event, job, message ?? cause, left_out])).toEqual([
+      ['job keeps failing', 'a', 'away: db.example', undefined],
+      ['job keeps failing', undefined, 'away: other.example', undefined],
+      ['infrastructure failed', undefined, 'away: db.example', undefined],
+      ['job keeps failing', undefined, 'a bug', undefined],
+      ['job keeps failing', undefined, 'a bug', undefined],
+      ['job keeps failing', undefined, 'away: db.example', 2],
+      ['job keeps failing', undefined, 'away: db.example', undefined],
+    ])
+    expect(found.map(({ stack }) => stack !== undefined)).toEqual([false, false, false, true, true, false, false])
+  })
+
+  it('of the start is written whole, because the process ends', () => {
+    const lines: string[] = []
+    const destination = { write: (line: string) => lines.push(line) }
+    const log = createLog({ level: 'info', format: 'json', destination, isOutage: () => true })
+    log.error('start failed', { error: new Error('away') })
+    log.fatal('start failed', { error: new Error('away') })
+    expect(lines.map((line) => line.includes('"stack"'))).toEqual([false, true])
+  })
+})

@@ -4,6 +4,7 @@ import { systemClock } from '../clock.ts'
 import type { Clock } from '../clock.ts'
 import { LOG_LEVELS, toEventText, toLogRecord } from './fields.ts'
 import type { LogFields, LogLevel, LogRecord } from './fields.ts'
+import { OutageLines } from './outage-lines.ts'
 import { DescriptorOutput } from './output.ts'
 import type { LogDestination } from './output.ts'
 
@@ -31,10 +32,13 @@ export interface LogOptions {
   /** Standard output when absent. */
   readonly destination?: LogDestination
   readonly clock?: Clock
+  /** Whether an error says that something outside is away, which every part of the service then reports. */
+  readonly isOutage?: (error: Error) => boolean
 }
 
 interface Sink {
   readonly threshold: LogLevel
+  readonly outages: OutageLines | undefined
   readonly write: (level: LogLevel, record: LogRecord) => void
   readonly flush: () => void
 }
@@ -46,6 +50,7 @@ export function createLog(options: LogOptions): Log {
   return makeLog(
     {
       threshold: options.level,
+      outages: options.isOutage && new OutageLines(options.isOutage, clock),
       write: options.format === 'json' ? jsonWriter(destination, clock) : textWriter(destination, clock),
       flush: () => destination.flushSync?.(),
     },
@@ -69,7 +74,14 @@ function makeLog(sink: Sink, inherited: LogRecord): Log {
   const at = (level: LogLevel): WriteEvent => {
     if (LOG_LEVELS.indexOf(level) < LOG_LEVELS.indexOf(sink.threshold)) return ignore
     return (event, fields = {}) => {
-      sink.write(level, toLogRecord(level, fields, { event: toEventText(event), ...inherited }))
+      const found = level === 'fatal' ? 'as it is' : (sink.outages?.take(event, fields['error']) ?? 'as it is')
+      if (found === 'left out') return
+      const record = toLogRecord(level, fields, { event: toEventText(event), ...inherited })
+      if (found !== 'as it is') {
+        delete record['stack']
+        if (found.left_out !== undefined) record['left_out'] = found.left_out
+      }
+      sink.write(level, record)
       // The process may end before an asynchronous write.
       if (level === 'fatal') sink.flush()
     }
