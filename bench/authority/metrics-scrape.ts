@@ -50,8 +50,8 @@ async function measure(
     // Not synchronous with any job.
     await pause(37)
   }
-  const issued = /^chancery_issued_certs_total (\d+)$/m.exec(first.text)?.[1]
-  const revoked = /^chancery_revoked_certs_total (\d+)$/m.exec(first.text)?.[1]
+  const issued = /^chancery_issued_certs (\d+)$/m.exec(first.text)?.[1]
+  const revoked = /^chancery_revoked_certs (\d+)$/m.exec(first.text)?.[1]
   if (Number(issued) !== certificates || Number(revoked) !== Math.min(REVOKED, certificates))
     throw new Error(`${database.kind}: counted ${issued} certificates, ${revoked} revoked`)
   return { first_ms: round(first.ms, 1), median_ms: round(median(times), 1), slowest_ms: round(Math.max(...times), 1) }

@@ -1,7 +1,7 @@
 import { SECOND, readInstant } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import { countSyncStandbys } from '../../database/postgres/server-settings.ts'
-import type { ServerLoad } from '@chancery/service-kit'
+import type { GaugeFacts, ServerLoad } from '@chancery/service-kit'
 import type { HealthState } from './state.ts'
 import type { Core } from '../../core.ts'
 import { FAULT_KINDS, RECORD_FAULTS } from '../../signing/record-faults.ts'
@@ -73,8 +73,8 @@ export function registerGauges(parts: HealthState): void {
         : [{ labels: { phase }, value: toSeconds(deadline - parts.clock.now()) }]
     },
   })
-  registry.gauge({
-    name: 'chancery_issued_certs_total',
+  underBothNames(registry, {
+    name: 'chancery_issued_certs',
     help: 'Certificates ever issued.',
     collect: () => parts.enrollment.certificates.read().then(({ issued }) => issued),
   })
@@ -83,8 +83,8 @@ export function registerGauges(parts: HealthState): void {
     help: 'Active nodes, by key: with a heartbeat within the active-node window.',
     collect: () => parts.enrollment.readCountedNodes(),
   })
-  registry.gauge({
-    name: 'chancery_revoked_certs_total',
+  underBothNames(registry, {
+    name: 'chancery_revoked_certs',
     help: 'Certificates with status revoked.',
     collect: () => parts.enrollment.certificates.read().then(({ revoked }) => revoked),
   })
@@ -99,8 +99,8 @@ export function registerGauges(parts: HealthState): void {
       help: 'Standbys of the database that every commit waits for.',
       collect: () => countSyncStandbys(parts.database),
     })
-  registry.gauge({
-    name: 'chancery_policy_versions_total',
+  underBothNames(registry, {
+    name: 'chancery_policy_versions',
     help: 'Stored policy versions.',
     collect: async () => {
       const row = await db
@@ -110,6 +110,12 @@ export function registerGauges(parts: HealthState): void {
       return Number(row?.count ?? 0)
     },
   })
+}
+
+/** The former name ends as that of a counter. It stays until 1.0 (protocol/core 22.2). */
+function underBothNames(registry: Core['metrics']['registry'], facts: GaugeFacts): void {
+  registry.gauge(facts)
+  registry.gauge({ ...facts, name: `${facts.name}_total`, help: `${facts.help} Former name of ${facts.name}.` })
 }
 
 function toSeconds(duration: Instant): number {

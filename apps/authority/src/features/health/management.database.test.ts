@@ -28,7 +28,7 @@ describe('a management listener', () => {
   it('serves metrics and every check of readiness, and health', async () => {
     await start()
     const metrics = await inside('/metrics')
-    expect([metrics.status, metrics.text.includes('chancery_issued_certs_total')]).toEqual([200, true])
+    expect([metrics.status, metrics.text.includes('chancery_issued_certs')]).toEqual([200, true])
     const ready = await inside('/readyz')
     expect(ready.status).toBe(200)
     expect(Object.keys(ready.json).sort()).toEqual(

@@ -45,6 +45,7 @@ TimeoutStopSec=40
 # The signing key is in memory. Core dumps and swap would write it to disk.
 LimitCORE=0
 MemorySwapMax=0
+# For one process. With NA_WORKERS set 1G for each worker and for the supervisor.
 MemoryMax=1G
 TasksMax=256
 LimitNOFILE=16384
