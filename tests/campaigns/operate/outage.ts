@@ -169,7 +169,7 @@ async function whileGone(instances: FaultInstances, door: string, findings: Find
 }
 
 /** The same calls, through the balancer. */
-function throughDoor(process: AuthorityProcess, url: string, network: TestNetwork): AuthorityProcess {
+export function throughDoor(process: AuthorityProcess, url: string, network: TestNetwork): AuthorityProcess {
   return {
     ...process,
     url,
