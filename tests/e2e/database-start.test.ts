@@ -1,5 +1,12 @@
 import { connect, createServer } from 'node:net'
-import { createPostgres, createTestNetwork, EndedAtStartError, startAuthorityProcess } from '@chancery/testkit'
+import { setTimeout as pause } from 'node:timers/promises'
+import {
+  createPostgres,
+  createTestNetwork,
+  EndedAtStartError,
+  startAuthorityProcess,
+  startFaultProxy,
+} from '@chancery/testkit'
 import type { TestDatabase, TestNetwork } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
@@ -56,6 +63,35 @@ describe('the start of an authority whose PostgreSQL', () => {
     }
     expect(await authority.exited).toBe(0)
     away.close()
+  }, 60_000)
+
+  it('goes away for 15 s: the log says so in a few lines, without stacks, and each refused request has its own line', async () => {
+    const url = urlOf()
+    const proxy = await startFaultProxy({ host: url.hostname, port: Number(url.port || 5432) })
+    url.host = `127.0.0.1:${proxy.port}`
+    const authority = await start({ DATABASE_URL: url.href, LOG_LEVEL: 'info' })
+    try {
+      await pause(6000)
+      const before = authority.log.length
+      proxy.isolate(true)
+      for (let second = 0; second < 15; second += 1) {
+        expect((await authority.request('GET', '/readyz')).status).toBe(503)
+        expect((await authority.request('POST', '/join', { body: {} })).status).toBe(503)
+        await pause(1000)
+      }
+      const lines = authority.log.slice(before)
+      const requests = lines.filter((line) => line.includes('"event":"request"'))
+      expect(requests.length).toBe(15)
+      expect(lines.filter((line) => line.includes('"stack"'))).toEqual([])
+      expect(lines.some((line) => line.includes('"event":"not ready: database_unavailable'))).toBe(true)
+      // Every job fails some times, and each of them said it.
+      expect(lines.length - requests.length).toBeLessThan(15)
+      expect(lines.length).toBeGreaterThan(requests.length)
+    } finally {
+      proxy.isolate(false)
+      await authority.stop()
+      await proxy.close()
+    }
   }, 60_000)
 
   it('is there and has no such database: it ends at once, with the exit code for wrong settings', async () => {

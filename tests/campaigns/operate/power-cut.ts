@@ -27,7 +27,7 @@ const WRONG_SETTINGS = 78
 
 export const powerCut: OperateCase = lateDatabase(40)
 
-/** Power is lost: authority and PostgreSQL end at once. The authority starts first, and nobody is there to help. */
+/** Power is lost: authority and PostgreSQL end at once. The authority starts first, without any person. */
 export function lateDatabase(lateSeconds: number): OperateCase {
   return {
     name: `power cut, PostgreSQL starts ${lateSeconds} s late`,
@@ -86,7 +86,7 @@ async function cutPower(facts: Facts): Promise<readonly string[]> {
   await server.start()
   const up = performance.now()
   await started
-  for (const _behind of await instances.awaitReady(SERVES_SECONDS)) findings.add('the authority does not get ready')
+  findings.require((await instances.awaitReady(SERVES_SECONDS)).length === 0, 'the authority does not get ready')
   const seconds = (performance.now() - up) / 1000
   findings.require(seconds < SERVES_SECONDS, `it served ${seconds.toFixed(0)} s after PostgreSQL`)
   findings.require(instance.starts === starts + 1, `it was started ${instance.starts - starts} times, and did not wait`)

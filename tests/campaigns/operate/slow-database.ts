@@ -26,10 +26,12 @@ const FALL = 2
 const OUT_AT_MOST = 0.05
 /** Each takes seconds, and changes of the list wait for each other. */
 const LEAST = 3
+/** Six callers change what is changed one after the other: one may wait longer than a statement may, and ask again. */
+const REFUSED_AT_MOST = 0.02
 /** A probe every second or so, and five slow ones for the finding. */
 const REPORTED_SECONDS = 30
 
-/** Every statement takes 200 ms: nothing is taken out of rotation, work goes on, and operators are told. */
+/** Every statement takes 200 ms: nothing is taken out of rotation, work goes on, and metric and finding say it. */
 export const slowDatabase: OperateCase = {
   name: `PostgreSQL with ${LATENCY_MS} ms for each statement`,
   async run(random) {
@@ -94,10 +96,11 @@ async function endure(facts: {
   }
   await requireReported(instances, false, findings)
   await recorder.stop()
-  const { unavailable, unknown, lastRefusal } = recorder
+  const { unavailable, unknown, acked, lastRefusal } = recorder
+  findings.require(unknown === 0, `${unknown} requests got no certain answer`)
   findings.require(
-    unavailable + unknown === 0,
-    `${unavailable} requests were refused (${lastRefusal}), ${unknown} got no certain answer`,
+    unavailable <= acked * REFUSED_AT_MOST,
+    `${unavailable} requests were refused, ${acked} acknowledged (${lastRefusal})`,
   )
   const database = { settings: { DATABASE_URL: directUrl }, drop: () => Promise.resolve() }
   const promises = await withRows(database, (rows) => checkPromises(instances, recorder, rows))
