@@ -1,4 +1,4 @@
-/** Rows that limiters, jobs and repeated calls write for themselves, and what the instances of a network tell each other. */
+/** Rows that limiters, jobs and repeated calls write for themselves, and what the instances of a network share. */
 export interface UpkeepTables {
   idempotency_keys: {
     scope: string

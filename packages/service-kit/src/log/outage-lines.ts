@@ -28,7 +28,7 @@ export class OutageLines {
       last.leftOut += 1
       return 'left out'
     }
-    // Texts of errors have addresses and names of the infrastructure only; the limit is for those that nobody foresaw.
+    // Texts of errors have addresses and names of the infrastructure only; the limit is for those that were not foreseen.
     if (last === undefined && this.#written.size >= MAX_TEXTS) this.#written.clear()
     this.#written.set(text, { atMs: nowMs, leftOut: 0 })
     return { left_out: last === undefined || last.leftOut === 0 ? undefined : last.leftOut }
