@@ -10,6 +10,7 @@ import type { Campaign } from '../campaigns/lib/campaign.ts'
 import { ONE_WINNER, runTracks } from '../campaigns/lib/one-winner.ts'
 import { diskFullOnSqlite } from '../campaigns/operate/disk.ts'
 import { runOperateCases } from '../campaigns/operate/operate.ts'
+import { lateDatabase } from '../campaigns/operate/power-cut.ts'
 import { runPolicyRaces } from '../campaigns/trust/policy-races.ts'
 import { runTamper } from '../campaigns/trust/policy-tamper.ts'
 import { retention } from '../campaigns/trust/race-kinds.ts'
@@ -128,6 +129,11 @@ describe('campaigns with small counts', () => {
     const { violations, figures } = await runCampaign('million-nodes', fleet, options)
     expect(violations).toBe(0)
     expect(figures).toMatchObject({ mode: 'gathered', nodes: 2000 })
+  }, 600_000)
+
+  it('operate finds no violation when PostgreSQL starts late after a power cut', async () => {
+    const run: Runnable['run'] = (options) => runOperateCases(options, [lateDatabase(5)])
+    expect(await runCampaign('operate', { run }, { count: 1 })).toEqual({ cases: 1, violations: 0 })
   }, 600_000)
 
   it.runIf(hasPromtool && canMount)(
