@@ -4,6 +4,8 @@ import type { RunningService } from '@chancery/service-kit'
 import { withdraw } from './auth/operator-keys-check.ts'
 import { noteChanges } from './auth/replica-routes.ts'
 import type { Core } from './core.ts'
+import { UnknownOutcomeError } from './database/errors.ts'
+import { translateDatabaseError } from './database/open.ts'
 import { bindingsOf, closeFeatures, jobsOf, openFeatures } from './features.ts'
 import type { Features } from './features.ts'
 import { registerLoadGauges } from './features/health/gauges.ts'
@@ -50,7 +52,8 @@ export async function startAuthority(settings: AuthoritySettings, options: AppPa
   })
   const reserve = options.service !== undefined ? [reserveJob(core, settings)] : []
   const all = jobsWaiting([...coreJobs(core, settings), ...reserve, ...jobsOf(features, core)], core.gates)
-  const jobs = startJobs(jobsOfWorker(all, options.worker), { clock, log, metrics: metrics.registry })
+  const isOutage = (failure: Error): Promise<boolean> => isOfDatabase(failure, features)
+  const jobs = startJobs(jobsOfWorker(all, options.worker), { clock, log, metrics: metrics.registry, isOutage })
   log.info('authority is serving', {
     url,
     ...(management === undefined ? {} : { management_url: management.url }),
@@ -83,6 +86,12 @@ export async function startAuthority(settings: AuthoritySettings, options: AppPa
       await close()
     },
   }
+}
+
+/** A job may fail while the database answers others, such as by a statement that takes too long: that is its own failure. */
+async function isOfDatabase(failure: Error, { health }: Features): Promise<boolean> {
+  if (translateDatabaseError(failure) === undefined && !(failure instanceof UnknownOutcomeError)) return false
+  return (await health.databaseProbe.read()).schema === 'unknown'
 }
 
 /**

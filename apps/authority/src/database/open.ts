@@ -1,5 +1,5 @@
 import { describeChain } from '@chancery/service-kit'
-import { LockTimeoutError, DatabaseUnavailableError } from './errors.ts'
+import { DatabaseUnavailableError, DiskFullError, LockTimeoutError, UnknownOutcomeError } from './errors.ts'
 import type { Database } from './database.ts'
 import { openPostgres, translatePostgresError } from './postgres/open.ts'
 import type { Pooler } from './postgres/open.ts'
@@ -23,6 +23,13 @@ export function openExistingDatabase(place: DatabaseLocation): Database {
 export function translateDatabaseError(error: unknown): Error | undefined {
   if (error instanceof DatabaseUnavailableError || error instanceof LockTimeoutError) return error
   return translateSqliteError(error) ?? translatePostgresError(error)
+}
+
+/** Whether the database did not respond. A full disk and a lock that was not acquired have causes of their own. */
+export function isDatabaseAway(error: unknown): boolean {
+  if (error instanceof UnknownOutcomeError) return true
+  const translated = translateDatabaseError(error)
+  return translated instanceof DatabaseUnavailableError && !(translated instanceof DiskFullError)
 }
 
 /** What the driver, the server or the system said about a failure of the database, for operators; undefined for bugs. */
