@@ -1,0 +1,64 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/** Samples that Prometheus would have of one outage, as promtool reads them. */
+export interface RecordedOutage {
+  readonly name: string
+  /** Seconds between two samples. */
+  readonly interval: number
+  /** Seconds from the first sample to the first of the outage, to the first after it, and to the last. */
+  readonly begins: number
+  readonly ends: number
+  readonly lasts: number
+  readonly series: Readonly<Record<string, string>>
+}
+
+export type Samples = ReadonlyMap<string, readonly (string | undefined)[]>
+
+function fileOf(name: string): string {
+  return join(import.meta.dirname, 'recorded', `${name}.json`)
+}
+
+export async function readOutage(name: string): Promise<RecordedOutage> {
+  return JSON.parse(await readFile(fileOf(name), 'utf8')) as RecordedOutage
+}
+
+export async function writeOutage(outage: RecordedOutage): Promise<void> {
+  await writeFile(fileOf(outage.name), `${JSON.stringify(outage, undefined, 2)}\n`)
+}
+
+/** Repeats the sample at `index`, as if the state had lasted longer. */
+export function repeatSample(samples: Samples, index: number, times: number): Samples {
+  return new Map(
+    [...samples].map(([name, values]) => [
+      name,
+      [...values.slice(0, index), ...Array.from({ length: times }, () => values[index]), ...values.slice(index)],
+    ]),
+  )
+}
+
+/** In the notation of promtool: a stale mark where a series ends, `_` for no sample, `1x3` for four times 1. */
+export function toSeries(samples: Samples): Record<string, string> {
+  const names = [...samples.keys()].sort()
+  return Object.fromEntries(names.map((name) => [name, inShort((samples.get(name) ?? []).map(round))]))
+}
+
+function inShort(values: readonly (string | undefined)[]): string {
+  const words = values.map((value, at) => value ?? (at > 0 && values[at - 1] !== undefined ? 'stale' : '_'))
+  const runs: { readonly word: string; count: number }[] = []
+  for (const word of words) {
+    const last = runs.at(-1)
+    if (last?.word === word) last.count += 1
+    else runs.push({ word, count: 1 })
+  }
+  // `_x3` is three times nothing.
+  const repeated = (word: string, count: number): string => `${word}x${word === '_' ? count : count - 1}`
+  return runs.map(({ word, count }) => (count === 1 ? word : repeated(word, count))).join(' ')
+}
+
+/** Shorter, so that the files are small. No bound of a rule needs more digits. */
+function round(value: string | undefined): string | undefined {
+  const number = Number(value)
+  if (value === undefined || !Number.isFinite(number) || Number.isInteger(number)) return value
+  return String(Math.abs(number) >= 10 ? Math.round(number) : Number(number.toFixed(2)))
+}
