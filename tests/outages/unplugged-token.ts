@@ -22,7 +22,6 @@ export const tokenUnplugged: Outage = {
         databaseUrl: () => server.url,
         settings: {
           ...token.settings('na-known'),
-          NA_PRIVATE_KEY_FILE: '',
           SOFTHSM2_CONF: token.configFile,
           NODE_OPTIONS: `--import ${CLOSE_SESSIONS}`,
         },
