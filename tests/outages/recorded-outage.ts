@@ -37,10 +37,17 @@ export function repeatSample(samples: Samples, index: number, times: number): Sa
   )
 }
 
+/** Of the machine that records, which may be busy and has no standby, and not of the outage. */
+const OF_MACHINE = /^(?:chancery_event_loop_delay_p99_seconds|chancery_sync_standbys)\{/
+
 /** In the notation of promtool: a stale mark where a series ends, `_` for no sample, `1x3` for four times 1. */
 export function toSeries(samples: Samples): Record<string, string> {
-  const names = [...samples.keys()].sort()
-  return Object.fromEntries(names.map((name) => [name, inShort((samples.get(name) ?? []).map(round))]))
+  const valued = [...samples].filter(
+    // No rule fires on NaN.
+    ([name, values]) => !OF_MACHINE.test(name) && values.some((value) => value !== undefined && value !== 'NaN'),
+  )
+  const sorted = valued.sort(([a], [b]) => (a < b ? -1 : 1))
+  return Object.fromEntries(sorted.map(([name, values]) => [name, inShort(values.map(round))]))
 }
 
 function inShort(values: readonly (string | undefined)[]): string {
@@ -48,7 +55,8 @@ function inShort(values: readonly (string | undefined)[]): string {
   const runs: { readonly word: string; count: number }[] = []
   for (const word of words) {
     const last = runs.at(-1)
-    if (last?.word === word) last.count += 1
+    // promtool repeats numbers and nothing, and no NaN.
+    if (last?.word === word && (word === '_' || Number.isFinite(Number(word)))) last.count += 1
     else runs.push({ word, count: 1 })
   }
   // `_x3` is three times nothing.

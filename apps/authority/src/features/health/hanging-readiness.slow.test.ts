@@ -1,0 +1,19 @@
+import { startTestAuthority } from '@chancery/testkit'
+import type { TestAuthority } from '@chancery/testkit'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+
+let na: TestAuthority
+beforeAll(async () => {
+  na = await startTestAuthority()
+})
+afterAll(() => na.stop())
+
+it('a readiness that is not known in time is 0 in a scrape, so that the alert about it fires', async () => {
+  const ready = async (): Promise<string | undefined> =>
+    /^chancery_ready (\S+)$/m.exec((await na.request('GET', '/metrics')).text)?.[1]
+  expect(await ready()).toBe('1')
+  const hanging = vi.spyOn(na.features.health.readiness, 'read').mockReturnValue(new Promise(() => undefined))
+  expect(await ready()).toBe('0')
+  hanging.mockRestore()
+  expect(await ready()).toBe('1')
+})
