@@ -88,7 +88,7 @@ async function openGateway(
   return gateway
 }
 
-/** Every second reads, a heartbeat and a change at each instance, and a read and a change through the gateway. */
+/** Every second a readiness check, reads, a heartbeat and a change at each instance, and a read and a change through the gateway. */
 async function startCallers(
   instances: FaultInstances,
   gatewayUrl: string,
@@ -114,13 +114,17 @@ async function startCallers(
     // Refusals are part of the outage: the services count them.
     await Promise.allSettled([...calls, node.heartbeat(cert_id), through.crl.current(), through.enrollment.invite()])
   }
-  const work = (async () => {
+  // As a balancer asks.
+  const probe = (): Promise<unknown> =>
+    Promise.allSettled(processes.map((process) => process.request('GET', '/readyz')))
+  const repeat = async (calls: () => Promise<unknown>): Promise<void> => {
     while (!isOver) {
       const next = performance.now() + ROUND_MS
-      await round()
+      await calls()
       await pause(Math.max(0, next - performance.now()))
     }
-  })()
+  }
+  const work = Promise.all([repeat(round), repeat(probe)])
   return {
     stop: async () => {
       isOver = true

@@ -1,14 +1,14 @@
 import { Alarms } from '../campaigns/operate/alarms.ts'
 import type { Outage } from './opened.ts'
 import { OUTAGES } from './outages.ts'
-import { repeatSample, toSeries, writeOutage } from './recorded-outage.ts'
+import { repeatEnd, repeatSample, toSeries, writeOutage } from './recorded-outage.ts'
 
 /** The interval of deploy/prometheus/prometheus.yaml. */
 const INTERVAL_SECONDS = 15
-/** A minute before, and the time that the longest range of a page needs to end. */
 const BEFORE = 4
 const AFTER = 8
-const REPEATED_AFTER = 80
+/** Twenty minutes, longer than the longest range of a rule. */
+const AFTER_REPEATED = 10
 
 /**
  * Makes real outages and writes what Prometheus would have read: node --conditions=development tests/outages/record.ts
@@ -25,15 +25,15 @@ async function record(name: string, outage: Outage): Promise<void> {
     await alarms.scrape(AFTER, INTERVAL_SECONDS * 1000)
     const ended = BEFORE + outage.scrapes
     const repeats = outage.repeats ?? 0
-    const last = repeatSample(alarms.samples(), ended + AFTER - 1, REPEATED_AFTER)
-    const samples = repeatSample(last, ended - 1, repeats)
+    const longer = repeatEnd(alarms.samples(), AFTER, AFTER_REPEATED)
+    const samples = repeatSample(longer, ended - 1, repeats)
     const seconds = (scrapes: number): number => scrapes * INTERVAL_SECONDS
     await writeOutage({
       name,
       interval: INTERVAL_SECONDS,
       begins: seconds(BEFORE),
       ends: seconds(ended + repeats),
-      lasts: seconds(ended + repeats + AFTER + REPEATED_AFTER - 1),
+      lasts: seconds(ended + repeats + AFTER * (1 + AFTER_REPEATED) - 1),
       series: toSeries(samples),
     })
     process.stdout.write(`${name}: recorded\n`)

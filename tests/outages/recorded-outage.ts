@@ -37,6 +37,17 @@ export function repeatSample(samples: Samples, index: number, times: number): Sa
   )
 }
 
+/** Repeats the last samples, as if nothing more had happened. Counters stand still. */
+export function repeatEnd(samples: Samples, count: number, times: number): Samples {
+  return new Map(
+    [...samples].map(([name, values]) => {
+      const isCounter = /_(?:total|count)\{/.test(name)
+      const end = values.slice(-count).map((value) => (isCounter ? values.at(-1) : value))
+      return [name, [...values, ...Array.from({ length: times }, () => end).flat()]]
+    }),
+  )
+}
+
 /** Of the machine that records, which may be busy and has no standby, and not of the outage. */
 const OF_MACHINE = /^(?:chancery_event_loop_delay_p99_seconds|chancery_sync_standbys)\{/
 

@@ -4,13 +4,12 @@ import type { RunningService } from '@chancery/service-kit'
 import { withdraw } from './auth/operator-keys-check.ts'
 import { noteChanges } from './auth/replica-routes.ts'
 import type { Core } from './core.ts'
-import { UnknownOutcomeError } from './database/errors.ts'
-import { translateDatabaseError } from './database/open.ts'
 import { bindingsOf, closeFeatures, jobsOf, openFeatures } from './features.ts'
 import type { Features } from './features.ts'
 import { registerLoadGauges } from './features/health/gauges.ts'
 import type { AuthoritySettings } from './settings/authority-settings.ts'
 import { coreJobs } from './startup/core-jobs.ts'
+import { isOutage } from './startup/is-outage.ts'
 import { keepReserve, reserveJob } from './startup/keep-reserve.ts'
 import { buildServer, openListeners } from './startup/listeners.ts'
 import { callsWaiting, jobsWaiting } from './startup/wait-at-switch.ts'
@@ -52,8 +51,12 @@ export async function startAuthority(settings: AuthoritySettings, options: AppPa
   })
   const reserve = options.service !== undefined ? [reserveJob(core, settings)] : []
   const all = jobsWaiting([...coreJobs(core, settings), ...reserve, ...jobsOf(features, core)], core.gates)
-  const isOutage = (failure: Error): Promise<boolean> => isOfDatabase(failure, features)
-  const jobs = startJobs(jobsOfWorker(all, options.worker), { clock, log, metrics: metrics.registry, isOutage })
+  const jobs = startJobs(jobsOfWorker(all, options.worker), {
+    clock,
+    log,
+    metrics: metrics.registry,
+    isOutage: (failure) => isOutage(failure, { signing: core.signing, databaseProbe: features.health.databaseProbe }),
+  })
   log.info('authority is serving', {
     url,
     ...(management === undefined ? {} : { management_url: management.url }),
@@ -86,12 +89,6 @@ export async function startAuthority(settings: AuthoritySettings, options: AppPa
       await close()
     },
   }
-}
-
-/** A job may fail while the database answers others, such as by a statement that takes too long: that is its own failure. */
-async function isOfDatabase(failure: Error, { health }: Features): Promise<boolean> {
-  if (translateDatabaseError(failure) === undefined && !(failure instanceof UnknownOutcomeError)) return false
-  return (await health.databaseProbe.read()).schema === 'unknown'
 }
 
 /**
