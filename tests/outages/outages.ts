@@ -14,7 +14,7 @@ import { tokenUnplugged } from './unplugged-token.ts'
 /** Leaves less than 40 MB of a disk of 80 MB, and more than 20 MB. */
 const OF_OTHERS = 45_000_000
 
-/** Two instances on a PostgreSQL server of their own, reached through a proxy. */
+/** Two instances on one PostgreSQL server, reached through a proxy. */
 function onPostgres(
   scrapes: number,
   parts: {
