@@ -26,7 +26,7 @@ export class Opened {
   }
 
   async close(): Promise<void> {
-    for (const close of this.#closes.reverse()) await close()
+    for (const close of this.#closes.toReversed()) await close()
   }
 
   /** Closes what is open when `open` fails. */
