@@ -31,7 +31,7 @@ const JITTER = 0.1
 const MAX_FIRST_WAIT_MS = 5000
 const FIRST_BACK_OFF_MS = 1000
 const MAX_BACK_OFF_MS = 300_000
-/** During an outage of the service, so that all jobs run within it after the return. */
+/** Longest pause during an outage of the service: how long a job waits after it. */
 const MAX_OUTAGE_BACK_OFF_MS = 30_000
 const ALARM_AFTER = 3
 
