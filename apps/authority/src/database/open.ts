@@ -25,11 +25,14 @@ export function translateDatabaseError(error: unknown): Error | undefined {
   return translateSqliteError(error) ?? translatePostgresError(error)
 }
 
-/** Whether the database did not respond. A full disk and a lock that was not acquired have causes of their own. */
-export function isDatabaseAway(error: unknown): boolean {
-  if (error instanceof UnknownOutcomeError) return true
-  const translated = translateDatabaseError(error)
-  return translated instanceof DatabaseUnavailableError && !(translated instanceof DiskFullError)
+/** Whether the database failed and still does. A failure while it answers others has a cause of its own. */
+export async function isDatabaseAway(error: unknown, database: Pick<Database, 'checkWritable'>): Promise<boolean> {
+  const translated = error instanceof UnknownOutcomeError ? error : translateDatabaseError(error)
+  if (translated === undefined || translated instanceof DiskFullError) return false
+  return database.checkWritable().then(
+    () => false,
+    () => true,
+  )
 }
 
 /** What the driver, the server or the system said about a failure of the database, for operators; undefined for bugs. */

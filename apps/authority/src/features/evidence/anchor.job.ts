@@ -71,7 +71,7 @@ export class AnchorScheduler {
 
   async #report(error: unknown): Promise<void> {
     const parts = this.#parts
-    if (isDatabaseAway(error)) {
+    if (await isDatabaseAway(error, parts.database)) {
       // It would not store the event, either, and the instance reports that it is not ready.
       parts.log.warn('an evidence anchor waits for the database', { error })
       return

@@ -55,7 +55,7 @@ export async function refreshFeed(parts: RevocationFeedsParts, signal: AbortSign
       await publishWhere(parts, 'prune', (stored) => stored?.sequence === feed.sequence)
   } catch (error) {
     // Nothing is known about the feed, and the instance reports that it is not ready.
-    if (isDatabaseAway(error)) throw error
+    if (await isDatabaseAway(error, parts.database)) throw error
     parts.metrics.feedPublishFailures.increase()
     parts.log.error('cannot sign the revocation feed', { alarm: true, error })
     throw error
