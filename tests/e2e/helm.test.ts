@@ -15,6 +15,7 @@ import { leavesOf, unreached } from '../../tools/release/helm/reach.ts'
 import { allValues, distinct, findUnreached, isPublished } from '../../tools/release/helm/check.ts'
 import { openChart, readValues } from '../../tools/release/helm/render.ts'
 import { findViolations, podOf } from '../../tools/release/helm/rules.ts'
+import { readTree } from '../../tools/release/tar.ts'
 import { checkManifests, readManifests } from '../../tools/check/check-manifests.ts'
 import type { Manifest } from '../../tools/check/check-manifests.ts'
 
@@ -122,6 +123,29 @@ describe('values', () => {
     ['a backup at no time', { authority: { backup: { schedule: 'nightly' } } }, '/authority/backup/schedule'],
     ['a replica that cannot be', { gateway: { state: { initialize: [-1] } } }, '/gateway/state/initialize/0'],
     ['autoscaling to one', { gateway: { autoscaling: { minReplicas: 1 } } }, '/gateway/autoscaling/minReplicas'],
+    ['workers of the authority in the memory of one', { authority: { settings: { NA_WORKERS: '4' } } }, '/authority'],
+    ['workers of the gateway in the memory of one', { gateway: { settings: { GATEWAY_WORKERS: 'auto' } } }, '/gateway'],
+    [
+      'a path of the machine',
+      { authority: { extraVolumes: [{ name: 'ca', hostPath: { path: '/etc' } }] } },
+      '/authority/extraVolumes/0',
+    ],
+    [
+      'a volume in the place of the secret',
+      { gateway: { extraVolumes: [{ name: 'policy', emptyDir: {} }] } },
+      '/gateway/extraVolumes/0/name',
+    ],
+    [
+      'a mount that is nowhere',
+      { gateway: { extraVolumeMounts: [{ name: 'ca', mountPath: 'ca' }] } },
+      '/gateway/extraVolumeMounts/0/mountPath',
+    ],
+    [
+      'an unknown effect of a toleration',
+      { authority: { tolerations: [{ effect: 'Never' }] } },
+      '/authority/tolerations/0/effect',
+    ],
+    ['an unknown affinity', { authority: { affinity: { zoneAffinity: {} } } }, '/authority/affinity'],
     ['development mode', { gateway: { settings: { GATEWAY_DEVELOPMENT: 'true' } } }, '/gateway/settings'],
   ])('with %s are refused', (_what, given, place) => {
     expect(problems(withDigest(given)).map(({ instancePath }) => instancePath)).toContain(place)
@@ -145,7 +169,10 @@ describe('values', () => {
 
 describe('values that reach nothing', () => {
   it('are refused as settings, by their names', () => {
-    const settings = (part: string, name: string): Values => withDigest({ [part]: { settings: { [name]: 'x' } } })
+    // With memory for several workers.
+    const resources = { limits: { memory: '8Gi' } }
+    const settings = (part: string, name: string): Values =>
+      withDigest({ [part]: { settings: { [name]: 'x' }, resources } })
     for (const name of [...authorityNames(), 'NA_PROXY_HOPS']) expect(problems(settings('authority', name))).toEqual([])
     for (const name of gatewayNames()) expect(problems(settings('gateway', name))).toEqual([])
     // Misspelt, overruled by a flag of the chart, read from the file only, read by another program.
@@ -228,6 +255,8 @@ describe('renderings', () => {
       expect(kindsOf(manifests, 'StatefulSet'), name).toEqual(parts)
       expect(kindsOf(manifests, 'PodDisruptionBudget'), name).toEqual(parts)
       expect(kindsOf(manifests, 'ServiceMonitor'), name).toEqual(monitoring.enabled ? parts : [])
+      const alerts = monitoring.enabled && monitoring.alerts ? ['na-alerts'] : []
+      expect(kindsOf(manifests, 'PrometheusRule'), name).toEqual(alerts)
       const scaled = [authority, gateway].filter((part) => part.enabled && part.autoscaling.enabled)
       expect(kindsOf(manifests, 'HorizontalPodAutoscaler'), name).toHaveLength(scaled.length)
       expect(kindsOf(manifests, 'CronJob'), name).toHaveLength(authority.enabled && authority.backup.enabled ? 1 : 0)
@@ -235,6 +264,42 @@ describe('renderings', () => {
       const migrations = authority.enabled && authority.migration.enabled ? 1 : 0
       expect(kindsOf(manifests, 'Job'), name).toHaveLength(states + migrations)
     }
+  })
+
+  it('have the alerts of deploy/prometheus, which a packed chart contains', async () => {
+    const text = await readFile(join(HELM, '../prometheus/alerts.yaml'), 'utf8')
+    const manifests = readManifests(render(readValues(join(HELM, 'examples/all-of-it.yaml'))))
+    const rule = manifests.find(({ kind }) => kind === 'PrometheusRule') as unknown as { spec: unknown }
+    expect(rule.spec).toEqual(parse(text))
+    const packed = await readTree(CHART, 'chancery', 'content')
+    const file = packed.find(({ path }) => path === 'chancery/alerts.yaml')
+    expect(Buffer.from(file?.bytes ?? []).toString('utf8')).toBe(text)
+  })
+
+  it('give volumes and place to the pods and to the jobs of their part', () => {
+    const place = { nodeSelector: { disk: 'ssd' }, tolerations: [{ operator: 'Exists' }] }
+    const files = { extraVolumes: [{ name: 'ca', configMap: { name: 'ca' } }] }
+    const mounts = { extraVolumeMounts: [{ name: 'ca', mountPath: '/etc/ca' }] }
+    const given = { ...place, ...files, ...mounts }
+    const values = { backup: { enabled: true } }
+    const all = readManifests(
+      render(withDigest({ authority: { ...given, ...values }, gateway: { ...given, state: { initialize: [0] } } })),
+    )
+    const pods = all.flatMap((manifest) => podOf(manifest) ?? [])
+    expect(pods).toHaveLength(5)
+    for (const { spec } of pods) {
+      expect(spec).toMatchObject({ ...place, volumes: expect.arrayContaining(files.extraVolumes) })
+      expect(spec.containers).toMatchObject([{ volumeMounts: expect.arrayContaining(mounts.extraVolumeMounts) }])
+    }
+  })
+
+  it('give a probe two failures or more before it acts', () => {
+    const probes = rendered[0]?.manifests
+      .flatMap((manifest) => podOf(manifest)?.spec.containers ?? [])
+      .flatMap((container) => Object.entries(container))
+      .filter(([name]) => name.endsWith('Probe')) as [string, { failureThreshold?: number }][]
+    expect(probes).toHaveLength(6)
+    for (const [name, { failureThreshold }] of probes) expect(failureThreshold, name).toBeGreaterThan(1)
   })
 
   it('migrate the database in a job that ends before the pods of the new release start', () => {
@@ -309,7 +374,7 @@ interface Part {
 interface ChartValues {
   readonly authority: Part & Readonly<Record<'backup' | 'migration', { readonly enabled: boolean }>>
   readonly gateway: Part & { readonly state: { readonly initialize: readonly number[] } }
-  readonly monitoring: { readonly enabled: boolean }
+  readonly monitoring: { readonly enabled: boolean; readonly alerts: boolean }
 }
 interface Hook {
   readonly kind: string

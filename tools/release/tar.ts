@@ -1,4 +1,4 @@
-import { readFile, readdir } from 'node:fs/promises'
+import { readFile, readdir, stat } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import { gzipSync } from 'node:zlib'
 
@@ -21,14 +21,19 @@ export interface TarFile {
 
 const BLOCK = 512
 
-/** Every file below a folder, under `prefix`. */
-export async function readTree(folder: string, prefix: string): Promise<readonly TarFile[]> {
+/** Every file below a folder, under `prefix`. A link to a file is refused, or its content is taken. */
+export async function readTree(
+  folder: string,
+  prefix: string,
+  links: 'refused' | 'content' = 'refused',
+): Promise<readonly TarFile[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
   const files = entries.filter((entry) => !entry.isDirectory())
   return Promise.all(
     files.map(async (entry) => {
       const path = join(entry.parentPath, entry.name)
-      if (!entry.isFile()) throw new Error(`${path} is neither a file nor a folder`)
+      const isTaken = links === 'content' && entry.isSymbolicLink() && (await stat(path)).isFile()
+      if (!entry.isFile() && !isTaken) throw new Error(`${path} is neither a file nor a folder`)
       return { path: `${prefix}/${relative(folder, path).replaceAll(sep, '/')}`, bytes: await readFile(path) }
     }),
   )

@@ -1,6 +1,6 @@
 import { signatureLibrary } from '@chancery/protocol'
 import { collectProcessMetrics, installCommand, startJobs } from '@chancery/service-kit'
-import type { RunningService } from '@chancery/service-kit'
+import type { JobTools, RunningService } from '@chancery/service-kit'
 import { withdraw } from './auth/operator-keys-check.ts'
 import { noteChanges } from './auth/replica-routes.ts'
 import type { Core } from './core.ts'
@@ -9,6 +9,7 @@ import type { Features } from './features.ts'
 import { registerLoadGauges } from './features/health/gauges.ts'
 import type { AuthoritySettings } from './settings/authority-settings.ts'
 import { coreJobs } from './startup/core-jobs.ts'
+import { isOutage } from './startup/is-outage.ts'
 import { keepReserve, reserveJob } from './startup/keep-reserve.ts'
 import { buildServer, openListeners } from './startup/listeners.ts'
 import { callsWaiting, jobsWaiting } from './startup/wait-at-switch.ts'
@@ -50,7 +51,7 @@ export async function startAuthority(settings: AuthoritySettings, options: AppPa
   })
   const reserve = options.service !== undefined ? [reserveJob(core, settings)] : []
   const all = jobsWaiting([...coreJobs(core, settings), ...reserve, ...jobsOf(features, core)], core.gates)
-  const jobs = startJobs(jobsOfWorker(all, options.worker), { clock, log, metrics: metrics.registry })
+  const jobs = startJobs(jobsOfWorker(all, options.worker), jobTools(core, features))
   log.info('authority is serving', {
     url,
     ...(management === undefined ? {} : { management_url: management.url }),
@@ -83,6 +84,12 @@ export async function startAuthority(settings: AuthoritySettings, options: AppPa
       await close()
     },
   }
+}
+
+/** A job does not report a failure that readiness reports. */
+function jobTools({ clock, log, metrics, signing }: Core, { health }: Features): JobTools {
+  const parts = { signing, databaseProbe: health.databaseProbe }
+  return { clock, log, metrics: metrics.registry, isOutage: (failure) => isOutage(failure, parts) }
 }
 
 /**

@@ -13,6 +13,8 @@ export interface FaultInstances {
   readonly envFile: string
   /** One of the two high-water mark files. */
   readonly markFile: string
+  /** The offset of the clocks, for another process that follows them. */
+  readonly clockFile: string
   /** Moves the clocks of all instances; resolves when all have the new time. */
   moveClock(ms: number): Promise<void>
   /** Current offset of the clocks. */
@@ -70,6 +72,7 @@ export async function openFaultInstances(options: InstancesOptions): Promise<Fau
     processes,
     envFile: join(folder, 'authority.env'),
     markFile: join(folder, 'na-1.mark'),
+    clockFile,
     get clockOffsetMs() {
       return offset
     },

@@ -63,6 +63,12 @@ export class Alarms {
     }
   }
 
+  /** The samples of each series that a rule reads, one for each scrape; undefined where it had none. */
+  samples(): ReadonlyMap<string, readonly (string | undefined)[]> {
+    const names = new Set(this.#scrapes.flatMap((series) => [...series.keys()]))
+    return new Map([...names].map((name) => [name, this.#scrapes.map((one) => one.get(name))]))
+  }
+
   /** Expects exactly these alerts at the last scrape; `allowed` ones may also fire. */
   expect(when: string, firing: readonly string[], allowed: readonly string[] = []): void {
     this.#expectations.push({ scrape: this.#scrapes.length - 1, when, firing, allowed })
@@ -103,11 +109,7 @@ export class Alarms {
   }
 
   #unitTest({ expr, at, samples }: AlertTest): unknown {
-    const names = new Set(this.#scrapes.flatMap((series) => [...series.keys()]))
-    const input = [...names].map((series) => ({
-      series,
-      values: toValues(this.#scrapes.map((one) => one.get(series))),
-    }))
+    const input = [...this.samples()].map(([series, values]) => ({ series, values: toValues(values) }))
     return {
       rule_files: [RULES],
       evaluation_interval: '30s',

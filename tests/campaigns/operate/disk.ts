@@ -9,7 +9,6 @@ import type { FaultInstances } from '../faults/fault-instances.ts'
 import { FaultRecorder } from '../faults/fault-recorder.ts'
 import { Alarms } from './alarms.ts'
 import {
-  FOLLOWING,
   Findings,
   SCRAPES_AFTER,
   WITHOUT_STANDBY,
@@ -115,9 +114,9 @@ async function fillAndFree(full: FullDisk): Promise<readonly string[]> {
   await whileFull(full, findings)
   // 150 seconds of rule time: the longest wait of these alerts is two minutes.
   await alarms.scrape(14, 300)
-  const firing = kind === 'data' ? ['ChanceryDiskFull', 'ChanceryNotReady'] : ['ChanceryNotReady']
+  const firing = kind === 'data' ? ['ChanceryDiskFull'] : ['ChanceryNotReady']
   const maybe = ['ChanceryDiskFull', 'ChanceryDiskLow', 'ChanceryDiskReserveInUse']
-  alarms.expect('while the disk is full', firing, [...FOLLOWING, ...WITHOUT_STANDBY, ...maybe])
+  alarms.expect('while the disk is full', firing, [...WITHOUT_STANDBY, ...maybe])
   await disk.free()
   if (server !== undefined) await startIfEnded(server)
   for (const index of await instances.awaitReady(READY_SECONDS))

@@ -139,7 +139,7 @@ class RestoreScenario {
     )
     await this.#alarms.scrape(14, 150)
     const allowed = [...FOLLOWING, ...WITHOUT_STANDBY]
-    this.#alarms.expect('before the recovery', ['ChanceryStateRollback', 'ChanceryNotReady'], allowed)
+    this.#alarms.expect('before the recovery', ['ChanceryStateRollback'], allowed)
   }
 
   async recover(): Promise<void> {

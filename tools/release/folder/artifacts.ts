@@ -42,7 +42,8 @@ export async function makeArtifacts(folder: string, { version, seconds, image, s
   await makePrograms(folder, version)
   say('chart, lists of contents, notes')
   // Another prefix than the packages: these are sent to npm by their names.
-  const chart = await readTree(join(ROOT, 'deploy/helm/chancery'), 'chancery')
+  // Its alerts are a link to deploy/prometheus.
+  const chart = await readTree(join(ROOT, 'deploy/helm/chancery'), 'chancery', 'content')
   await writeFile(join(folder, `helm-chancery-${version}.tgz`), writeTarGz(chart, seconds))
   const lock = await readLock()
   const { cycloneDx, spdx } = listsOf(version)

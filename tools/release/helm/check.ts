@@ -27,7 +27,7 @@ export function allValues(): readonly (readonly [string, Values])[] {
 
 /** Of the operator of Prometheus, which is not in the API of Kubernetes. */
 export function isPublished({ kind }: Manifest): boolean {
-  return kind !== 'ServiceMonitor'
+  return !['ServiceMonitor', 'PrometheusRule'].includes(kind)
 }
 
 /** Manifests that differ, once each: the compiler takes long for many. */

@@ -24,6 +24,21 @@ const ALONE: readonly Values[] = [
   { authority: { settings: { NA_CORE_DUMPS: null } } },
   { authority: { marks: { storageClass: 'fast' }, podAnnotations: { a: 'b' } } },
   { gateway: { state: { storageClass: 'fast' }, podAnnotations: { a: 'b' } } },
+  { monitoring: { enabled: true, alerts: false } },
+  ...['authority', 'gateway'].flatMap((part): Values[] => [
+    { [part]: { serviceAccountAnnotations: { role: 'a' }, nodeSelector: { disk: 'ssd' } } },
+    { [part]: { tolerations: [{ key: 'a', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 60 }] } },
+    { [part]: { affinity: { podAntiAffinity: {} } } },
+    {
+      [part]: {
+        extraVolumes: [
+          { name: 'ca', configMap: { name: 'ca' } },
+          { name: 'module', persistentVolumeClaim: { claimName: 'module' } },
+        ],
+        extraVolumeMounts: [{ name: 'ca', mountPath: '/etc/ca', readOnly: true }],
+      },
+    },
+  ]),
   { image: { pullSecrets: ['registry-login'] } },
   { zoneSpread: 'DoNotSchedule' },
   { networkPolicy: { authorityDestinations: [], gatewayDestinations: [] } },

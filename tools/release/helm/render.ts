@@ -36,6 +36,7 @@ export function openChart(release = RELEASE): (given: Values) => string {
       Values: overlay(defaults, given),
       Release: { Name: release, Namespace: 'chancery', Service: 'Helm' },
       Chart: { Name: name, Version: version, AppVersion: appVersion },
+      Files: { 'alerts.yaml': readFileSync(join(CHART, 'alerts.yaml'), 'utf8') },
     }
     const texts = parsed.map(([file, { body }]) => [file, execute(body, about, templates)] as const)
     // The notes are for people. They must render, and are no manifest.

@@ -1,5 +1,5 @@
 import { describeChain } from '@chancery/service-kit'
-import { LockTimeoutError, DatabaseUnavailableError } from './errors.ts'
+import { DatabaseUnavailableError, DiskFullError, LockTimeoutError, UnknownOutcomeError } from './errors.ts'
 import type { Database } from './database.ts'
 import { openPostgres, translatePostgresError } from './postgres/open.ts'
 import type { Pooler } from './postgres/open.ts'
@@ -23,6 +23,16 @@ export function openExistingDatabase(place: DatabaseLocation): Database {
 export function translateDatabaseError(error: unknown): Error | undefined {
   if (error instanceof DatabaseUnavailableError || error instanceof LockTimeoutError) return error
   return translateSqliteError(error) ?? translatePostgresError(error)
+}
+
+/** Whether the database failed and still does. A failure while it answers others has a cause of its own. */
+export async function isDatabaseAway(error: unknown, database: Pick<Database, 'checkWritable'>): Promise<boolean> {
+  const translated = error instanceof UnknownOutcomeError ? error : translateDatabaseError(error)
+  if (translated === undefined || translated instanceof DiskFullError) return false
+  return database.checkWritable().then(
+    () => false,
+    () => true,
+  )
 }
 
 /** What the driver, the server or the system said about a failure of the database, for operators; undefined for bugs. */

@@ -39,6 +39,31 @@ securityContext:
   seccompProfile: { type: RuntimeDefault }
 {{- end }}
 
+{{/* The machines that pods may run on. */}}
+{{- define "chancery.place" }}
+{{- with .nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{/* Volumes that the operator adds, and where they are mounted. */}}
+{{- define "chancery.moreVolumes" }}
+{{- with .extraVolumes }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- define "chancery.moreMounts" }}
+{{- with .extraVolumeMounts }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
 {{/* The pod settings of both workloads: restricted profile, spread over machines, no access to the cluster API. */}}
 {{- define "chancery.pod" -}}
 serviceAccountName: {{ include "chancery.name" . }}
@@ -48,6 +73,11 @@ enableServiceLinks: false
 # Longer than the drain time plus the longest request.
 terminationGracePeriodSeconds: 40
 {{- include "chancery.user" . }}
+{{- include "chancery.place" .own }}
+{{- with .own.affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 topologySpreadConstraints:
   - maxSkew: 1
     topologyKey: topology.kubernetes.io/zone
@@ -77,6 +107,10 @@ metadata:
   name: {{ include "chancery.name" . }}
   labels:
     {{- include "chancery.labels" . | nindent 4 }}
+  {{- with .own.serviceAccountAnnotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
 # The pods do not use the cluster API.
 automountServiceAccountToken: false
 ---
@@ -197,6 +231,7 @@ enableServiceLinks: false
 serviceAccountName: {{ include "chancery.name" (dict "root" $.root "part" .) }}
 {{- end }}
 {{- include "chancery.user" . }}
+{{- include "chancery.place" .own }}
 {{- end }}
 
 {{/* The peers of one rule: pods, and address ranges. A rule without peers would allow every address. */}}

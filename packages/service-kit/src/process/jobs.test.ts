@@ -114,6 +114,27 @@ describe('startJobs', () => {
     expect(rendered).toContain('chancery_job_last_success_timestamp_seconds{job="tidy"} 1767323045')
   })
 
+  it('counts no failure of an outage, repeats the job after 30 s at most, and counts its own failure afterwards', async () => {
+    const start = Date.now()
+    const times: number[] = []
+    const away = job(async () => {
+      times.push((Date.now() - start) / 1000)
+      throw times.length <= 8 ? new RangeError('away') : new Error('own')
+    }, 600)
+    const kit = tools()
+    const jobs = startJobs([away], { ...kit, isOutage: async (failure) => failure instanceof RangeError })
+    await vi.advanceTimersByTimeAsync(120_000)
+    const during = await kit.metrics.render()
+    expect(during).not.toContain('chancery_job_failures_in_row{')
+    expect(during).toContain('chancery_job_failures_total{job="tidy"} 0')
+    expect(during).toContain('chancery_job_runs_total{job="tidy"} 0')
+    expect(kit.events()).toEqual([])
+    await vi.advanceTimersByTimeAsync(9000)
+    await jobs.stop()
+    expect(times.slice(1).map((time, index) => time - (times[index] ?? 0))).toEqual([1, 2, 4, 8, 16, 30, 30, 30, 1, 2])
+    expect(await kit.metrics.render()).toContain('chancery_job_failures_in_row{job="tidy"} 3')
+  })
+
   it('goes back to its interval after a recovery', async () => {
     const times: number[] = []
     const once = job(async () => {

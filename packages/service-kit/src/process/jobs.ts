@@ -18,6 +18,8 @@ export interface JobTools {
   readonly metrics: Metrics
   /** Random number from 0 up to 1. Spreads runs in time. */
   readonly random?: () => number
+  /** Whether the service, and not the job, failed: the service reports that itself, so the job reports nothing. */
+  readonly isOutage?: (failure: Error) => Promise<boolean>
 }
 
 export interface RunningJobs {
@@ -29,6 +31,8 @@ const JITTER = 0.1
 const MAX_FIRST_WAIT_MS = 5000
 const FIRST_BACK_OFF_MS = 1000
 const MAX_BACK_OFF_MS = 300_000
+/** Longest pause during an outage of the service: how long a job waits after it. */
+const MAX_OUTAGE_BACK_OFF_MS = 30_000
 const ALARM_AFTER = 3
 
 interface JobGauges {
@@ -41,7 +45,8 @@ interface JobGauges {
 /**
  * Runs every job repeatedly: first a few seconds after the start, then at its interval plus or minus a tenth, so that
  * instances started together do not run at the same time. Runs of one job never overlap. A job that throws runs again
- * after 1 s, doubling up to 5 minutes, and raises an alarm from the third failure in a row (reliability 13).
+ * after 1 s, doubling up to 5 minutes, and raises an alarm from the third failure in a row (reliability 13). A run that
+ * fails because of an outage of the service counts neither as a failure nor as a success.
  */
 export function startJobs(jobs: readonly Job[], tools: JobTools): RunningJobs {
   const names = jobs.map((job) => job.name)
@@ -87,6 +92,7 @@ async function repeat(job: Job, tools: JobTools, gauges: JobGauges, signal: Abor
   const log = tools.log.child({ job: job.name })
   const interval = job.everySeconds * 1000
   let failuresInRow = 0
+  let outagesInRow = 0
   let wait = random() * Math.min(interval * JITTER, MAX_FIRST_WAIT_MS)
   for (;;) {
     await sleep(wait, signal)
@@ -95,8 +101,14 @@ async function repeat(job: Job, tools: JobTools, gauges: JobGauges, signal: Abor
     const failure = await runOnce(job, signal)
     // A run that ends because of the signal has not failed.
     if (failure !== undefined && signal.aborted) return
-    gauges.runs.increase()
     const durationMs = Math.round(tools.clock.monotonicMs() - start)
+    if (failure !== undefined && (await tools.isOutage?.(failure)) === true) {
+      log.debug('job waits for the end of an outage', { error: failure, duration_ms: durationMs })
+      wait = spread(backOff((outagesInRow += 1), MAX_OUTAGE_BACK_OFF_MS), random)
+      continue
+    }
+    outagesInRow = 0
+    gauges.runs.increase()
     if (failure === undefined) {
       gauges.lastSuccess.set(Number(tools.clock.now() / SECOND))
       if (failuresInRow > 0) log.info('job recovered', { failures_in_row: failuresInRow })
@@ -111,7 +123,7 @@ async function repeat(job: Job, tools: JobTools, gauges: JobGauges, signal: Abor
       const fields = { error: failure, failures_in_row: failuresInRow, duration_ms: durationMs }
       if (failuresInRow >= ALARM_AFTER) log.error('job keeps failing', { alarm: true, ...fields })
       else log.warn('job failed', fields)
-      wait = spread(Math.min(FIRST_BACK_OFF_MS * 2 ** (failuresInRow - 1), MAX_BACK_OFF_MS), random)
+      wait = spread(backOff(failuresInRow, MAX_BACK_OFF_MS), random)
     }
   }
 }
@@ -123,6 +135,10 @@ async function runOnce(job: Job, signal: AbortSignal): Promise<Error | undefined
   } catch (thrown) {
     return toError(thrown)
   }
+}
+
+function backOff(inRow: number, mostMs: number): number {
+  return Math.min(FIRST_BACK_OFF_MS * 2 ** (inRow - 1), mostMs)
 }
 
 function spread(milliseconds: number, random: () => number): number {

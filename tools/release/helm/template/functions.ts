@@ -24,6 +24,7 @@ export const FUNCTIONS: Readonly<Record<string, TemplateFunction>> = {
   nindent: (spaces, value) => `\n${text(value).replaceAll(/^/gm, ' '.repeat(Number(spaces)))}`,
   // The rules of YAML 1.1, by which «yes» needs quotes: Helm writes by them.
   toYaml: (value) => stringify(value, { version: '1.1', sortMapEntries: true, lineWidth: 0 }).trimEnd(),
+  '.Files.Get': (files, name) => table(files)[text(name)],
   required: (message, value) => {
     if (value === undefined || value === null || value === '') throw new Error(text(message))
     return value

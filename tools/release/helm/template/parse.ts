@@ -111,6 +111,9 @@ function readCommand(words: readonly Word[]): Expression {
   const [first, ...rest] = words
   if (first?.kind === 'name' && !(first.name in CONSTANTS))
     return { kind: 'call', name: first.name, args: readArguments(rest) }
+  // The only method of an object that the chart calls.
+  if (first?.kind === 'path' && first.path.join('.') === 'Files.Get')
+    return { kind: 'call', name: '.Files.Get', args: [{ ...first, path: ['Files'] }, ...readArguments(rest)] }
   const [value, ...more] = readArguments(words)
   if (value === undefined || more.length > 0) throw new Error('a value takes no arguments')
   return value

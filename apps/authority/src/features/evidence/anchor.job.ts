@@ -2,6 +2,7 @@ import { instantOf, seconds } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import type { EvidenceState } from './state.ts'
 import { readEvidenceHead } from './queries/chain.ts'
+import { isDatabaseAway } from '../../database/open.ts'
 import { withLease } from '../../database/locks/leases.ts'
 import { readAnchor } from './anchor-record.ts'
 import { makeAnchor } from './anchoring.ts'
@@ -70,6 +71,11 @@ export class AnchorScheduler {
 
   async #report(error: unknown): Promise<void> {
     const parts = this.#parts
+    if (await isDatabaseAway(error, parts.database)) {
+      // It would not store the event, either, and the instance reports that it is not ready.
+      parts.log.warn('an evidence anchor waits for the database', { error })
+      return
+    }
     parts.log.error('cannot create an evidence anchor', { error })
     try {
       const { last_sequence: store_sequence } = await readEvidenceHead(parts.database.read)

@@ -4,6 +4,7 @@ import type { Instant } from '@chancery/protocol'
 import { secondsToFloor } from '../../auth/replay-floor.ts'
 import type { HealthState } from './state.ts'
 import type { HealthParts } from './parts.ts'
+import { inTime } from './in-time.ts'
 import { keyWindow } from '../../signing/key-window.ts'
 import { findActiveVersion } from '../crl/index.ts'
 import { measureUnanchored } from '../evidence/index.ts'
@@ -11,6 +12,9 @@ import { findNextExpiry } from '../recognition-treaties/index.ts'
 import { findOwnFeedFacts, listPeerFeeds } from '../revocation-feeds/index.ts'
 import { findOldestUnsent } from '../../audit/sequence.ts'
 import { findLastBackup } from '../../database/latest-times.ts'
+
+/** Less than the time of a value in a scrape. A slow database gives the last result at once (database-probe.ts). */
+const READY_WITHIN_MS = 2000
 
 /** How long a treaty that ended without a successor is reported. */
 const LAPSED_WITHIN = 7n * DAY
@@ -30,7 +34,12 @@ export function registerFreshnessGauges(parts: HealthState): void {
     name: 'chancery_ready',
     help: 'Whether /readyz reports ready; with several workers, whether one of them does.',
     together: 'max',
-    collect: async () => ((await parts.readiness.read()).isReady ? 1 : 0),
+    // Not NaN, on which no rule fires, while a check of a lost database takes longer than a scrape waits.
+    collect: () =>
+      inTime(parts.readiness.read(), READY_WITHIN_MS).then(
+        ({ isReady }) => (isReady ? 1 : 0),
+        () => 0,
+      ),
   })
   gauge(
     'chancery_signing_key_expires_in_seconds',

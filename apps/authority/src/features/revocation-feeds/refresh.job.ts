@@ -1,4 +1,5 @@
 import { DAY, SECOND, readInstant, writeSortable } from '@chancery/protocol'
+import { isDatabaseAway } from '../../database/open.ts'
 import { forRevocations } from '../../database/room/for-revocations.ts'
 import type { Instant } from '@chancery/protocol'
 import type { RevocationFeedsParts } from './feed-parts.ts'
@@ -53,6 +54,8 @@ export async function refreshFeed(parts: RevocationFeedsParts, signal: AbortSign
     if ((await countPlainIds(parts.database.read, CROWDED + 1)) > CROWDED && (await isPrunable(parts)))
       await publishWhere(parts, 'prune', (stored) => stored?.sequence === feed.sequence)
   } catch (error) {
+    // Nothing is known about the feed, and the instance reports that it is not ready.
+    if (await isDatabaseAway(error, parts.database)) throw error
     parts.metrics.feedPublishFailures.increase()
     parts.log.error('cannot sign the revocation feed', { alarm: true, error })
     throw error
