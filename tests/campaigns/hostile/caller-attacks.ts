@@ -11,6 +11,7 @@ import type { Attack } from './authority-attacks.ts'
 import { outcomeOf } from './authority-attacks.ts'
 import { isAllowed, isOk, member } from './members.ts'
 import { FACT_CAPABILITY } from './policies.ts'
+import type { RawResponse } from './raw-requests.ts'
 import { trustedGateway } from './setup.ts'
 import type { AuthoritySetup } from './setup.ts'
 
@@ -25,7 +26,10 @@ const silentFacts: Attack<AuthoritySetup> = {
     const [many, other] = [await member(setup, from), await member(setup, from)]
     const caller = `silent-${randomUUID()}`
     const questions = Array.from({ length: 6 + random.below(6) }, (_, n) => many.ask(FACT_CAPABILITY, { caller, n }))
-    const spared = await other.ask(FACT_CAPABILITY, { caller: 'other', n: 0 })
+    const askOther = (n: number): Promise<RawResponse> => other.ask(FACT_CAPABILITY, { caller: 'other', n })
+    let spared = await askOther(0)
+    // On a busy machine the other system may answer after its time limit.
+    for (let n = 1; n < 3 && !isAllowed(spared); n += 1) spared = await askOther(n)
     const answers = await Promise.all(questions)
     const most = setup.facts.mostOpen(caller)
     const complaints = answers.some(isAllowed) ? ['a decision without a fact was allowed'] : []

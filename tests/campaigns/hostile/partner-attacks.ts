@@ -4,7 +4,7 @@ import { HOUR, writeInstant } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { checkEvidencePack, collectEvidencePack, createClient } from '@chancery/sdk'
 import { systemClock } from '@chancery/service-kit'
-import { accepted, foreignAttestation, foreignFeed, foreignSovereign, wireText } from '@chancery/testkit'
+import { accepted, foreignAttestation, foreignFeed, foreignSovereign, send, wireText } from '@chancery/testkit'
 import type { ForeignObject, TestResponse } from '@chancery/testkit'
 import { StubPartner } from '../../../apps/authority/src/features/partners/stub-partner.suite.ts'
 import type { Random } from '../lib/random.ts'
@@ -78,10 +78,8 @@ const partnerPacks: Attack<AuthoritySetup> = {
     const decision = membersOf(answer)['decision'] as JsonObject | undefined
     const { authority, network, url } = setup
     const operator = { signer: network.operators.standard, audience: network.authority.publicKey }
-    const pack = await collectEvidencePack(
-      createClient({ url, operator, retry: false }),
-      String(decision?.['decision_id']),
-    )
+    const client = createClient({ url, operator, retry: false, fetch: fetchFrom(url, from) })
+    const pack = await collectEvidencePack(client, String(decision?.['decision_id']))
     const { checks } = await checkEvidencePack(pack, { genesis: pack.genesis })
     const failed = checks.filter(({ status }) => status === 'failed').map(({ name, detail }) => `${name} ${detail}`)
     const basis = checks.filter(({ name }) => name === 'basis' || name === 'basis_signature')
@@ -92,6 +90,17 @@ const partnerPacks: Attack<AuthoritySetup> = {
       complaints.push('the attestation of a member is not in the pack')
     return outcomeOf([answer, await authority.request('GET', '/policy', { from })], complaints)
   },
+}
+
+/** Calls from the address of the case, which has limits of its own. */
+function fetchFrom(url: string, from: string): (target: string, init: RequestInit) => Promise<Response> {
+  return async (target, { method = 'GET', headers }) => {
+    const path = target.slice(new URL(url).origin.length)
+    const sent = Object.fromEntries(new Headers(headers).entries())
+    const { status, bytes, headers: received } = await send(url, method, path, { from, headers: sent })
+    const type = received['content-type'] ?? 'application/json'
+    return new Response(Uint8Array.from(bytes), { status, headers: { 'content-type': type } })
+  }
 }
 
 /** Many ids that nobody signed: as they are, with a signature of nobody, or with the name of another network. */
