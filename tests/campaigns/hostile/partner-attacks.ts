@@ -13,7 +13,7 @@ import { outcomeOf } from './authority-attacks.ts'
 import { isAllowed, membersOf } from './members.ts'
 import type { AuthoritySetup } from './setup.ts'
 
-/** A pull waits neither for the documents of another partner nor for its own, which nobody signed. */
+/** A pull waits neither for the documents of another partner nor for its own, which are unsigned. */
 const QUICK_MS = 5000
 
 interface Presented {
@@ -103,7 +103,7 @@ function fetchFrom(url: string, from: string): (target: string, init: RequestIni
   }
 }
 
-/** Many ids that nobody signed: as they are, with a signature of nobody, or with the name of another network. */
+/** Many ids without a valid signature: with none, with an invented one, or with the name of another network. */
 function unsignedFeed(stub: StubPartner, random: Random): string {
   const ids = Array.from({ length: 20_000 + random.below(80_000) }, (_, n) => `id-${n}-${'x'.repeat(24)}`)
   const feed = { ...stub.feed(2, []), revoked_attestation_ids: ids }
@@ -117,7 +117,7 @@ function unsignedFeed(stub: StubPartner, random: Random): string {
 }
 
 const unsignedDocuments: Attack<AuthoritySetup> = {
-  name: 'large documents of a partner that nobody signed',
+  name: 'large unsigned documents of a partner',
   async run({ authority }, from, random) {
     const number = randomUUID()
     const [hostile, good] = [`UNSIGNED-${number}`, `SIGNED-${number}`].map((name) => new StubPartner(name, now)) as [

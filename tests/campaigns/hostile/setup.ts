@@ -33,6 +33,7 @@ import type {
   TestClient,
   TestIssuer,
   TestNetwork,
+  TestResponse,
 } from '@chancery/testkit'
 import { openFactServer } from './facts.ts'
 import type { FactServer } from './facts.ts'
@@ -127,12 +128,11 @@ export async function openAuthority(backend: Backend): Promise<AuthoritySetup> {
   const rows = await openRows(database)
   accepted(await privileged('POST', '/admin/admission-rules', svids.rule), 201)
   for (const intent of [amountIntent('amounts'), cedarIntent('rotations'), factIntent(facts.origin)]) {
-    const { version = null } = accepted(await privileged('POST', '/admin/boundary-policies', intent), 201)
-    const activate = () => privileged('POST', `/admin/boundary-policies/${intent.policy_id}/activate`, { version })
-    let answer = await activate()
-    // The thread of Cedar may start late on a loaded machine.
-    for (let tries = 0; tries < 10 && answer.status === 409; tries += 1, await pause(1000)) answer = await activate()
-    accepted(answer)
+    const publish = () => privileged('POST', '/admin/boundary-policies', intent)
+    const { version = null } = accepted(await untilTaken(publish), 201)
+    accepted(
+      await untilTaken(() => privileged('POST', `/admin/boundary-policies/${intent.policy_id}/activate`, { version })),
+    )
   }
   const home = await writeElsewhere(authority.url)
   const claims = { capabilities: [CEDAR_CAPABILITY] }
@@ -166,6 +166,13 @@ export async function openAuthority(backend: Backend): Promise<AuthoritySetup> {
       await rm(home, { recursive: true, force: true })
     },
   }
+}
+
+/** The thread of Cedar may start late on a loaded machine: then texts take too long to check. */
+async function untilTaken(send: () => Promise<TestResponse>): Promise<TestResponse> {
+  let answer = await send()
+  for (let tries = 0; tries < 10 && answer.status >= 400; tries += 1, await pause(1000)) answer = await send()
+  return answer
 }
 
 async function agree(authority: AuthorityProcess, responder_sovereign_id: string): Promise<JsonObject> {
