@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { readJson } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
 
 /** Another system that a policy asks. It never answers callers whose name begins with `silent`. */
 export interface FactServer {
@@ -18,8 +17,8 @@ export async function openFactServer(): Promise<FactServer> {
     let body = ''
     request.on('data', (chunk: Buffer) => (body += chunk.toString()))
     request.on('end', () => {
-      const { input } = readJson(body) as { readonly input: JsonObject }
-      const caller = String(input['caller'])
+      const { input } = readJson(body) as unknown as { readonly input: { readonly caller: string } }
+      const { caller } = input
       if (!caller.startsWith('silent')) return void response.end('{"result":true}')
       const now = (open.get(caller) ?? 0) + 1
       open.set(caller, now)

@@ -20,7 +20,7 @@ interface Presented {
   readonly sovereignId: string
   readonly attestation: ForeignObject
   /** The decision about `ledger.read` with this amount. */
-  decide(amount: number): Promise<TestResponse>
+  readonly decide: (amount: number) => Promise<TestResponse>
 }
 
 /** A partner with a treaty, whose feed was read just now, and a member of it. */
@@ -45,7 +45,7 @@ async function presented({ authority }: AuthoritySetup, from: string, random: Ra
         requested_capability: 'ledger.read',
         context: { request_parameters: { amount } },
       }
-      return authority.as('standard')('POST', '/admin/boundary/evaluate', asked as unknown as JsonObject, { from })
+      return authority.as('standard')('POST', '/admin/boundary/evaluate', asked, { from })
     },
   }
 }
@@ -79,14 +79,14 @@ const partnerPacks: Attack<AuthoritySetup> = {
     const { authority, network, url } = setup
     const operator = { signer: network.operators.standard, audience: network.authority.publicKey }
     const client = createClient({ url, operator, retry: false, fetch: fetchFrom(url, from) })
-    const pack = await collectEvidencePack(client, String(decision?.['decision_id']))
+    const pack = await collectEvidencePack(client, decision?.['decision_id'] as string)
     const { checks } = await checkEvidencePack(pack, { genesis: pack.genesis })
     const failed = checks.filter(({ status }) => status === 'failed').map(({ name, detail }) => `${name} ${detail}`)
     const basis = checks.filter(({ name }) => name === 'basis' || name === 'basis_signature')
     if (failed.length > 0) complaints.push(`the pack of a decision does not verify: ${failed.join(', ')}`)
     for (const { name, status, detail } of basis)
       if (status === 'unchecked') complaints.push(`${name} of a partner's member is not checked: ${detail}`)
-    if (!JSON.stringify(pack).includes(String(attestation['attestation_id'])))
+    if (!JSON.stringify(pack).includes(attestation['attestation_id'] as string))
       complaints.push('the attestation of a member is not in the pack')
     return outcomeOf([answer, await authority.request('GET', '/policy', { from })], complaints)
   },
