@@ -113,7 +113,7 @@ async function follow(
   }
 }
 
-/** An authority that was set back, or somebody who serves its old list, after a restart of the party. */
+/** An authority that was set back, or a person who serves its old list, after a restart of the party. */
 const olderLists: Attack<ClientStage> = {
   name: 'older lists after a restart',
   async run(stage, _from, random) {

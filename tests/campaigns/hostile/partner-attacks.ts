@@ -92,7 +92,7 @@ const partnerPacks: Attack<AuthoritySetup> = {
   },
 }
 
-/** Calls from the address of the case, which has limits of its own. */
+/** Calls from the address of the case, which has separate limits. */
 function fetchFrom(url: string, from: string): (target: string, init: RequestInit) => Promise<Response> {
   return async (target, { method = 'GET', headers }) => {
     const path = target.slice(new URL(url).origin.length)
