@@ -31,14 +31,14 @@ interface ProvingNode {
   readonly signer: Signer
 }
 
-async function provingNode(by: TestIssuer, random: Random): Promise<ProvingNode> {
+export async function provingNode(by: TestIssuer, random: Random): Promise<ProvingNode> {
   const signer = await testSigner('node', `proving-${random.next()}`)
   return { signer, certificate: await testCertificate(by, systemClock.now(), { node_public_key: signer.publicKey }) }
 }
 
 type Headers = Readonly<Record<string, string>>
 
-async function prove(node: ProvingNode, method = 'GET', target = '/jobs/7', aheadSeconds = 0): Promise<Headers> {
+export async function prove(node: ProvingNode, method = 'GET', target = '/jobs/7', aheadSeconds = 0): Promise<Headers> {
   const now = systemClock.now() + seconds(aheadSeconds)
   return { ...(await testProof({ ...node, method, target, audience: AUDIENCE, now })) }
 }

@@ -1,8 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { merkleLeaf, writeInstant, writeJson, HOUR } from '@chancery/protocol'
+import { merkleLeaf, writeJson } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
-import { systemClock } from '@chancery/service-kit'
-import { accepted, foreignAttestation, foreignFeed, foreignSovereign } from '@chancery/testkit'
+import { accepted } from '@chancery/testkit'
 import type { Attack } from './authority-attacks.ts'
 import { outcomeOf } from './authority-attacks.ts'
 import { isAllowed, isOk, member, membersOf } from './members.ts'
@@ -84,40 +83,6 @@ const lateDecisions: Attack<AuthoritySetup> = {
   },
 }
 
-const silentPartner: Attack<AuthoritySetup> = {
-  name: 'members of a silent partner',
-  async run({ authority, rows }, from, random) {
-    const partner = foreignSovereign(`SILENT-${random.next()}`)
-    const privileged = authority.as('privileged')
-    const scope = { allowed_roles: ['role:client'], claims: { capabilities: ['ledger.*'] } }
-    const treaty = { subject_sovereign_id: partner.sovereign_id, subject_public_keys: [partner.publicKey], scope }
-    accepted(await privileged('POST', '/admin/recognition-treaties', treaty, { from }), 201)
-    const now = systemClock.now()
-    // Signed long ago and read now, which is no silence.
-    const feed = foreignFeed(partner, 1, [], { issued_at: writeInstant(now - 2n * HOUR) })
-    accepted(await privileged('POST', '/admin/sovereign-revocation-feeds/import', { feed }, { from }))
-    const attestation = foreignAttestation(partner, now, { claims: { capabilities: ['ledger.read'] } })
-    const presented = { attestation, issuer_sovereign_id: partner.sovereign_id }
-    const asked = {
-      presented,
-      requested_capability: 'ledger.read',
-      context: { request_parameters: { amount: 5 } },
-    } as unknown as JsonObject
-    const decide = (): Promise<RawResponse> =>
-      authority.as('standard')('POST', '/admin/boundary/evaluate', asked, { from })
-    const heard = await decide()
-    // As if the import was two hours ago.
-    const before = `${new Date(Date.now() - 7_200_000).toISOString().slice(0, -1)}000Z`
-    await rows.query(
-      `update sovereign_revocation_feeds set imported_at = '${before}' where issuer_sovereign_id = '${partner.sovereign_id}'`,
-    )
-    const silent = await decide()
-    const complaints = isAllowed(heard) ? [] : [`a member of a partner was answered with ${heard.text.slice(0, 300)}`]
-    if (isAllowed(silent)) complaints.push('a member of a silent partner was allowed')
-    return outcomeOf([heard, silent], complaints)
-  },
-}
-
 const guessedNames: Attack<AuthoritySetup> = {
   name: 'guessed names of a commitment',
   async run({ authority, agreement, agreed, url }, from, random) {
@@ -146,11 +111,4 @@ const guessedNames: Attack<AuthoritySetup> = {
   },
 }
 
-export const DECISION_ATTACKS = [
-  oversized,
-  uncovered,
-  lateDecisions,
-  lateDecisions,
-  silentPartner,
-  guessedNames,
-] as const
+export const DECISION_ATTACKS = [oversized, uncovered, lateDecisions, lateDecisions, guessedNames] as const

@@ -37,6 +37,8 @@ export async function openGuard(): Promise<GuardStage> {
       response.end(JSON.stringify({ jsonrpc: '2.0', id, result }))
     })
   })
+  // On a busy machine the guard would send a call on a connection that the server closes at this moment.
+  server.keepAliveTimeout = 0
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const upstream = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`

@@ -2,12 +2,15 @@ import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
 import { AUTHORITY_ATTACKS } from './authority-attacks.ts'
 import type { Attack } from './authority-attacks.ts'
 import { ANSWER_ATTACKS } from './answer-attacks.ts'
+import { CALLER_ATTACKS } from './caller-attacks.ts'
 import { CHECK_ATTACKS } from './check-attacks.ts'
+import { CLIENT_ATTACKS, openClients } from './client-attacks.ts'
 import { checkGatewayServed, checkReleased, checkStored, checkOutcome, checkServed } from './checks.ts'
 import { DECISION_ATTACKS } from './decision-attacks.ts'
 import { GATEWAY_ATTACKS } from './gateway-attacks.ts'
 import { GUARD_ATTACKS, openGuard } from './guard-attacks.ts'
 import { NODE_ATTACKS } from './node-attacks.ts'
+import { PARTNER_ATTACKS } from './partner-attacks.ts'
 import { openAuthority, openGateway } from './setup.ts'
 import type { AuthoritySetup, GatewaySetup } from './setup.ts'
 import { SLOW_ATTACKS } from './slow-attacks.ts'
@@ -16,7 +19,7 @@ import { seededRandom } from '../lib/random.ts'
 import type { Random } from '../lib/random.ts'
 
 export const summary =
-  'attacks over HTTP drawn at random against an authority on each database, one of two workers, a gateway and an MCP guard: nothing leaks, no answer is wrong, others are served'
+  'attacks over HTTP drawn at random against an authority on each database, one of two workers, a gateway, an MCP guard and programs with the client library: nothing leaks, no answer is wrong, others are served'
 export const defaultCount = 10_000
 
 const SHOWN = 30
@@ -47,6 +50,7 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
       gatewayLane(gateway),
       plainLane('guard', await open(openGuard()), GUARD_ATTACKS),
       plainLane('workers', await open(openWorkers()), WORKER_ATTACKS),
+      plainLane('client', await open(openClients()), CLIENT_ATTACKS),
     ]
     let next = 0
     const work = async (lane: Lane, number: number): Promise<void> => {
@@ -92,6 +96,8 @@ function authorityLane(setup: AuthoritySetup): Lane {
     ...NODE_ATTACKS,
     ...DECISION_ATTACKS,
     ...ANSWER_ATTACKS,
+    ...CALLER_ATTACKS,
+    ...PARTNER_ATTACKS,
     ...SLOW_ATTACKS,
   ]
   return {

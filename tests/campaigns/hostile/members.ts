@@ -3,6 +3,7 @@ import type { JsonObject } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
 import { accepted, nodeCaller, testSigner } from '@chancery/testkit'
 import type { NodeCaller } from '@chancery/testkit'
+import { FACT_CAPABILITY } from './policies.ts'
 import type { AuthoritySetup } from './setup.ts'
 import { post } from './raw-requests.ts'
 import type { RawResponse } from './raw-requests.ts'
@@ -42,7 +43,7 @@ export async function member(setup: AuthoritySetup, from: string): Promise<Membe
     subject_id: 'member',
     roles: ['role:client'],
     subject_public_key: node.key,
-    claims: { capabilities: ['ledger.read', 'vault.open'] },
+    claims: { capabilities: ['ledger.read', 'vault.open', FACT_CAPABILITY] },
   }
   const issued = await setup.authority.as('privileged')('POST', '/admin/attestations', body, { from })
   const attestationId = accepted(issued, 201)['attestation_id'] as string

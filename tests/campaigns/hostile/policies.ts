@@ -34,6 +34,18 @@ export function cedarIntent(
   return { policy_id, ...VALIDITY, selector: { capabilities: [CEDAR_CAPABILITY] }, gates, texts: [rules, SCHEMA] }
 }
 
+/** What a policy decides that asks another system. */
+export const FACT_CAPABILITY = 'credit.read'
+
+/** A policy that asks the other system about the parameter `caller`. */
+export function factIntent(origin: string): JsonObject & { readonly policy_id: string } {
+  const fact = (name: string): JsonObject => ({ fact: `request_parameters.${name}` })
+  const question = { input: { caller: fact('caller'), n: fact('n') } }
+  const config = { origin, path: '/v1/credit', question, answer: { path: 'result' }, time_limit_ms: 700 }
+  const gates = [{ gate_id: 'credit', gate_type: 'external_fact.v1', order: 0, config }]
+  return { policy_id: 'credits', ...VALIDITY, selector: { capabilities: [FACT_CAPABILITY] }, gates }
+}
+
 /** A policy without Cedar, for `ledger.read` unless another capability is given. */
 export function amountIntent(
   policy_id: string,

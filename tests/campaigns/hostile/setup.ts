@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { LIMITERS } from '@chancery/contract'
 import { DAY, readJson, writeInstant, writeJson, writePrivateKeyFile } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import type { JsonObject, Signer } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
 import {
   accepted,
@@ -33,8 +33,13 @@ import type {
   TestClient,
   TestIssuer,
   TestNetwork,
+  TestResponse,
 } from '@chancery/testkit'
-import { CEDAR_CAPABILITY, amountIntent, cedarIntent } from './policies.ts'
+import { openFactServer } from './facts.ts'
+import type { FactServer } from './facts.ts'
+import { CEDAR_CAPABILITY, amountIntent, cedarIntent, factIntent } from './policies.ts'
+import { openSvidIssuer } from './svids.ts'
+import type { SvidIssuer } from './svids.ts'
 import { openRows } from '../lib/rows.ts'
 import type { Rows } from '../lib/rows.ts'
 
@@ -59,6 +64,10 @@ export interface AuthoritySetup {
   readonly rotator: string
   /** A folder with `elsewhere.toml`: the configuration of another network with this address. */
   readonly home: string
+  /** What a policy asks. */
+  readonly facts: FactServer
+  /** Whose workloads may join. */
+  readonly svids: SvidIssuer
   readonly startedAt: number
   /** Lists that were published because the campaign revoked something. */
   revocations: number
@@ -92,13 +101,20 @@ const SETTINGS = {
   BOUNDARY_POLICY_ENFORCEMENT: 'required',
   NA_DECISION_BYTES_PER_KEY_PER_DAY: String(DAILY_BYTES),
   NA_PARTNER_CONTACT_MAX_AGE_SECONDS: '3600',
+  NA_PARTNER_ADDRESSES: 'loopback',
 }
+/** The authority counts the callers that this gateway names. */
+export const trustedGateway = (): Promise<Signer> => testSigner('trusted-gateway')
+
 const AGREED = ['ledger.read', 'ledger.append', 'vault.open']
 
 export async function openAuthority(backend: Backend): Promise<AuthoritySetup> {
   const network = await createTestNetwork(`HOSTILE-${backend.toUpperCase()}`)
   const database = await createTestDatabase(backend)
-  const authority = await startAuthorityProcess({ network, settings: { ...database.settings, ...SETTINGS } })
+  const [facts, svids] = [await openFactServer(), await openSvidIssuer()]
+  const asked = { NA_FACT_ORIGINS: facts.origin, NA_TRUSTED_GATEWAY_KEYS: (await trustedGateway()).publicKey }
+  const settings = { ...database.settings, ...SETTINGS, ...asked }
+  const authority = await startAuthorityProcess({ network, settings })
   const node = nodeCaller(authority.url, await testSigner(`bystander-${backend}`), () => systemClock.now())
   const certificate = await enroll(authority, node)
   const partner = foreignSovereign('PARTNER-NET', `hostile-partner-${backend}`)
@@ -110,13 +126,13 @@ export async function openAuthority(backend: Backend): Promise<AuthoritySetup> {
   })
   const attestation = await privileged('POST', '/admin/attestations', { subject_id: 'member', roles: ['role:client'] })
   const rows = await openRows(database)
-  for (const intent of [amountIntent('amounts'), cedarIntent('rotations')]) {
-    const { version = null } = accepted(await privileged('POST', '/admin/boundary-policies', intent), 201)
-    const activate = () => privileged('POST', `/admin/boundary-policies/${intent.policy_id}/activate`, { version })
-    let answer = await activate()
-    // The thread of Cedar may start late on a loaded machine.
-    for (let tries = 0; tries < 10 && answer.status === 409; tries += 1, await pause(1000)) answer = await activate()
-    accepted(answer)
+  accepted(await privileged('POST', '/admin/admission-rules', svids.rule), 201)
+  for (const intent of [amountIntent('amounts'), cedarIntent('rotations'), factIntent(facts.origin)]) {
+    const publish = () => privileged('POST', '/admin/boundary-policies', intent)
+    const { version = null } = accepted(await untilTaken(publish), 201)
+    accepted(
+      await untilTaken(() => privileged('POST', `/admin/boundary-policies/${intent.policy_id}/activate`, { version })),
+    )
   }
   const home = await writeElsewhere(authority.url)
   const claims = { capabilities: [CEDAR_CAPABILITY] }
@@ -136,16 +152,27 @@ export async function openAuthority(backend: Backend): Promise<AuthoritySetup> {
     agreed: AGREED,
     rotator: accepted(rotator, 201)['attestation_id'] as string,
     home,
+    facts,
+    svids,
     startedAt: Date.now(),
     revocations: 0,
     async stop() {
       await rows.close()
       await authority.stop()
+      await facts.stop()
+      await svids.remove()
       await database.drop()
       await network.remove()
       await rm(home, { recursive: true, force: true })
     },
   }
+}
+
+/** The thread of Cedar may start late on a loaded machine: then texts take too long to check. */
+async function untilTaken(send: () => Promise<TestResponse>): Promise<TestResponse> {
+  let answer = await send()
+  for (let tries = 0; tries < 10 && answer.status >= 400; tries += 1, await pause(1000)) answer = await send()
+  return answer
 }
 
 async function agree(authority: AuthorityProcess, responder_sovereign_id: string): Promise<JsonObject> {

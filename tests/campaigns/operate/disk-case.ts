@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { isJsonObject } from '@chancery/protocol'
 import type { JoinCertificate, JsonObject, JsonValue } from '@chancery/protocol'
 import { accepted, enroll, nodeCaller, testSigner } from '@chancery/testkit'
@@ -215,8 +216,9 @@ export class DiskCase {
   /** A loaded machine may take longer than the deadline of a request. */
   async #read(target: string): Promise<TestResponse> {
     const read = (): Promise<TestResponse> => this.#parts.process.current.as('standard')('GET', target)
+    const until = performance.now() + READY_SECONDS * 1000
     let answer = await read()
-    for (let tries = 0; tries < 5 && answer.status === 503; tries += 1) answer = await read()
+    for (; answer.status === 503 && performance.now() < until; answer = await read()) await pause(500)
     return answer
   }
 

@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { HOUR, instantOf, writePrivateKeyFile } from '@chancery/protocol'
 import {
   FIRST_KEY,
@@ -56,6 +57,26 @@ const runRefresh = async (): Promise<void> => {
   const job = na.features.crl.jobs.find(({ name }) => name === 'crl-refresh')
   await job?.run(new AbortController().signal)
 }
+
+it('is signed as soon as a started instance stores the first list of the network', async () => {
+  const empty = await createMigratedDatabase()
+  const started = await startTestAuthority({ clock, database: empty })
+  try {
+    let isAnnounced = false
+    const announced = runTestStep('announce', next, { database: empty, clock }).then(() => (isAnnounced = true))
+    // Longer than it takes to look for the list.
+    await pause(800)
+    expect(isAnnounced).toBe(false)
+    await started.request('GET', '/crl')
+    expect(await announced).toBe(true)
+    started.core.newestBlock.clear()
+    const { sequence } = await fetchCrl(started.url, publicKey, '/crl/keys/na-2')
+    expect(sequence).toBe(0)
+  } finally {
+    await started.stop()
+    await empty.drop()
+  }
+})
 
 describe('GET /crl/keys/{key_id} of an announced key', () => {
   it('200: is signed again until the switch, and names what was revoked since', async () => {

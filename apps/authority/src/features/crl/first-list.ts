@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import {
   CRL_VALIDITY,
   HOUR,
@@ -14,12 +15,16 @@ import { KeySuccessionError } from './key-succession-error.ts'
 import { listText } from './list-text.ts'
 import type { CrlParts } from './parts.ts'
 import { findActiveVersion, issuerText, joinEntries } from './queries.ts'
+import type { CrlVersion } from './queries.ts'
 
 /** How long gateways may be pinned with it before it is signed again. */
 export const FIRST_LIST_HOURS: number = Number(CRL_VALIDITY / HOUR)
 
 /** The list of an announced key is signed again after this time, when there is a newer current list. */
 const RENEWED_AFTER = HOUR
+
+/** An instance that has just started is ready before its first run of jobs, which stores the first list of a network. */
+const FIRST_STORED = { tries: 60, everyMs: 500 }
 
 /** Who signs the list, and the key id that its entries have now. */
 export interface FirstListKeys {
@@ -33,8 +38,7 @@ export interface FirstListKeys {
  */
 export async function draftFirstList(parts: CrlParts, { issuer, presentKeyId }: FirstListKeys): Promise<string> {
   const { database } = parts
-  const active = await findActiveVersion(database.read)
-  if (active === undefined) throw new KeySuccessionError('there is no revocation list yet: request GET /crl once')
+  const active = await waitForList(database)
   const { text } = await joinEntries(database, database.read)
   const now = parts.clock.now()
   const before = await loadSignedEntries(database.read, parts, active)
@@ -42,6 +46,18 @@ export async function draftFirstList(parts: CrlParts, { issuer, presentKeyId }: 
   const issuedAt = now < active.issuedAt ? active.issuedAt : now
   const header = { crl_id: parts.ids.uuid(), sequence: active.sequence, issuer: issuer.keyId, issuedAt }
   return signList(issuer, listText(header, text.replaceAll(issuerText(presentKeyId), issuerText(issuer.keyId))))
+}
+
+async function waitForList({ read }: CrlParts['database']): Promise<CrlVersion> {
+  for (let tries = 1; ; tries += 1) {
+    const active = await findActiveVersion(read)
+    if (active !== undefined) return active
+    if (tries === FIRST_STORED.tries)
+      throw new KeySuccessionError(
+        'there is no revocation list: start an instance with the present key, which stores the first one',
+      )
+    await pause(FIRST_STORED.everyMs)
+  }
 }
 
 /**

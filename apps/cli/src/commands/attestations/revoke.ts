@@ -29,6 +29,7 @@ function describePreview(preview: AttestationPreview): Preview {
   const lines = [
     `Would stop being accepted: ${countedText(preview.attestations_no_longer_accepted, 'attestation')}`,
     `Recognised by: ${countedText(accepting, 'sovereign')}`,
+    'Other networks may recognise it by treaties that are not stored here.',
   ]
   return { data: preview, lines }
 }

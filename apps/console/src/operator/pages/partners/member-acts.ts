@@ -95,7 +95,7 @@ export function withdrawAct(attestation_id: string, subject: string): Act {
         {
           shape: count === 0 ? 'dash' : 'cross',
           tone: count === 0 ? 'ended' : 'bad',
-          text: `${count === 1 ? '1 network accepts' : `${count} networks accept`} members of this network today`,
+          text: `${count === 1 ? '1 network accepts' : `${count} networks accept`} members of this network by treaties that are stored here`,
           ...(count === 0
             ? {}
             : { more: `${sample.slice(0, 20).join(', ')}. They refuse it after they read the feed.` }),
