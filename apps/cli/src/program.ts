@@ -36,6 +36,7 @@ export async function runProgram(argv: readonly string[], processContext: Proces
   let outcome: Outcome | undefined
   let line: readonly string[] = []
   const parser = buildParser({
+    line: argv,
     version: packageVersion(),
     style,
     columns: context.stdout.columns || 80,
