@@ -75,7 +75,7 @@ async function measureEnded(
     peakMib: median(found[name].map((each) => each.peakMib)),
   })
   const ended = { bare: middle('bare'), version: middle('version'), ask: middle('ask') }
-  progress(`processor time: ${Object.entries(ended).map(([name, { cpuSeconds }]) => `${name} ${cpuSeconds} s`)}`)
+  for (const [name, { cpuSeconds }] of Object.entries(ended)) progress(`${name}: ${cpuSeconds} s of processor time`)
   return ended
 }
 

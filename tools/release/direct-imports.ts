@@ -137,7 +137,7 @@ class Tree {
     return compiled
   }
 
-  /** The compiled file of our own that a specifier leads to. */
+  /** The compiled file of this repository that a specifier leads to. */
   #resolve(from: string, file: string): string | undefined {
     if (from.startsWith('.')) return resolve(dirname(file), from)
     const workspace = this.workspaces.find(({ name }) => from === name || from.startsWith(`${name}/`))
