@@ -36,7 +36,7 @@ const STEP_MS = 20
 const SETTLE_MS = 15_000
 
 /**
- * Loaded first: writes the figures of the process to a pipe of its own at the end. The peak is that of the kernel's
+ * Loaded first: writes the figures of the process to a separate pipe at the end. The peak is that of the kernel's
  * status file, because the one of getrusage begins with the memory of the process that started it.
  */
 const REPORT = `data:text/javascript,${encodeURIComponent(`
