@@ -30,7 +30,7 @@ export interface Program {
   readonly directory: string
 }
 
-const START_SECONDS = 60
+const START_SECONDS = 120
 const STEP_MS = 20
 /** Until background work of the start has ended. */
 const SETTLE_MS = 15_000
@@ -78,8 +78,9 @@ export async function measureIdle(program: Program, isReady: (output: string) =>
     for (const stream of [child.stdout, child.stderr])
       stream.setEncoding('utf8').on('data', (part: string) => (output += part))
     while (!(await isReady(output))) {
-      const isLate = performance.now() - started > START_SECONDS * 1000
-      if (isLate || !isRunning(child)) throw new Error(`${program.args.join(' ')} did not start: ${output}`)
+      const line = program.args.join(' ')
+      if (!isRunning(child)) throw new Error(`${line} ended (${child.exitCode ?? child.signalCode}): ${output}`)
+      if (performance.now() - started > START_SECONDS * 1000) throw new Error(`${line} does not serve: ${output}`)
       await pause(STEP_MS)
     }
     const startSeconds = round((performance.now() - started) / 1000)
