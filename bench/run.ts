@@ -13,6 +13,7 @@ import { evidenceAppend } from './evidence/append.ts'
 import { evidenceExport } from './evidence/export.ts'
 import { evidenceHttp } from './evidence/http.ts'
 import { feedParts } from './authority/feed-parts.ts'
+import { footprint } from './footprint/footprint.ts'
 import { heartbeat } from './authority/heartbeat.ts'
 import { heartbeatWal } from './authority/heartbeat-wal.ts'
 import { hostileShare } from './authority/hostile-share.ts'
@@ -61,6 +62,7 @@ const BENCHES: readonly Bench[] = [
   httpCheck,
   gatewayLists,
   listMemory,
+  footprint,
   hostileShare,
   metricsScrape,
   nodeList,

@@ -1,5 +1,6 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { COMMANDS } from '@chancery/contract'
 import { describe, expect, it } from 'vitest'
 import { flagName } from '../../apps/cli/src/arguments/options.ts'
 import { buildParser, givenOptions } from '../../apps/cli/src/arguments/parser.ts'
@@ -47,6 +48,7 @@ function wordsOf(text: string): readonly string[] {
 const problems: string[] = []
 /** One for all commands: building it takes longer than parsing. */
 const parser = buildParser({
+  line: COMMANDS.flatMap(({ path }) => path),
   version: '0',
   style: chooseStyle({ isTTY: false }, {}, true),
   columns: 80,

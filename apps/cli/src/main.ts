@@ -1,5 +1,4 @@
 import { homedir } from 'node:os'
-import { explain } from './errors/explain.ts'
 import { screen } from './output/screen.ts'
 import { terminalPrompts } from './prompts/prompts.ts'
 import { runProgram } from './program.ts'
@@ -16,9 +15,14 @@ const { stdin, stdout, stderr, env } = process
 // Reports a defect outside of a command through the screen filter. A service has its own handler.
 process.on('uncaughtException', (error) => {
   if (process.listenerCount('uncaughtException') > 1) return
+  void reportDefect(error)
+})
+
+async function reportDefect(error: Error): Promise<void> {
+  const { explain } = await import('./errors/explain.ts')
   screen(stderr).write(`error: ${explain(error, (env['CHANCERY_DEBUG'] ?? '') !== '').message}\n`)
   process.exit(1)
-})
+}
 
 process.exitCode = await runProgram(process.argv.slice(2), {
   stdin,

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
 
 /** Waits, or ends early when the signal aborts. Never rejects; the caller checks the signal. */
 export function sleep(ms: number, signal: AbortSignal): Promise<void> {
@@ -27,4 +28,25 @@ export function stopSignal(source: SignalSource): AbortSignal {
 export function packageVersion(): string {
   const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
   return /"version": *"([^"]+)"/.exec(text)?.[1] ?? 'unknown'
+}
+
+/**
+ * Makes the platform prefer little memory to speed, until it is called with false. Otherwise the space for new objects
+ * grows to 50 MB while modules are loaded, and an idle program keeps it.
+ */
+export function preferMemory(isPreferred: boolean): void {
+  const { versions } = process
+  // Bun has another engine, and Deno refuses the call.
+  if (versions.bun !== undefined || versions['deno'] !== undefined) return
+  setFlagsFromString(isPreferred ? '--optimize-for-size' : '--no-optimize-for-size')
+}
+
+/** Loads a service, which works at full speed afterwards. */
+export async function loadService<Service>(load: () => Promise<Service>): Promise<Service> {
+  preferMemory(true)
+  try {
+    return await load()
+  } finally {
+    preferMemory(false)
+  }
 }

@@ -5,7 +5,6 @@ import { CommanderError } from 'commander'
 import type { Command as Parser } from 'commander'
 import type { CommandContext, Context, ProcessContext } from './context.ts'
 import type { Result } from './output/result.ts'
-import { explain } from './errors/explain.ts'
 import type { ErrorText } from './errors/explain.ts'
 import { CommandError, usageError } from './errors/failure.ts'
 import { packageVersion } from './process.ts'
@@ -36,6 +35,7 @@ export async function runProgram(argv: readonly string[], processContext: Proces
   let outcome: Outcome | undefined
   let line: readonly string[] = []
   const parser = buildParser({
+    line: argv,
     version: packageVersion(),
     style,
     columns: context.stdout.columns || 80,
@@ -60,7 +60,7 @@ export async function runProgram(argv: readonly string[], processContext: Proces
     if (error instanceof CommanderError && (error.exitCode === 0 || error.code === 'commander.help')) {
       return error.exitCode === 0 ? 0 : 2
     }
-    const explained = withNextStep(explainAny(error, context), line)
+    const explained = withNextStep(await explainAny(error, context), line)
     printError(context.stderr, explained, json, chooseStyle(context.stderr, context.env, isRefused))
     return explained.exitCode
   }
@@ -137,8 +137,12 @@ function withNextStep(explained: ErrorText, line: readonly string[]): ErrorText 
   return { ...explained, hint: `See: ${[PROGRAM_NAME, ...line].join(' ')} --help` }
 }
 
-function explainAny(error: unknown, context: Context): ErrorText {
-  if (!(error instanceof CommanderError)) return explain(error, (context.env['CHANCERY_DEBUG'] ?? '') !== '')
+async function explainAny(error: unknown, context: Context): Promise<ErrorText> {
+  if (!(error instanceof CommanderError)) {
+    // Loaded here: it knows the errors of the whole library, and most runs have none.
+    const { explain } = await import('./errors/explain.ts')
+    return explain(error, (context.env['CHANCERY_DEBUG'] ?? '') !== '')
+  }
   // The parser starts errors with "error: "; a suggestion follows on a second line.
   const [message = '', ...rest] = error.message.replace(/^error: /, '').split('\n')
   const help = 'helpLine' in error && typeof error.helpLine === 'string' ? error.helpLine : ''

@@ -1,12 +1,9 @@
 import { once } from 'node:events'
 import { WINDOW_SECONDS } from '@chancery/contract'
 import { restoreFastStrings } from '@chancery/service-kit'
-import { Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 import type { WindowHits } from './shared-limiter.ts'
 import type { WindowCounts } from './shared-limiter.ts'
-
-// The client has a class that extends String.
-restoreFastStrings()
 
 /**
  * Reliability 14. A longer call is cancelled. It does not matter whether it counted, because the database counts then.
@@ -31,7 +28,11 @@ return totals`
  * connection: without one each call fails immediately, and the client reconnects in the background.
  */
 export async function openRedisCounts(url: string, prefix: string): Promise<WindowCounts> {
-  const redis = new Redis(url, {
+  // Loaded where it is used: a single instance counts in memory.
+  const { Redis: Client } = await import('ioredis')
+  // The client has a class that extends String.
+  restoreFastStrings()
+  const redis = new Client(url, {
     connectTimeout: CONNECT_MS,
     commandTimeout: CALL_MS,
     enableOfflineQueue: false,

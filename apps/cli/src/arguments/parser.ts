@@ -4,6 +4,8 @@ import { Argument, CommanderError, InvalidArgumentError, Option, Command as Pars
 import type { Style } from '../output/style.ts'
 
 export interface ParserParts {
+  /** The words of the line. */
+  readonly line: readonly string[]
   readonly version: string
   readonly style: Style
   readonly columns: number
@@ -13,7 +15,10 @@ export interface ParserParts {
   readonly run: (command: Command, leaf: Parser) => Promise<void>
 }
 
-/** The whole command line, built from contract's COMMANDS: names, arguments, options, help and examples. */
+/**
+ * The command line, built from contract's COMMANDS: names and arguments of all commands. Options, help and examples only
+ * of those that the line can mean, because all options are 2,600 objects that a program would keep while it runs.
+ */
 export function buildParser(parts: ParserParts): Parser {
   const root = new Parser(PROGRAM_NAME)
     .description('Runs and administers a network authority.')
@@ -43,19 +48,24 @@ function addCommand(root: Parser, command: Command, parts: ParserParts): void {
   let parent = root
   for (const [at] of command.path.slice(0, -1).entries()) parent = findGroup(parent, command.path.slice(0, at + 1))
   const name = command.path.at(-1) ?? ''
-  const leaf = parent.command(name).summary(command.summary).description(command.description)
+  const leaf = parent.command(name).summary(command.summary)
   setUp(leaf, [PROGRAM_NAME, ...command.path].join(' '))
   for (const { name: word, summary, required, choices, variadic } of command.arguments) {
     const shown = variadic === true ? `${word}...` : word
     const argument = new Argument(required ? `<${shown}>` : `[${shown}]`, summary)
     leaf.addArgument(choices === undefined ? argument : argument.choices(choices))
   }
+  leaf.action(() => parts.run(command, leaf))
+  if (command.path.every((word) => parts.line.includes(word))) addDetails(leaf, command, parts)
+}
+
+function addDetails(leaf: Parser, command: Command, { style }: ParserParts): void {
+  leaf.description(command.description)
   for (const option of command.options) leaf.addOption(toOption(option))
   // Also accepted after the command, as in `chancery network-policy show --json`.
   for (const option of GLOBAL_OPTIONS) leaf.addOption(toOption(option).helpGroup('Global options:'))
   const examples = command.examples.map(({ line, summary }) => `  ${line}\n      ${summary}`)
-  leaf.addHelpText('after', `\n${parts.style.title('Examples:')}\n${examples.join('\n')}`)
-  leaf.action(() => parts.run(command, leaf))
+  leaf.addHelpText('after', `\n${style.title('Examples:')}\n${examples.join('\n')}`)
 }
 
 /** Returns the parser of a word that only groups commands, such as `genesis`. */

@@ -1,7 +1,6 @@
 import { resolve } from 'node:path'
 import { JsonFloat, isJsonObject } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
-import { YAMLError, parse } from 'yaml'
 import { CommandError } from '../errors/failure.ts'
 import { readText } from './files.ts'
 import { loadJsonObject } from './json-file.ts'
@@ -10,7 +9,7 @@ import { loadJsonObject } from './json-file.ts'
 export async function loadStructured(cwd: string, file: string): Promise<JsonObject> {
   if (!/\.ya?ml$/i.test(file)) return loadJsonObject(cwd, file)
   const text = await readText(resolve(cwd, file))
-  const value = readYaml(text, file)
+  const value = await readYaml(text, file)
   if (isJsonObject(value)) return value
   throw new CommandError({ code: 'invalid_yaml', message: `${file} must contain names and values.` })
 }
@@ -18,7 +17,9 @@ export async function loadStructured(cwd: string, file: string): Promise<JsonObj
 /** Limits aliases, because a few lines of them can expand to more values than fit in memory. */
 const OPTIONS = { version: '1.2', schema: 'core', intAsBigInt: true, maxAliasCount: 50, uniqueKeys: true } as const
 
-function readYaml(text: string, file: string): JsonValue {
+async function readYaml(text: string, file: string): Promise<JsonValue> {
+  // Loaded here: it has 72 modules, and most files are JSON.
+  const { YAMLError, parse } = await import('yaml')
   try {
     return toJson(parse(text, OPTIONS))
   } catch (error) {

@@ -1,5 +1,4 @@
 import { KeyObject } from 'node:crypto'
-import { compactVerify, importJWK } from 'jose'
 import type { JWK } from 'jose'
 import { member, sha256Hex } from '@chancery/protocol'
 import type { AdmissionRule, JsonObject } from '@chancery/protocol'
@@ -60,6 +59,8 @@ function isUsable(rule: AdmissionRule, key: JsonObject, alg: string): boolean {
 
 /** Whether a key made the signature of the token: a JWK, or the key of a certificate. */
 export async function isSignedBy(key: JsonObject | KeyObject, alg: string, token: ReadToken): Promise<boolean> {
+  // Loaded here, because most authorities have no rule for tokens.
+  const { compactVerify, importJWK } = await import('jose')
   try {
     const imported = key instanceof KeyObject ? key : await importJWK(toJwk(key), alg)
     await compactVerify(token.text, imported, { algorithms: [alg] })

@@ -2,10 +2,11 @@ import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { flagName } from '../../arguments/options.ts'
+import { loadService } from '../../process.ts'
 
 /** Runs `authority start`: loads the service only here, because no other command needs it. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
-  const { commands } = await import('@chancery/authority')
+  const { commands } = await loadService(() => import('@chancery/authority'))
   return { exitCode: await commands.start(toStartArguments(context, options)) }
 }
 

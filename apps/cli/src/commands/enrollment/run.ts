@@ -12,12 +12,15 @@ import {
 import type { Expected } from '../../connection/node-folder.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { storedEvidence } from '../../connection/evidence.ts'
+import { preferMemory } from '../../process.ts'
 import { reporter } from '../../output/events.ts'
 import { HomeStore } from './folder-store.ts'
 import { reportNodeEvents } from './report-events.ts'
 
 /** Runs `node run` until it is stopped, or until a retry cannot succeed. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+  // It sends a few requests a minute, and runs on each machine.
+  preferMemory(true)
   const connection = await connectAsNode(context, options)
   const { url, genesis, followed, files, signer } = connection
   const certificate = await loadCertificate(files)

@@ -3,6 +3,7 @@ import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
 import { usageError } from '../../errors/failure.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
+import { loadService } from '../../process.ts'
 import { describeStarted, startGatewayInBackground } from './start-in-background.ts'
 
 export interface GatewayStart {
@@ -14,7 +15,7 @@ export interface GatewayStart {
 
 /** Runs `gateway start`: loads the service only here, and runs it, checks its configuration or creates its state. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
-  const { commands } = await import('@chancery/gateway')
+  const { commands } = await loadService(() => import('@chancery/gateway'))
   if (options.isSet('version')) return { text: commands.version(), data: { version: commands.version() } }
   if (options.isSet('detach')) return startDetached(context, options)
   return { exitCode: await commands.start(toGatewayStart(context, options)) }
