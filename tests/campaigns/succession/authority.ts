@@ -59,12 +59,14 @@ export class SuccessionAuthority implements Served {
       NA_DRAIN_SECONDS: '0',
       RENEWAL_GRACE_SECONDS: '5',
       NA_HIGH_WATER_FILES: join(folder, 'mark.json'),
+      // An instance that is killed and started again under another name counts as two for three minutes.
+      NA_INSTANCE_ID: 'one',
     }
     const settings = { ...database.settings, ...own }
     const process = await startAuthorityProcess({ network, settings })
     if (instances === 1) return new SuccessionAuthority({ network, database, own }, [process], state)
-    const mark = { NA_HIGH_WATER_FILES: join(folder, 'other-mark.json') }
-    const other = await startAuthorityProcess({ network, settings: { ...settings, ...mark } })
+    const otherOwn = { NA_HIGH_WATER_FILES: join(folder, 'other-mark.json'), NA_INSTANCE_ID: 'two' }
+    const other = await startAuthorityProcess({ network, settings: { ...settings, ...otherOwn } })
     return new SuccessionAuthority({ network, database, own }, [process, other], state)
   }
 
