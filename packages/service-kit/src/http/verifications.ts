@@ -13,6 +13,17 @@ export class Verifications extends Shares {
   }
 }
 
+/** Slots of published documents. Revocation lists are read while other calls wait, for example at a switch of the key. */
+export class PublishedReads extends Shares {
+  constructor() {
+    super(SERVER_LIMITS.inFlightRequests, 1)
+  }
+
+  static covers(route: Route): boolean {
+    return route.limit === 'public'
+  }
+}
+
 /**
  * Slots of revocation routes, so that a revocation is served while other requests of the operator's address are open.
  */
@@ -24,4 +35,17 @@ export class Revocations extends Shares {
   static covers(route: Route): boolean {
     return route.reserve === 'revocation'
   }
+}
+
+export interface OwnSlots {
+  readonly verifications: Verifications
+  readonly revocations: Revocations
+  readonly published: PublishedReads
+}
+
+/** The slots of a kind of route. Undefined for those that share the slots of the process. */
+export function ownSlotsOf(route: Route, { verifications, revocations, published }: OwnSlots): Shares | undefined {
+  if (Verifications.covers(route)) return verifications
+  if (PublishedReads.covers(route)) return published
+  return Revocations.covers(route) ? revocations : undefined
 }
