@@ -77,7 +77,7 @@ export class Gateways {
     }
   }
 
-  /** Waits until every gateway verifies with the key. Nobody gives it a command. */
+  /** Waits until every gateway verifies with the key. No operator gives it a command. */
   async follow(keyId: string): Promise<void> {
     const end = performance.now() + FOLLOWED_WITHIN_MS
     for (const [index, gateway] of this.#gateways.entries())

@@ -5,7 +5,7 @@ import type { TestResponse } from '@chancery/testkit'
 const BETWEEN_CALLS_MS = 300
 const ATTESTATION = { subject_id: 'watcher', roles: ['role:client'] }
 
-/** An instance, called by anybody and by an operator. */
+/** An instance, called without a key and by an operator. */
 export interface Watched {
   readonly read: (target: string) => Promise<TestResponse>
   readonly operator: (method: string, target: string, body?: JsonObject) => Promise<TestResponse>
