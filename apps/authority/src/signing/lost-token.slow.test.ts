@@ -156,7 +156,7 @@ describe.skipIf(findTokenObstacle() !== undefined)('a token that is lost', () =>
     } finally {
       module.C_Login = login
     }
-    // Another attempt may lock a token for ever, so a person restarts the authority.
+    // Another attempt may lock a token permanently, so a person restarts the authority.
     await probe()
     await signing()
     const { status, text } = await na.request('GET', '/readyz')
