@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Refusal, SERVER_LIMITS, bodyLimitOf, budgetOf } from '@chancery/contract'
 import type { Route } from '@chancery/contract'
 import type { QueueSlot } from '../async/fair-queue.ts'
@@ -21,8 +21,6 @@ import type { OwnSlots } from './verifications.ts'
 
 /** From this size on, parsing a body takes milliseconds. */
 const LONG_BODY_BYTES = 131_072
-/** How often a call that was held tries to take a slot. */
-const TRY_MS = 20
 
 export interface PipelineOptions {
   readonly guard: Guard
@@ -225,7 +223,7 @@ export class RequestPipeline {
     })
   }
 
-  /** A call that is held gives back its slot, so that others are served, and takes one again before it goes on. */
+  /** A call that is held gives back its slot, so that others are served. It goes on with one that new calls do not use. */
   #waitOutside(): MaybePromise<void> {
     const opened = this.#target.held?.()
     if (opened === undefined) return undefined
@@ -235,7 +233,9 @@ export class RequestPipeline {
   }
 
   async #enterAgain(): Promise<void> {
-    while (!this.#exchange.isAnswered && !this.#takeSlot()) await pause(TRY_MS)
+    const giveBack = await this.#capacity.resumed.enter(this.#opened.limitKey, () => this.#exchange.isAnswered)
+    if (this.#exchange.isAnswered) giveBack()
+    else this.#giveBack = giveBack
   }
 
   #handle(): MaybePromise<void> {

@@ -1,6 +1,10 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { SERVER_LIMITS } from '@chancery/contract'
 import type { Route } from '@chancery/contract'
 import { Shares } from './address-shares.ts'
+
+/** How often a call that was held tries to take a slot. */
+const TRY_MS = 20
 
 /** Slots of verify routes. Anyone may call them and one call can be expensive, so they use no slots of other routes. */
 export class Verifications extends Shares {
@@ -24,6 +28,22 @@ export class PublishedReads extends Shares {
   }
 }
 
+/** Slots of calls that were held: many go on at once, and new calls must be served meanwhile. */
+export class ResumedCalls extends Shares {
+  constructor() {
+    super(SERVER_LIMITS.inFlightRequests / 4, 1)
+  }
+
+  /** Waits for a slot, unless the call is over. Returns how to give it back. */
+  async enter(address: string, isOver: () => boolean): Promise<() => void> {
+    while (!this.take(address)) {
+      if (isOver()) return () => undefined
+      await pause(TRY_MS)
+    }
+    return () => this.give(address)
+  }
+}
+
 /**
  * Slots of revocation routes, so that a revocation is served while other requests of the operator's address are open.
  */
@@ -41,6 +61,7 @@ export interface OwnSlots {
   readonly verifications: Verifications
   readonly revocations: Revocations
   readonly published: PublishedReads
+  readonly resumed: ResumedCalls
 }
 
 /** The slots of a kind of route. Undefined for those that share the slots of the process. */
