@@ -7,36 +7,43 @@ import type { AuthorityProcess, SendOptions, TestResponse, TestDatabase, TestNet
 import type { Served } from '../evidence/scenario.ts'
 import { chancery, isKilledAt } from './commands.ts'
 import type { SignedKey } from './root-key.ts'
+import type { Watched } from './watch.ts'
 
 const READY_WITHIN_MS = 30_000
+/** Nodes renew within some heartbeats, also those that were killed. */
+const RETIRED_WITHIN_MS = 240_000
+const RETIRE_EVERY_MS = 3000
 
 type Settings = Readonly<Record<string, string>>
 
-/** The authority whose keys change while it runs, by `authority rotate-key`. It is killed and restarted repeatedly. */
+/**
+ * The authority whose keys change while it runs, by `authority rotate-key`. The instance that nodes call is killed and
+ * restarted repeatedly; a second one runs all the time on PostgreSQL.
+ */
 export class SuccessionAuthority implements Served {
   readonly url: string
   readonly #network: TestNetwork
   readonly #database: TestDatabase
   readonly #own: Settings
   #announced: SignedKey | undefined
-  readonly #calls = { count: 0, longest: 0 }
   /** How often each event was committed. */
   readonly #events = { authority_key_announced: 0, authority_key_succeeded: 0, authority_key_retired: 0 }
   #process: AuthorityProcess
+  readonly #other: AuthorityProcess | undefined
   #state: SignedKey
   #kills = 0
-  #awaySince = 0
   #longestAwayMs = 0
 
   private constructor(
     parts: { readonly network: TestNetwork; readonly database: TestDatabase; readonly own: Settings },
-    process: AuthorityProcess,
+    [process, other]: readonly [AuthorityProcess, AuthorityProcess?],
     state: SignedKey,
   ) {
     this.#network = parts.network
     this.#database = parts.database
     this.#own = parts.own
     this.#process = process
+    this.#other = other
     this.#state = state
     this.url = process.url
   }
@@ -44,8 +51,7 @@ export class SuccessionAuthority implements Served {
   static async start(
     network: TestNetwork,
     database: TestDatabase,
-    folder: string,
-    state: SignedKey,
+    { folder, state, instances }: { readonly folder: string; readonly state: SignedKey; readonly instances: 1 | 2 },
   ): Promise<SuccessionAuthority> {
     const own = {
       EVIDENCE_STORE: 'on',
@@ -53,9 +59,15 @@ export class SuccessionAuthority implements Served {
       NA_DRAIN_SECONDS: '0',
       RENEWAL_GRACE_SECONDS: '5',
       NA_HIGH_WATER_FILES: join(folder, 'mark.json'),
+      // An instance that is killed and started again under another name counts as two for three minutes.
+      NA_INSTANCE_ID: 'one',
     }
-    const process = await startAuthorityProcess({ network, settings: { ...database.settings, ...own } })
-    return new SuccessionAuthority({ network, database, own }, process, state)
+    const settings = { ...database.settings, ...own }
+    const process = await startAuthorityProcess({ network, settings })
+    if (instances === 1) return new SuccessionAuthority({ network, database, own }, [process], state)
+    const otherOwn = { NA_HIGH_WATER_FILES: join(folder, 'other-mark.json'), NA_INSTANCE_ID: 'two' }
+    const other = await startAuthorityProcess({ network, settings: { ...settings, ...otherOwn } })
+    return new SuccessionAuthority({ network, database, own }, [process, other], state)
   }
 
   /** The current signing key. */
@@ -89,9 +101,17 @@ export class SuccessionAuthority implements Served {
   }
 
   /** An operator who follows the keys. */
-  operator(method: string, target: string, body?: JsonObject): Promise<TestResponse> {
+  operator(method: string, target: string, body?: JsonObject, url = this.url): Promise<TestResponse> {
     const { privileged } = this.#network.operators
-    return operatorCaller(this.url, privileged, this.#state.publicKey, () => systemClock.now())(method, target, body)
+    return operatorCaller(url, privileged, this.#state.publicKey, () => systemClock.now())(method, target, body)
+  }
+
+  watched(): readonly Watched[] {
+    const instances = [() => this.#process, ...(this.#other === undefined ? [] : [() => this.#other ?? this.#process])]
+    return instances.map((instance) => ({
+      read: (target) => instance().request('GET', target),
+      operator: (method, target, body) => this.operator(method, target, body, instance().url),
+    }))
   }
 
   as(_name: string): (method: string, target: string, body?: JsonObject) => Promise<TestResponse> {
@@ -148,57 +168,32 @@ export class SuccessionAuthority implements Served {
     this.#state = next
   }
 
-  /** Calls all the time, of readers and of an operator: what is refused or fails is returned. */
-  watchCalls(): { readonly stop: () => Promise<readonly string[]> } {
-    const failed: string[] = []
-    let isRunning = true
-    const call = async (method: string, path: string, send: () => Promise<TestResponse>): Promise<void> => {
-      while (isRunning) {
-        const began = performance.now()
-        const said = await send().then(
-          ({ status, text }) => (status < 400 ? undefined : `${status} ${text.slice(0, 200)}`),
-          (error: unknown) => String(error),
-        )
-        this.#calls.longest = Math.max(this.#calls.longest, performance.now() - began)
-        this.#calls.count += 1
-        if (said !== undefined) failed.push(`${method} ${path} at a switch: ${said}`)
-        await pause(100)
-      }
+  /** The last step, repeated until no certificate of the former key is in use. */
+  async retire(point: string | undefined): Promise<void> {
+    const end = performance.now() + RETIRED_WITHIN_MS
+    let said = await this.#retire(point)
+    while (!said.includes(' is retired')) {
+      if (performance.now() > end) throw new Error(`the former key is not retired: ${said}`)
+      await pause(RETIRE_EVERY_MS)
+      said = await this.#retire(point)
     }
-    const attestation = { subject_id: 'watcher', roles: ['role:client'] }
-    const watchers = [
-      call('GET', '/crl', () => this.request('GET', '/crl')),
-      call('GET', '/nodes', () => this.operator('GET', '/nodes')),
-      call('POST', '/admin/attestations', () => this.operator('POST', '/admin/attestations', attestation)),
-    ]
-    return {
-      stop: async () => {
-        isRunning = false
-        await Promise.all(watchers)
-        return failed
-      },
-    }
-  }
-
-  get callFigures(): { readonly calls_at_switches: number; readonly longest_call_ms: number } {
-    return { calls_at_switches: this.#calls.count, longest_call_ms: Math.round(this.#calls.longest) }
-  }
-
-  async retire({ isForced, point }: { readonly isForced: boolean; readonly point: string | undefined }): Promise<void> {
-    const more = isForced ? ['--yes'] : []
-    if (point !== undefined) await this.#kill(point, this.settings(), 'key-succession', '--step', 'retire', ...more)
-    await this.step('retire', this.#state, ...more)
     this.#events.authority_key_retired += 1
   }
 
-  async away(isKilled: boolean): Promise<void> {
-    this.#awaySince = performance.now()
-    if (isKilled) this.#kills += 1
-    await (isKilled ? this.#process.kill() : this.#process.stop())
+  /** Killed at the point, when the step reaches it. Then it is repeated. */
+  async #retire(point: string | undefined): Promise<string> {
+    if (point !== undefined && (await isKilledAt(point, this.#running, 'authority', 'rotate-key', '--yes'))) {
+      this.#kills += 1
+      if (point.startsWith('committed:')) return ' is retired'
+    }
+    return this.rotate('--yes')
   }
 
-  /** Starts at the same address, which nodes have stored. */
-  async back(): Promise<void> {
+  /** Killed, then started at the same address, which nodes have stored. */
+  async killAndStart(): Promise<void> {
+    const began = performance.now()
+    this.#kills += 1
+    await this.#process.kill()
     const settings = { ...this.#running, PORT: new URL(this.url).port }
     this.#process = await startAuthorityProcess({ network: this.#network, settings })
     const end = performance.now() + READY_WITHIN_MS
@@ -206,12 +201,7 @@ export class SuccessionAuthority implements Served {
       if (performance.now() > end) throw new Error(`it is not ready: ${(await this.request('GET', '/readyz')).text}`)
       await pause(100)
     }
-    this.#longestAwayMs = Math.max(this.#longestAwayMs, performance.now() - this.#awaySince)
-  }
-
-  async killAndStart(): Promise<void> {
-    await this.away(true)
-    await this.back()
+    this.#longestAwayMs = Math.max(this.#longestAwayMs, performance.now() - began)
   }
 
   /** Keys of the nodes with a recent heartbeat. */
@@ -222,8 +212,9 @@ export class SuccessionAuthority implements Served {
     return new Set(Object.values(nodes).map(({ node_public_key }) => node_public_key))
   }
 
-  stop(): Promise<void> {
-    return this.#process.kill()
+  async stop(): Promise<void> {
+    await this.#process.kill()
+    await this.#other?.kill()
   }
 
   async #kill(point: string, settings: Settings, ...words: readonly string[]): Promise<void> {

@@ -9,14 +9,13 @@ import { fetchCrl, startGatewayProcess, testClient, testPolicy } from '@chancery
 import type { GatewayProcess } from '@chancery/testkit'
 import type { Random } from '../lib/random.ts'
 import { PULL_SECONDS, RefusedCalls } from '../lib/refused-calls.ts'
-import { chancery } from './commands.ts'
 
 const JUDGED_AT_ONCE = 100
 const BETWEEN_ROUNDS_MS = 1000
-const RELOADED_WITHIN_MS = 30_000
+/** Some fetch intervals, because the machine is busy and a gateway may be starting. */
+const FOLLOWED_WITHIN_MS = 60_000
 
 interface Gateway {
-  readonly policyFile: string
   readonly env: Readonly<Record<string, string>>
   /** Undefined during a restart. */
   process: GatewayProcess | undefined
@@ -26,11 +25,11 @@ export interface GatewayParts {
   readonly url: string
   readonly network: string
   readonly folder: string
-  readonly genesisFile: string
+  readonly rootPublicKey: string
   readonly key: { readonly keyId: string; readonly publicKey: string }
 }
 
-/** Gateways that verify every certificate in use all the time. They follow by the command of an operator. */
+/** Gateways that verify every certificate in use all the time. They follow by themselves, from the pinned root key. */
 export class Gateways {
   readonly found: string[] = []
   readonly #parts: GatewayParts
@@ -48,13 +47,14 @@ export class Gateways {
   }
 
   async start(count: number): Promise<void> {
-    const { url, network, key, folder } = this.#parts
+    const { url, network, key, folder, rootPublicKey } = this.#parts
     const crl = (await fetchCrl(url, key.publicKey)) as unknown as JsonObject
     const entry = {
       anchors: { [key.keyId]: key.publicKey },
       crl,
       minimum_crl_sequence: 0,
       crl_url: `${url}/crl`,
+      root_public_key: rootPublicKey,
       allow_http: true,
       refresh_seconds: PULL_SECONDS,
     }
@@ -73,13 +73,27 @@ export class Gateways {
         clock: systemClock,
         ids: systemIds,
       })
-      this.#gateways.push({ policyFile: env.GATEWAY_POLICY_FILE, env, process: await startOne(env) })
+      this.#gateways.push({ env, process: await startOne(env) })
     }
   }
 
-  /** `gateway follow` and SIGHUP, as in docs/operate/keys.md; then waits until the gateway shows the key. */
+  /** Waits until every gateway verifies with the key. No operator gives it a command. */
   async follow(keyId: string): Promise<void> {
-    await Promise.all(this.#gateways.map((gateway) => this.#followOne(gateway, keyId)))
+    const end = performance.now() + FOLLOWED_WITHIN_MS
+    for (const [index, gateway] of this.#gateways.entries())
+      while (!(await this.#shows(gateway, keyId))) {
+        if (performance.now() > end) throw new Error(`gateway ${index} does not show ${keyId}`)
+        await pause(200)
+      }
+  }
+
+  /** At the end each one is ready and has the key that signs. */
+  async checkAll(keyId: string): Promise<void> {
+    await this.follow(keyId)
+    for (const [index, { process }] of this.#gateways.entries()) {
+      const answer = await process?.request('GET', '/ready')
+      if (answer?.status !== 200) this.found.push(`gateway ${index} is not ready: ${answer?.text}`)
+    }
   }
 
   /** Kills one gateway with SIGKILL. It starts again from its files, also while the authority is down. */
@@ -108,6 +122,7 @@ export class Gateways {
   figures(): JsonObject {
     const { refusals, longestRefusedMs } = this.#calls
     return {
+      gateways: this.#gateways.length,
       verified: this.#verified,
       gateway_refusals: refusals,
       longest_ms: longestRefusedMs,
@@ -119,18 +134,6 @@ export class Gateways {
     this.#isJudging = false
     await this.#verifying
     for (const { process } of this.#gateways) await process?.kill()
-  }
-
-  async #followOne(gateway: Gateway, keyId: string): Promise<void> {
-    const { network, url, genesisFile } = this.#parts
-    const words = ['--policy', gateway.policyFile, '--network', network, '--genesis', genesisFile, '--url', url]
-    await chancery({}, 'gateway', 'follow', ...words)
-    gateway.process?.reload()
-    const end = performance.now() + RELOADED_WITHIN_MS
-    while (!(await this.#shows(gateway, keyId))) {
-      if (performance.now() > end) throw new Error(`a gateway does not show ${keyId} after its reload`)
-      await pause(200)
-    }
   }
 
   async #shows({ process }: Gateway, keyId: string): Promise<boolean> {

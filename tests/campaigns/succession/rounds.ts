@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { JsonObject } from '@chancery/protocol'
-import { FIRST_KEY, createInvite, createTestDatabase, createTestNetwork } from '@chancery/testkit'
+import { FIRST_KEY, createInvite, createTestDatabase, createTestNetwork, testSigner } from '@chancery/testkit'
 import type { Backend } from '@chancery/testkit'
 import type { Random } from '../lib/random.ts'
 import { Auditor } from './auditor.ts'
@@ -14,6 +14,7 @@ import { Gateways } from './gateways.ts'
 import { Partner } from './partner.ts'
 import { Root } from './root-key.ts'
 import type { SignedKey } from './root-key.ts'
+import { Watch } from './watch.ts'
 
 const GATEWAYS = 3
 /** Nodes in a separate process each; the others share a few processes. */
@@ -48,6 +49,7 @@ interface Participants {
   readonly auditor: Auditor
   readonly partner: Partner
   readonly business: Business
+  readonly watch: Watch
 }
 
 /** Key successions of one network, with everything that has to follow. */
@@ -78,7 +80,8 @@ export class SuccessionRounds {
     this.#closing.push(() => database.drop())
     const root = await Root.open(await at('root'), dirname(network.settings['NA_PRIVATE_KEY_FILE'] ?? ''))
     const first = await root.first(FIRST_KEY, network.settings['GENESIS_FILE'] ?? '')
-    const na = await SuccessionAuthority.start(network, database, folder, first)
+    const instances = this.#backend === 'postgres' ? 2 : 1
+    const na = await SuccessionAuthority.start(network, database, { folder, state: first, instances })
     this.#closing.push(() => na.stop())
     const { url } = na
     const { genesisFile } = first
@@ -90,22 +93,22 @@ export class SuccessionRounds {
     await fleet.joinByCommand(commands)
     const business = await Business.open(na)
     const key = { keyId: first.key.keyId, publicKey: first.publicKey }
-    const gateways = new Gateways({ url, network: network.name, folder: await at('gateways'), genesisFile, key })
+    const { publicKey: rootPublicKey } = await testSigner('rs-test', 'root')
+    const gateways = new Gateways({ url, network: network.name, folder: await at('gateways'), rootPublicKey, key })
     this.#closing.push(() => gateways.stop())
     await gateways.start(GATEWAYS)
     gateways.verify(() => fleet.certificates())
     const partner = await Partner.open({ url, network: network.name, folder: await at('partner') }, genesisFile)
     this.#closing.push(() => partner.close())
     const auditor = await Auditor.open({ url, folder: await at('auditor') }, genesisFile)
-    this.#participants = { na, root, fleet, gateways, auditor, partner, business }
+    const watch = new Watch(na.watched())
+    this.#closing.push(() => watch.stop())
+    this.#participants = { na, root, fleet, gateways, auditor, partner, business, watch }
     await this.#work()
   }
 
   /** Announce, follow, switch, renew, retire. */
-  async succeed(
-    round: number,
-    { undone, isLast }: { readonly undone: Undone | undefined; readonly isLast: boolean },
-  ): Promise<JsonObject> {
+  async succeed(round: number, undone: Undone | undefined): Promise<JsonObject> {
     const { na, root } = this.#all
     const before = na.state
     const next = await root.succeed(before, { keyId: `na-${round + 1}`, seed: `live-${round + 1}` })
@@ -120,18 +123,20 @@ export class SuccessionRounds {
         killed.push(await this.#switch(back))
       }
       await this.#renew()
-      await this.#retire(isLast)
+      await this.#retire()
     }
     await this.#work()
     return { key: na.state.key.keyId, killed, ...(undone === undefined ? {} : { undone }) }
   }
 
   async finish(): Promise<void> {
-    const { na, fleet, auditor, gateways } = this.#all
+    const { na, fleet, auditor, gateways, watch } = this.#all
     await this.#until('heartbeats of all nodes', async () => {
       const active = await na.activeNodes()
       return (await fleet.certificates()).every(({ node_public_key }) => active.has(node_public_key))
     }).catch((error: unknown) => this.found.push(`nodes are lost: ${String(error)}`))
+    await watch.stop()
+    await gateways.checkAll(na.state.key.keyId)
     await na.command('authority', 'verify-db').catch((error: unknown) => this.found.push(`verify-db: ${said(error)}`))
     await auditor.audit(na.settings())
     await auditor.finish(na.state, na.events)
@@ -141,13 +146,13 @@ export class SuccessionRounds {
 
   allFound(): readonly string[] {
     if (this.#participants === undefined) return this.found
-    const { fleet, gateways, auditor, partner } = this.#participants
-    return [...this.found, ...fleet.found, ...gateways.found, ...auditor.found, ...partner.found]
+    const { fleet, gateways, auditor, partner, watch } = this.#participants
+    return [...this.found, ...watch.found, ...fleet.found, ...gateways.found, ...auditor.found, ...partner.found]
   }
 
   figures(): JsonObject {
     if (this.#participants === undefined) return {}
-    const { na, fleet, gateways, auditor, partner } = this.#participants
+    const { na, fleet, gateways, auditor, partner, watch } = this.#participants
     return {
       nodes: fleet.size,
       ...fleet.figures(),
@@ -156,7 +161,7 @@ export class SuccessionRounds {
       imports: partner.imports,
       authority_kills: na.kills,
       longest_away_ms: na.longestAwayMs,
-      ...na.callFigures,
+      ...watch.figures(),
     }
   }
 
@@ -178,7 +183,7 @@ export class SuccessionRounds {
     if (kill === 0) await na.announceKilled(next, 'audited:authority_key_announced')
     if (kill === 1) await na.announceKilled(next, 'committed:authority_key_announced')
     await na.announce(next)
-    if (kill === 2) await na.killAndStart()
+    if (kill === 2) await this.#restart()
     await Promise.all([
       gateways.follow(next.key.keyId),
       partner.follow(),
@@ -190,18 +195,16 @@ export class SuccessionRounds {
   }
 
   /**
-   * Kills the switch at the next point, then makes it, while the authority serves. No call is refused meanwhile. Before
-   * the COMMIT the old key must still work.
+   * Kills the switch at the next point, then makes it, while the authority serves. Before the COMMIT the old key must
+   * still work.
    */
   async #switch(next: SignedKey): Promise<string> {
     const { na, gateways, fleet } = this.#all
     const point = SWITCH_POINTS[this.#switches++ % SWITCH_POINTS.length] ?? SWITCH_POINTS[0]
-    const calls = na.watchCalls()
     const gateway = this.#random.chance(30) ? gateways.killOne(this.#random) : undefined
     const isMade = await na.switchKilled(point)
     await na.switchTo(next, { isMade })
-    this.found.push(...(await calls.stop()))
-    if (this.#random.chance(30)) await na.killAndStart()
+    if (this.#random.chance(30)) await this.#restart()
     await gateway
     if (this.#random.chance(30)) await fleet.killCommand()
     return point
@@ -234,18 +237,16 @@ export class SuccessionRounds {
     ])
   }
 
-  /** The last one waits until no certificate of the old key is in use; the others do not wait. */
-  async #retire(isLast: boolean): Promise<void> {
+  async #retire(): Promise<void> {
     const { na, gateways } = this.#all
-    if (isLast)
-      await this.#until(
-        'the end of the old certificates',
-        async () => (await na.step('status', na.state)).includes('; 0 certificates of it are in use'),
-        ASK_EVERY_MS,
-      )
     const points = ['audited:authority_key_retired', 'committed:authority_key_retired'] as const
-    await na.retire({ isForced: !isLast, point: this.#random.chance(50) ? this.#random.pick(points) : undefined })
+    await na.retire(this.#random.chance(50) ? this.#random.pick(points) : undefined)
     await gateways.follow(na.state.key.keyId)
+  }
+
+  #restart(): Promise<void> {
+    const { na, watch } = this.#all
+    return watch.without(() => na.killAndStart())
   }
 
   /** Makes calls under the current key; the partner and the auditor check them. */

@@ -25,7 +25,7 @@ export async function describeFollowers({ core, keySuccession }: OpenSuccession)
     lines: [
       `instances  ${instances.length - without.length} of ${instances.length} have the key${named(without)}`,
       `nodes      ${nodes_with_new_block} of ${nodes} with a heartbeat within a day${named(lacking)}`,
-      'gateways   follow by themselves, and do not report here: GET /ready of each says which keys it has',
+      'gateways   follow by themselves, and do not report here: GET /v1/networks of each says which keys it has',
       `partners   follow with their next pull; treaties that name the key need its operator${named(partners.map((row) => row.sovereign_id))}`,
       ...(switch_by === null ? [] : [`deadline   ${switch_by}: then followers refuse the present key`]),
     ],

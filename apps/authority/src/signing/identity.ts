@@ -47,6 +47,7 @@ function present<Part extends object>(read: () => Part): Part {
   return new Proxy({} as Part, {
     get: (_none, name) => Reflect.get(read(), name) as unknown,
     set: (_none, name, value) => Reflect.set(read(), name, value),
+    defineProperty: (_none, name, descriptor) => Reflect.defineProperty(read(), name, descriptor),
     has: (_none, name) => Reflect.has(read(), name),
     ownKeys: () => Reflect.ownKeys(read()),
     getOwnPropertyDescriptor: (_none, name) => {

@@ -139,4 +139,30 @@ describe.skipIf(findTokenObstacle() !== undefined)('a token that is lost', () =>
       module.C_Login = login
     }
   })
+
+  it('is asked once when its PIN is locked while the authority runs, and every place names the PIN', async () => {
+    const { module, names } = await loadCryptoki(token.modulePath)
+    const login = module.C_Login
+    let logins = 0
+    try {
+      module.C_Login = () => {
+        logins += 1
+        throw Object.assign(new Error('locked'), { code: names.CKR_PIN_LOCKED })
+      }
+      for (const slot of module.C_GetSlotList(true)) module.C_CloseAllSessions(slot)
+      await signing()
+      await probe()
+      expect([logins, await metric()]).toEqual([1, '1'])
+    } finally {
+      module.C_Login = login
+    }
+    // Another attempt may lock a token permanently, so a person restarts the authority.
+    await probe()
+    await signing()
+    const { status, text } = await na.request('GET', '/readyz')
+    expect([status, text]).toEqual([503, expect.stringContaining('token_pin_refused')])
+    const findings = accepted(await na.as('standard')('GET', '/admin/findings'))['findings'] as readonly JsonObject[]
+    expect(findings.map(({ check }) => check)).toContain('signing-key')
+    accepted(await na.request('GET', '/crl'))
+  })
 })

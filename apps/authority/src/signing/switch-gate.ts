@@ -26,6 +26,11 @@ export class Gate {
     return drained.finally(() => clearTimeout(timer))
   }
 
+  /** Ends when the gate is opened again. Undefined while it is open. */
+  get opened(): Promise<void> | undefined {
+    return this.#opened
+  }
+
   open(): void {
     this.#opened = undefined
     this.#open()

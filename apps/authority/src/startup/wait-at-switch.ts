@@ -19,7 +19,7 @@ export function callsWaiting(bindings: readonly Binding[], { calls }: SwitchGate
   return bindings.map((binding) => {
     const { route, handle } = binding
     if (ALWAYS_SERVED.has(route.id) || route.stream === true) return binding
-    return { ...binding, handle: (call) => calls.within(() => handle(call)) }
+    return { ...binding, held: () => calls.opened, handle: (call) => calls.within(() => handle(call)) }
   })
 }
 

@@ -11,6 +11,8 @@ export type HandlerResult = JsonObject | HttpResponse | CachedDocument | StreamR
 export interface Binding {
   readonly route: Route
   readonly handle: (call: Call) => MaybePromise<HandlerResult>
+  /** While it gives a promise, calls wait for its end without using a slot of the process. */
+  readonly held?: () => Promise<void> | undefined
 }
 
 /** The checks between the HTTP edge and the handlers. Each refuses by throwing. */

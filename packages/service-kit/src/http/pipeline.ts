@@ -4,9 +4,8 @@ import type { Route } from '@chancery/contract'
 import type { QueueSlot } from '../async/fair-queue.ts'
 import type { MaybePromise } from '../async/maybe-promise.ts'
 import { isTracing, traced } from '../tracing/spans.ts'
-import type { Shares } from './address-shares.ts'
 import type { AdmissionControl } from './admission-control.ts'
-import type { Guard, HandlerResult } from './bind.ts'
+import type { Binding, Guard, HandlerResult } from './bind.ts'
 import { NO_BYTES, checkDeclaredLength, hasBody, isShort, readBody, receiveBody } from './body.ts'
 import type { BodyBudgets, BodyReservation } from './body-budget.ts'
 import type { Call, NameCaller } from './call.ts'
@@ -17,7 +16,8 @@ import { RequestCall } from './open-call.ts'
 import { checkRawRequest } from './raw-request.ts'
 import type { EdgeBinding, PathParams } from './router.ts'
 import type { UnreadAnswers } from './unread-answers.ts'
-import { Verifications, Revocations } from './verifications.ts'
+import { ownSlotsOf } from './verifications.ts'
+import type { OwnSlots } from './verifications.ts'
 
 /** From this size on, parsing a body takes milliseconds. */
 const LONG_BODY_BYTES = 131_072
@@ -31,10 +31,8 @@ export interface PipelineOptions {
 }
 
 /** Limits of one process, shared by all its requests. */
-export interface Capacity {
+export interface Capacity extends OwnSlots {
   readonly gate: AdmissionControl
-  readonly verifications: Verifications
-  readonly revocations: Revocations
   readonly budgets: BodyBudgets
   readonly longWork: LongWork
   readonly copies: GzipCopies
@@ -51,6 +49,7 @@ export type PipelineExchange = Pick<
 export interface PipelineTarget {
   readonly route: Route
   readonly handle: (call: Call) => MaybePromise<HandlerResult>
+  readonly held?: Binding['held']
   readonly params: PathParams
 }
 
@@ -76,6 +75,7 @@ export class RequestPipeline {
     // Parsing and verifying a large body take milliseconds each: other requests run in between.
     (request) => (request.#bytes.length < LONG_BODY_BYTES ? undefined : nextTurn()),
     (request) => request.#authorize(),
+    (request) => request.#waitOutside(),
     (request) => request.#handle(),
     (request) => request.#compress(),
     (request) => request.#countAnswer(),
@@ -85,9 +85,7 @@ export class RequestPipeline {
   readonly #capacity: Capacity
   readonly #exchange: PipelineExchange
   readonly #route: Route
-  readonly #handler: (call: Call) => MaybePromise<HandlerResult>
-  /** As sent. */
-  readonly #params: PathParams
+  readonly #target: PipelineTarget
   #call: RequestCall | undefined
   /** The call as its handler gets it. */
   #authorized: Call | undefined
@@ -108,8 +106,7 @@ export class RequestPipeline {
     this.#capacity = capacity
     this.#exchange = exchange
     this.#route = target.route
-    this.#handler = target.handle
-    this.#params = target.params
+    this.#target = target
     exchange.onResponse = () => this.#release()
   }
 
@@ -142,7 +139,7 @@ export class RequestPipeline {
   #checkHead(): void {
     const { raw, response, requestId } = this.#exchange
     checkRawRequest(raw)
-    const incoming = { raw, response, requestId, route: this.#route, params: this.#params }
+    const incoming = { raw, response, requestId, route: this.#route, params: this.#target.params }
     this.#call = new RequestCall(incoming, this.#options.proxyHops)
     if (!hasBody(raw)) return
     this.#maxBytes = bodyLimitOf(this.#route, this.#options.maxRequestBytes)
@@ -152,17 +149,17 @@ export class RequestPipeline {
 
   /** Takes a slot of the process for this request. */
   #enter(): void {
+    if (!this.#takeSlot()) throw new Refusal('service_unavailable', { reason: 'overloaded' })
+  }
+
+  #takeSlot(): boolean {
     const address = this.#opened.limitKey
-    const own = this.#ownSlots()
-    if (own !== undefined) {
-      if (!own.take(address)) throw new Refusal('service_unavailable', { reason: 'overloaded' })
-      this.#giveBack = () => own.give(address)
-      return
-    }
+    const own = ownSlotsOf(this.#route, this.#capacity)
     const { gate } = this.#capacity
     const isExempt = this.#route.limit === 'none'
-    if (!gate.enter(isExempt, address)) throw new Refusal('service_unavailable', { reason: 'overloaded' })
-    this.#giveBack = () => gate.leave(isExempt, address)
+    const isTaken = own === undefined ? gate.enter(isExempt, address) : own.take(address)
+    if (isTaken) this.#giveBack = () => (own === undefined ? gate.leave(isExempt, address) : own.give(address))
+    return isTaken
   }
 
   /** Releases the slot before the body is received. The body has its own time limits. */
@@ -171,11 +168,6 @@ export class RequestPipeline {
     this.#deadline = undefined
     this.#giveBack?.()
     this.#giveBack = undefined
-  }
-
-  #ownSlots(): Shares | undefined {
-    if (Verifications.covers(this.#route)) return this.#capacity.verifications
-    return Revocations.covers(this.#route) ? this.#capacity.revocations : undefined
   }
 
   #count(): MaybePromise<void> {
@@ -231,8 +223,23 @@ export class RequestPipeline {
     })
   }
 
+  /** A call that is held gives back its slot, so that others are served. It goes on with one that new calls do not use. */
+  #waitOutside(): MaybePromise<void> {
+    const opened = this.#target.held?.()
+    if (opened === undefined) return undefined
+    this.#giveBack?.()
+    this.#giveBack = undefined
+    return this.#inTime(opened.then(() => this.#enterAgain()))
+  }
+
+  async #enterAgain(): Promise<void> {
+    const giveBack = await this.#capacity.resumed.enter(this.#opened.limitKey, () => this.#exchange.isAnswered)
+    if (this.#exchange.isAnswered) giveBack()
+    else this.#giveBack = giveBack
+  }
+
   #handle(): MaybePromise<void> {
-    const handle = this.#handler
+    const { handle } = this.#target
     const call = this.#authorized ?? this.#opened
     const result = this.#inTime(isTracing ? traced(`handle ${this.#route.id}`, {}, () => handle(call)) : handle(call))
     if (!(result instanceof Promise)) {

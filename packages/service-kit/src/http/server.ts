@@ -21,7 +21,7 @@ import { checkRawRequest } from './raw-request.ts'
 import type { EdgeBinding } from './router.ts'
 import { readTarget } from './target.ts'
 import { UnreadAnswers } from './unread-answers.ts'
-import { Verifications, Revocations } from './verifications.ts'
+import { PublishedReads, ResumedCalls, Revocations, Verifications } from './verifications.ts'
 
 export interface ServerOptions extends PipelineOptions {
   readonly bindings: readonly Binding[]
@@ -69,6 +69,8 @@ export function createServer(options: ServerOptions): HttpServer {
   const { ids } = options
   const verifications = new Verifications()
   const revocations = new Revocations()
+  const published = new PublishedReads()
+  const resumed = new ResumedCalls()
   const budgets = new BodyBudgets(options.bodyBudgets ?? bodyBudgetLimits(options.maxRequestBytes))
   const edge: Edge<Binding> = new Edge({
     bindings: options.bindings,
@@ -103,6 +105,8 @@ export function createServer(options: ServerOptions): HttpServer {
     gate,
     verifications,
     revocations,
+    published,
+    resumed,
     budgets,
     longWork: new LongWork(),
     copies: new GzipCopies(),
@@ -111,7 +115,7 @@ export function createServer(options: ServerOptions): HttpServer {
   return {
     listener: edge.listener,
     load: () => ({
-      inFlight: gate.inFlight + verifications.taken + revocations.taken,
+      inFlight: gate.inFlight + verifications.taken + revocations.taken + published.taken + resumed.taken,
       connections: gate.connections,
       streams: edge.streams,
       verifications: verifications.taken,

@@ -20,9 +20,12 @@ export function newAttempt(): string {
 
 const POLL_MS = 50
 const JOBS_END_MS = 60_000
-const CALLS_END_MS = 10_000
-/** How long calls wait for the switch before the instance gives up. */
-const PAUSED_MS = 20_000
+const CALLS_END_MS = 7000
+/**
+ * How long calls wait before the instance gives up: the command was killed, or another instance is late. A call ends after
+ * 15 seconds (SERVER_LIMITS), so it still has time for its own work. A switch that is under way is waited for.
+ */
+const PAUSED_MS = 8000
 const ATTEMPT_MS = 120_000
 /** How often an instance that holds the next key says so again. */
 const REPORT_MS = 30_000

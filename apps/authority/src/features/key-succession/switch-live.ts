@@ -10,7 +10,7 @@ import { switchKey } from './switch.ts'
 
 const POLL_MS = 50
 /** How long the instances have for each stage. Their jobs run every two seconds, and a job may take a while. */
-const STAGE_MS: Readonly<Record<SwitchStage, number>> = { prepare: 75_000, pause: 15_000 }
+const STAGE_MS: Readonly<Record<SwitchStage, number>> = { prepare: 75_000, pause: 10_000 }
 
 /**
  * Switches while all instances run. Each of them must have the new key, and must wait at the moment of the switch:
@@ -51,7 +51,9 @@ async function reach(parts: KeySuccessionParts, stage: SwitchStage, attempt: str
     const late = await findLate(parts, parts.database.read, text)
     if (late.length === 0) return
     if (performance.now() > end)
-      throw new KeySuccessionError(`these instances did not come to the stage ${stage}: ${late.join(', ')}; try again`)
+      throw new KeySuccessionError(
+        `these instances did not come to the stage ${stage}, or ended less than three minutes ago: ${late.join(', ')}; try again`,
+      )
     await pause(POLL_MS)
   }
 }
