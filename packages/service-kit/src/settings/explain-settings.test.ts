@@ -24,7 +24,7 @@ function explain(sources: Partial<SettingSources>): Record<string, ExplainedSett
   return Object.fromEntries(rows.map((row) => [row.name, row]))
 }
 
-const file = (content: string): SettingSources['envFile'] => ({ path: 'app.env', text: content })
+const file = (content: string): { readonly path: string; readonly text: string } => ({ path: 'app.env', text: content })
 
 describe('explained settings', () => {
   it('name the source that the start would use: flag, environment, file, default', () => {
