@@ -31,7 +31,11 @@ afterAll(() => na.stop())
 
 /** Test databases are made by the clock of the system, which is ahead of this one. */
 const setUpgrade = (applied_at: string) =>
-  rowsOf(na.core.database).updateTable('schema_version').set({ applied_at }).where('version', '=', presented.version).execute()
+  rowsOf(na.core.database)
+    .updateTable('schema_version')
+    .set({ applied_at })
+    .where('version', '=', presented.version)
+    .execute()
 
 const terms = (members: JsonObject = {}): JsonObject => {
   count += 1

@@ -1,3 +1,5 @@
+import { instantOf } from '@chancery/protocol'
+import type { Instant, JoinCertificate } from '@chancery/protocol'
 import { Node, RevokedError } from '@chancery/sdk'
 import type { CrlEntry } from '@chancery/sdk'
 import type { CommandContext } from '../../context.ts'
@@ -25,7 +27,9 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   // The certificate may be of a key that the root named after the block was saved.
   if ((await findCertificateProblem(certificate, expected())) !== undefined)
     await followed.follow(connection.client()).catch(() => 'unchanged')
-  await requireOwnCertificate(certificate, expected())
+  // An expired one may admit the node again, by its evidence or by a rule of the authority.
+  const left = await findCertificateProblem(certificate, expected())
+  if (left !== undefined && !isExpired(certificate, context.now())) await requireOwnCertificate(certificate, expected())
   const [report, stop] = [reporter(context), context.stop()]
   const evidence = storedEvidence(context, connection.config)
   const node = await Node.join({
@@ -49,6 +53,11 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   if (error !== undefined) throw error
   report({ event: 'stopped', text: 'stopped by a signal' })
   return {}
+}
+
+/** By the clock of this machine; the authority decides by its own. */
+function isExpired({ expires_at }: JoinCertificate, now: Instant): boolean {
+  return instantOf(expires_at) <= now
 }
 
 function toFailure(entry: CrlEntry): CommandError {
