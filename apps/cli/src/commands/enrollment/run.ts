@@ -1,6 +1,6 @@
 import { instantOf } from '@chancery/protocol'
 import type { Instant, JoinCertificate } from '@chancery/protocol'
-import { Node, RevokedError } from '@chancery/sdk'
+import { Node, RequestError, RevokedError } from '@chancery/sdk'
 import type { CrlEntry } from '@chancery/sdk'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
@@ -42,6 +42,10 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
     random: context.random,
     ...(evidence === undefined ? {} : { evidence }),
     sleep: (ms, signal) => context.sleep(ms, signal ?? stop),
+  }).catch(async (error: unknown) => {
+    // No rule admits it again, and there is nothing else to join with.
+    if (error instanceof RequestError) await requireOwnCertificate(certificate, expected())
+    throw error
   })
   reportNodeEvents(node, report, { url, now: context.now })
   const end = (): void => void node.stop()
