@@ -52,7 +52,7 @@ export async function present(call: Call, parts: EnrollmentParts): Promise<JsonO
   return { cert_id: certificate.cert_id, state: outcome.state }
 }
 
-/** A certificate that the database has is judged as for a renewal. */
+/** A certificate that the database has is checked as for a renewal. */
 async function whyRejected(
   tx: Transaction,
   parts: EnrollmentParts,
