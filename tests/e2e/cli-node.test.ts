@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { writeJson } from '@chancery/protocol'
 import { COMPILE_CACHE, createInvite, startTestAuthority } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
+import { rowsOf } from '../../apps/authority/src/testing/rows.suite.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const MAIN = join(import.meta.dirname, '..', '..', 'apps', 'cli', 'src', 'main.ts')
@@ -79,5 +80,26 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('a long-running command that gets 
     expect(await agent.ended).toEqual({ code: 0, signal: null })
     expect(agent.events()).toEqual(['registered', 'withdrawn', 'stopped'])
     expect((await na.request('GET', '/agents?capability=x')).json).toMatchObject({ count: 0 })
+  })
+})
+
+describe('a node whose certificate a restored authority lacks', () => {
+  it('presents it, waits, and goes on after one command of the operator', async () => {
+    const { genesisFile, keySource, keyId, databaseLocation } = na.settings
+    if (keySource.provider !== 'file' || databaseLocation.kind !== 'sqlite')
+      throw new Error('another kind of authority')
+    const db = rowsOf(na.core.database)
+    await db.deleteFrom('node_liveness').execute()
+    await db.deleteFrom('issued_certs').execute()
+    const node = start(['node', 'run', '--home', 'node'])
+    await node.saw('presented')
+    expect(node.events()).not.toContain('heartbeat')
+    const host = ['--genesis', genesisFile, '--na-private-key', keySource.path, '--key-id', keyId]
+    const own = [...host, '--db-path', databaseLocation.path]
+    const adopting = start(['authority', 'recover', ...own, '--presented', '--unknown', 'adopt'])
+    expect(await adopting.ended).toEqual({ code: 0, signal: null })
+    await node.saw('heartbeat')
+    node.child.kill('SIGTERM')
+    expect(await node.ended).toEqual({ code: 0, signal: null })
   })
 })

@@ -18,6 +18,8 @@ import type { SuccessionArguments } from './commands/key-succession.ts'
 import { diagnose } from './commands/doctor/diagnose.ts'
 import type { DoctorArguments } from './commands/doctor/diagnose.ts'
 import type { Finding } from '@chancery/service-kit'
+import { explainAuthority } from './commands/explain-settings.ts'
+import type { ExplainedSettings } from './commands/explain-settings.ts'
 import { recoverUnknown } from './commands/unknown-records.ts'
 import type { UnknownArguments } from './commands/unknown-records.ts'
 import type { CommandArguments } from './commands/command-settings.ts'
@@ -50,6 +52,7 @@ export const commands: {
   readonly rehearse: (args: RehearseArguments) => Promise<Outcome<RehearseReport>>
   readonly importEvidence: (args: ImportArguments) => Promise<Outcome<EvidenceImportResult>>
   readonly diagnose: (args: DoctorArguments) => Promise<readonly Finding[]>
+  readonly explainSettings: (args: CommandArguments) => Promise<ExplainedSettings>
   readonly publicKey: (args: CommandArguments) => Promise<number>
   readonly keySuccession: (args: SuccessionArguments) => Promise<number>
   readonly rotateKey: (args: RotateArguments) => Promise<number>
@@ -70,6 +73,7 @@ export const commands: {
   rehearse,
   importEvidence,
   diagnose,
+  explainSettings: explainAuthority,
   publicKey,
   keySuccession,
   rotateKey,

@@ -1,6 +1,7 @@
 import { checkInstance } from './commands/doctor/check-instance.ts'
 import { diagnose } from './commands/doctor/diagnose.ts'
 import type { DoctorOptions } from './commands/doctor/diagnose.ts'
+import { explainGateway } from './commands/explain-settings.ts'
 import { expectedLines, loadSettings, packageVersion, readSettings, start } from './commands/start.ts'
 import { exportAudit, pruneAudit, verifyAudit } from './commands/audit.ts'
 import { backup } from './commands/state-backup.ts'
@@ -34,6 +35,7 @@ export const commands = {
   checkInstance,
   diagnose: async (envFile: string | undefined, options: DoctorOptions) =>
     diagnose(await readSettings(envFile), options),
+  explainSettings: explainGateway,
   audit: { verify: verifyAudit, export: exportAudit, prune: pruneAudit },
 } as const
 

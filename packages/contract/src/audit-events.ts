@@ -142,6 +142,10 @@ export const AUDIT_EVENTS = {
     when: 'A certificate that a restored database lacked was added again, from its signed text.',
     details: ['cert_id', 'node_public_key', 'roles', 'rule_id'],
   },
+  certificate_presented: {
+    when: 'A node presented a valid certificate that the database lacks, for its adoption.',
+    details: ['cert_id', 'node_public_key', 'roles'],
+  },
   crl_published: {
     when: 'A version of the revocation list was published; cause is revoke, superseded or refresh.',
     details: ['sequence', 'entries', 'cause'],

@@ -91,6 +91,7 @@ describe('mapSurfaces', () => {
       '/evidence/execution',
       '/heartbeat',
       '/join',
+      '/present',
       '/renew',
       '/wit',
     ])
@@ -109,8 +110,8 @@ describe('mapSurfaces', () => {
       cli: COMMANDS.length,
       browser_safe: group('safe').length,
     })
-    // Without 7 node and 1 executor routes, and /metrics, which no browser should ask.
-    expect(map.counts.browser_safe).toBe(ALL_ROUTES.length - group('operator').length - 9)
+    // Without 8 node and 1 executor routes, and /metrics, which no browser should ask.
+    expect(map.counts.browser_safe).toBe(ALL_ROUTES.length - group('operator').length - 10)
     expect(surfaceAccess('internal')).toBe('internal')
   })
 

@@ -148,6 +148,7 @@ export type {
   HeartbeatRequest,
   Invite,
   IssuedWit,
+  PresentedCertificate,
   InviteRequest,
   JoinEvidence,
   JoinRequest,

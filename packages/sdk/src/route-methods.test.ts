@@ -37,6 +37,7 @@ const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   'GET /v1/audit/{request_id}': ['x'],
   'GET /operator/{page}': ['nodes'],
   'GET /operator-console-static/operator/{file}': ['x.js'],
+  'POST /present': [{ certificate: {} }],
   'GET /agents': ['tag'],
   'GET /agents/{node_public_key}': ['x'],
   'GET /attestations/{attestation_id}': ['x'],

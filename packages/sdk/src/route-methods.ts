@@ -50,6 +50,7 @@ export const ROUTE_METHODS: RouteMethods = {
     heartbeat: 'heartbeat',
     renew: 'renew',
     wit: 'wit',
+    present: 'present',
     nodes: 'nodes',
     certificates: 'certificates',
     labelNode: 'labelNode',

@@ -2,7 +2,9 @@ import { createReadStream } from 'node:fs'
 import { readFile, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { writeSortable } from '@chancery/protocol'
 import type { RevocationReason } from '@chancery/protocol'
+import { listPresented } from '../features/enrollment/index.ts'
 import { describeUnknown } from '../recovery/describe-unknown.ts'
 import { adoptUnknown, restoreListed, revokeAgain, revokeUnknown } from '../recovery/resolve-unknown.ts'
 import { revokeTreatiesAgain, revokeAttestations } from '../recovery/revoke-lost.ts'
@@ -19,6 +21,8 @@ export interface UnknownArguments extends CommandArguments {
   readonly audit?: string
   /** A certificate, or a folder with some, as nodes store them. */
   readonly certificates?: string
+  /** Also the certificates that nodes presented. */
+  readonly presented?: boolean
   /** What to do with records that the database lacks. */
   readonly unknown: 'list' | 'revoke' | 'adopt'
   readonly reason: RevocationReason
@@ -35,7 +39,7 @@ export async function recoverUnknown(args: UnknownArguments): Promise<number> {
       if (parts.rollback.isHalted()) throw new SourceUnusableError(parts.rollback.haltText)
       const report = await findUnknown(parts, {
         events: args.audit === undefined ? [] : createInterface({ input: createReadStream(args.audit) }),
-        certificates,
+        certificates: [...certificates, ...(args.presented === true ? await readPresented(parts) : [])],
       })
       return [...describeUnknown(report), ...(await resolve(parts, report, args))]
     })
@@ -47,6 +51,10 @@ export async function recoverUnknown(args: UnknownArguments): Promise<number> {
     process.stderr.write(`chancery: nothing was changed: ${error.message}\n`)
     return 1
   }
+}
+
+function readPresented({ clock, database }: RecoveryParts): Promise<readonly string[]> {
+  return listPresented(database.read, writeSortable(clock.now()))
 }
 
 async function resolve(

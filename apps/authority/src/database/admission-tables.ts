@@ -16,4 +16,14 @@ export interface AdmissionTables {
   used_evidence: { evidence_key: string; node_public_key: string; uses: number; expires_at: string }
   /** Certificates that were issued by a rule; they are renewed by it only. */
   admitted_certs: { cert_id: string; rule_id: string; expires_at: string }
+  /** Certificates of nodes that a restored database lacks. They grant nothing until an operator adopts them. */
+  presented_certs: {
+    cert_id: string
+    node_public_key: string
+    cert_json: string
+    presented_at: string
+    expires_at: string
+    /** The address that presented it, as limits count it. */
+    source: string
+  }
 }

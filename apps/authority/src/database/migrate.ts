@@ -56,6 +56,7 @@ import { auditPartitions } from './migrations/0048-audit-partitions.ts'
 import { callerBytes } from './migrations/0049-caller-bytes.ts'
 import { licensees } from './migrations/0050-licensees.ts'
 import { liveSwitch } from './migrations/0051-live-switch.ts'
+import { presented } from './migrations/0052-presented.ts'
 import { UnfinishedCopyError, isCopyUnfinished } from './copy/unfinished-copy.ts'
 
 /** Forward only; a released migration is never edited. */
@@ -111,6 +112,7 @@ const MIGRATIONS: readonly Migration[] = [
   callerBytes,
   licensees,
   liveSwitch,
+  presented,
 ]
 
 export const EXPECTED_SCHEMA_VERSION: number = MIGRATIONS.length

@@ -52,6 +52,7 @@ const WHO_MAY_CALL: Readonly<Record<string, Access>> = {
   'POST /heartbeat': 'node',
   'POST /renew': 'node',
   'POST /wit': 'node',
+  'POST /present': 'node',
   'GET /agents': 'public',
   'GET /agents/{node_public_key}': 'public',
   'POST /agents': 'node',

@@ -104,6 +104,7 @@ export const AUTHORITY_EVENT_MAPPINGS: Readonly<Record<AuditEventType, EventMapp
   certificates_removed: entity('certificate', 'delete', ['job']),
   audit_events_removed: entity('audit log', 'delete', ['job']),
   certificate_adopted: entity('certificate', 'enroll', CERTIFICATE),
+  certificate_presented: entity('certificate', 'read', CERTIFICATE),
   crl_published: entity('revocation list', 'update', [], { version: 'sequence' }),
   policy_published: entity('network policy', 'activate', ['policy_id']),
   policy_rolled_back: entity('network policy', 'activate', ['policy_id']),

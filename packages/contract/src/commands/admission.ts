@@ -25,6 +25,14 @@ export const admissionCommands: readonly Command[] = [
       { flags: '--trust-domain <name>', summary: 'SVIDs of a SPIFFE trust domain' },
       { flags: '--spiffe-id <id>', summary: 'SPIFFE: an identity that may join', repeatable: true },
       { flags: '--svid <form>', summary: 'SPIFFE: form of the SVIDs', choices: ['jwt', 'x509'], default: 'jwt' },
+      {
+        flags: '--expired-certificates',
+        summary: 'Nodes of this network whose certificate expired; needs --grace-hours',
+      },
+      {
+        flags: '--grace-hours <n>',
+        summary: 'Hours after its end during which a certificate admits its node, 1 to 720',
+      },
       { flags: '--claim <name=value>', summary: 'A claim that must have this value', repeatable: true },
       { flags: '--keys-url <url>', summary: 'Where the issuer publishes its keys or its trust bundle' },
       { flags: '--keys-file <file>', summary: 'Pin the keys: a JWK set or SPIFFE bundle in a file' },
@@ -44,6 +52,10 @@ export const admissionCommands: readonly Command[] = [
       {
         line: 'chancery admission add api --trust-domain prod.example --spiffe-id spiffe://prod.example/api --keys-url https://spire.example/bundle',
         summary: 'One workload of SPIFFE',
+      },
+      {
+        line: 'chancery admission add again --expired-certificates --grace-hours 72 --role role:client',
+        summary: 'Nodes that were off for up to three days after their certificate ended',
       },
     ],
     needs: 'operator',

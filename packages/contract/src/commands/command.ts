@@ -50,3 +50,6 @@ export const HOST_OPTIONS: Command['options'] = [
   { flags: '--db-path <file>', summary: 'SQLite file (DB_PATH)', default: 'chancery.db' },
   { flags: '--env-file <file>', summary: 'File with settings; environment variables override it' },
 ]
+
+/** Of the commands that print settings. */
+export const CHANGED: CommandOption = { flags: '--changed', summary: 'Only settings that differ from their default' }

@@ -1,4 +1,4 @@
-import { HOST_OPTIONS } from './command.ts'
+import { CHANGED, HOST_OPTIONS } from './command.ts'
 import type { Command } from './command.ts'
 
 /** Commands that check a deployment: with its settings, and from outside like a verifier. */
@@ -21,6 +21,21 @@ export const doctorCommands: readonly Command[] = [
       {
         line: 'chancery doctor --env-file /etc/chancery/authority.env --public-url https://na.example.org --json',
         summary: 'Also check the public address, in JSON',
+      },
+    ],
+    needs: 'authority-host',
+  },
+  {
+    path: ['settings'],
+    summary: 'Print every setting of an authority with its origin',
+    description:
+      'Prints each setting with its value, whether a flag, the environment, the settings file or the default gave it, and a star when it differs from the default. Secrets are only shown as set. Exit code 1 if a start with these settings would be refused.',
+    arguments: [],
+    options: [...HOST_OPTIONS, CHANGED],
+    examples: [
+      {
+        line: 'chancery settings --env-file /etc/chancery/authority.env --changed',
+        summary: 'Show what differs from the defaults',
       },
     ],
     needs: 'authority-host',

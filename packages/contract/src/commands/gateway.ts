@@ -1,3 +1,4 @@
+import { CHANGED } from './command.ts'
 import type { Command, CommandArgument, CommandOption } from './command.ts'
 import { ENV_FILE, gatewayAudit } from './gateway-audit.ts'
 import { gatewaySetup } from './gateway-setup.ts'
@@ -48,6 +49,21 @@ const running: readonly Command[] = [
         summary: 'Run it on the machine of the gateway',
       },
       { line: 'chancery gateway doctor --offline --json', summary: 'Check without network calls, in JSON' },
+    ],
+    needs: 'nothing',
+  },
+  {
+    path: ['gateway', 'settings'],
+    summary: 'Print every setting of a gateway with its origin',
+    description:
+      'Prints each setting with its value, whether the environment, the settings file or the default gave it, and a star when it differs from the default. Secrets are only shown as set. Exit code 1 if a start with these settings would be refused.',
+    arguments: [],
+    options: [CHANGED, ENV_FILE],
+    examples: [
+      {
+        line: 'chancery gateway settings --env-file /etc/chancery-gateway/gateway.env --changed',
+        summary: 'Show what differs from the defaults',
+      },
     ],
     needs: 'nothing',
   },

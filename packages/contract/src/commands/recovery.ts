@@ -76,7 +76,7 @@ export const recoveryCommands: readonly Command[] = [
     path: ['authority', 'recover'],
     summary: 'Recover a database that was rolled back',
     description:
-      'For a database that is older than its high-water mark, after a restore from an old backup, or whose mark is missing: restores revocations from the given list and feed, raises their sequences by 100, ends open invites and refuses requests signed before now. Running instances then accept requests again; agents must register again. With --audit or --certificates it lists, revokes or adopts records that the database lacks.',
+      'For a database that is older than its high-water mark, after a restore from an old backup, or whose mark is missing: restores revocations from the given list and feed, raises their sequences by 100, ends open invites and refuses requests signed before now. Running instances then accept requests again; agents must register again. With --presented, --audit or --certificates it lists, revokes or adopts records that the database lacks.',
     arguments: [],
     options: [
       {
@@ -97,8 +97,12 @@ export const recoveryCommands: readonly Command[] = [
         summary: 'Certificate file or folder with certificates of nodes; unknown ones can be adopted',
       },
       {
+        flags: '--presented',
+        summary: 'Certificates that running nodes presented because the database lacks them',
+      },
+      {
         flags: '--unknown <what>',
-        summary: 'With --audit or --certificates: list unknown records, revoke them, or adopt certificates',
+        summary: 'With one of these: list unknown records, revoke them, or adopt certificates',
         default: 'list',
         choices: ['list', 'revoke', 'adopt'],
       },
@@ -122,6 +126,10 @@ export const recoveryCommands: readonly Command[] = [
       {
         line: 'chancery authority recover --env-file /etc/chancery/authority.env --audit audit.jsonl --certificates found',
         summary: 'List what was issued after the backup; changes nothing',
+      },
+      {
+        line: 'chancery authority recover --env-file /etc/chancery/authority.env --presented --unknown adopt',
+        summary: 'Adopt the certificates that nodes presented',
       },
     ],
     needs: 'authority-host',

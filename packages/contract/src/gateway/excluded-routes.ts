@@ -60,6 +60,7 @@ export const EXCLUDED_ROUTES: Readonly<Partial<Record<RouteId, string>>> = {
   'GET /admin/evidence/counts': BETA,
   'GET /admin/evidence/rejections': BETA,
   'POST /admin/evidence/bundles': BETA,
+  'POST /present': 'Beta: a node presents its certificate to its authority itself.',
   'POST /wit': 'Beta: a node asks its authority itself for workload identity tokens.',
   'POST /admin/recognition-treaties/{treaty_id}/renew': BETA,
   'GET /evidence-log': LOG,

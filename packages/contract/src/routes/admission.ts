@@ -32,6 +32,7 @@ const facts = {
         valid_from: '2026-01-01T00:00:00Z',
         expires_at: '2027-01-01T00:00:00Z',
         max_joins: 100,
+        grace_hours: 72,
       },
       nullable: [
         'platform',
@@ -45,7 +46,7 @@ const facts = {
         'max_joins',
       ],
       choices: {
-        kind: ['oidc', 'spiffe_jwt', 'spiffe_x509'],
+        kind: ['oidc', 'spiffe_jwt', 'spiffe_x509', 'expired_certificate'],
         platform: ['github', 'gitlab', 'kubernetes'],
         audience: ['bound', 'plain'],
       },

@@ -235,6 +235,37 @@ const facts = {
     answer: { wit: '<token>', expires_at: '2026-01-01T01:00:00Z' },
     bodyLimit: 'node',
   },
+  present: {
+    id: 'POST /present',
+    access: 'node',
+    limit: 'node',
+    stability: 'beta',
+    success: 200,
+    response: 'json',
+    summary: 'Present a certificate',
+    purpose: 'Takes a valid certificate of this authority that a restored database lacks, for its adoption.',
+    errors: [
+      'certificate_expired',
+      'certificate_key_mismatch',
+      'certificate_not_found',
+      'certificate_revoked',
+      'invalid_input',
+      'node_key_compromised',
+    ],
+    body: {
+      example: {
+        certificate: { paste: '<join certificate>' },
+        audience: '<public key of the authority>',
+        action: 'present',
+        node_public_key: '<public key>',
+        timestamp: '2026-01-01T00:00:00Z',
+        nonce: '<random nonce>',
+        signature: '<signature>',
+      },
+    },
+    answer: { cert_id: '<certificate id>', state: 'waiting' },
+    bodyLimit: 'node',
+  },
   // With operator headers the call spends from the admin limit, and headers that fail never get the public answer.
   nodes: {
     id: 'GET /nodes',

@@ -32,6 +32,7 @@ const ACTIONS: Readonly<Record<string, readonly string[]>> = {
     'heartbeat',
     'renew',
     'wit',
+    'present',
     'nodes',
     'certificates',
     'labelNode',
@@ -171,6 +172,7 @@ const BETA = [
   'POST /admin/boundary-policies/simulate',
   'POST /admin/data-usage/violations',
   'POST /wit',
+  'POST /present',
   'POST /boundary/request',
   'POST /admin/boundary/decide',
   'POST /admin/consensus/proof',
@@ -361,6 +363,7 @@ describe('who may call', () => {
       'POST /boundary/request',
       'POST /heartbeat',
       'POST /join',
+      'POST /present',
       'POST /renew',
       'POST /wit',
     ])
@@ -388,7 +391,12 @@ describe('limits', () => {
 
   it('spends the smaller limits on the routes they are made for', () => {
     expect(idsWhere((route) => route.limit === 'join')).toEqual(['POST /join'])
-    expect(idsWhere((route) => route.limit === 'node')).toEqual(['POST /heartbeat', 'POST /renew', 'POST /wit'])
+    expect(idsWhere((route) => route.limit === 'node')).toEqual([
+      'POST /heartbeat',
+      'POST /present',
+      'POST /renew',
+      'POST /wit',
+    ])
     expect(idsWhere((route) => route.limit === 'discover')).toEqual([
       'DELETE /agents/{node_public_key}',
       'POST /agents',
@@ -432,6 +440,7 @@ describe('limits', () => {
       'POST /agents',
       'POST /heartbeat',
       'POST /join',
+      'POST /present',
       'POST /renew',
       'POST /wit',
     ])

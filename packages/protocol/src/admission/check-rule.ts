@@ -20,6 +20,7 @@ export const KUBERNETES_CLAIMS = {
 /** Checks that the members of a rule fit together, and that the rule names an identity. */
 export function checkRuleTerms(rule: AdmissionTerms): void {
   if (rule.kind === 'oidc') checkOidc(rule)
+  else if (rule.kind === 'expired_certificate') checkExpired(rule)
   else checkSpiffe(rule)
   if (rule.keys !== null) checkKeys(rule.keys)
   if (rule.valid_from !== null && rule.expires_at !== null) requireOrder(rule, 'valid_from', '<', 'expires_at')
@@ -83,6 +84,13 @@ function checkSpiffe(rule: AdmissionTerms): void {
     throw new FormError('required_claims.sub', `must be SPIFFE IDs of the trust domain ${trust_domain}`)
   if (kind === 'spiffe_x509' && Object.keys(others).length > 0)
     throw new FormError('required_claims', 'an X.509-SVID has sub only')
+}
+
+/** The keys are those of the authority, and the certificate names the identity. */
+function checkExpired(rule: AdmissionTerms): void {
+  for (const name of ['platform', 'issuer', 'trust_domain', 'jwks_url', 'bundle_url', 'keys'] as const)
+    if (rule[name] !== null) throw new FormError(name, 'is not for certificates of this authority')
+  if (rule.audience !== 'bound') throw new FormError('audience', 'must be bound: a certificate names its node key')
 }
 
 function checkKeys(set: { readonly [name: string]: JsonValue }): void {

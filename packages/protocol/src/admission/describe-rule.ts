@@ -10,13 +10,22 @@ export interface AdmissionDescription {
 
 /** What a rule would admit, for operators. */
 export function describeAdmission(rule: AdmissionTerms): AdmissionDescription {
+  if (rule.kind === 'expired_certificate') return describeExpired(rule)
   const claims = Object.entries(rule.required_claims).map(([name, texts]) => `${name} = ${texts.join(' or ')}`)
   const from =
     rule.kind === 'oidc' ? `tokens of ${rule.issuer ?? ''}` : `${SVIDS[rule.kind]} of ${rule.trust_domain ?? ''}`
-  const joins = rule.max_joins === null ? '' : `, at most ${rule.max_joins} joins`
-  const end = rule.expires_at === null ? '' : `, until ${rule.expires_at}`
-  const admits = `${from} with ${claims.join(', ')}; as ${rule.roles.join(', ')} for ${rule.max_validity_hours} h${joins}${end}`
+  const admits = `${from} with ${claims.join(', ')}; as ${rule.roles.join(', ')} for ${rule.max_validity_hours} h${boundsOf(rule)}`
   return { admits, warnings: warningsOf(rule) }
+}
+
+function describeExpired(rule: AdmissionTerms): AdmissionDescription {
+  const admits = `nodes of this network whose certificate as ${rule.roles.join(', ')} expired less than ${rule.grace_hours ?? 0} h ago; for ${rule.max_validity_hours} h${boundsOf(rule)}`
+  return { admits, warnings: [] }
+}
+
+function boundsOf({ max_joins, expires_at }: AdmissionTerms): string {
+  const joins = max_joins === null ? '' : `, at most ${max_joins} joins`
+  return expires_at === null ? joins : `${joins}, until ${expires_at}`
 }
 
 const SVIDS = { spiffe_jwt: 'JWT-SVIDs', spiffe_x509: 'X.509-SVIDs' } as const

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../canonical/json-value.ts'
 import type { AdmissionAlgorithm } from './algorithms.ts'
 
-export type AdmissionKind = 'oidc' | 'spiffe_jwt' | 'spiffe_x509'
+export type AdmissionKind = 'oidc' | 'spiffe_jwt' | 'spiffe_x509' | 'expired_certificate'
 export type AdmissionPlatform = 'github' | 'gitlab' | 'kubernetes'
 
 /** By claim: the texts of which the claim must be one. A name that starts with `/` is a JSON Pointer. */
@@ -28,6 +28,8 @@ export type AdmissionTerms = {
   readonly valid_from: string | null
   readonly expires_at: string | null
   readonly max_joins: number | null
+  /** Only of `expired_certificate`: hours after its end during which a certificate admits its own key again. */
+  readonly grace_hours?: number
 }
 
 /** The address of the keys; null when they are pinned in the rule. */

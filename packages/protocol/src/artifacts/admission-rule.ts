@@ -1,4 +1,4 @@
-import { isJsonObject } from '../canonical/json-value.ts'
+import { isJsonObject, member } from '../canonical/json-value.ts'
 import type { JsonValue } from '../canonical/json-value.ts'
 import { ADMISSION_ALGORITHMS } from '../admission/algorithms.ts'
 import type { AdmissionAlgorithm } from '../admission/algorithms.ts'
@@ -26,6 +26,8 @@ export const MAX_ADMISSION_HOURS = 24
 const DEFAULT_HOURS = 2
 const MAX_CLAIMS = 16
 const MAX_KEYS_BYTES = 65_536
+/** 30 days: which certificates came from evidence is stored a little longer. */
+export const MAX_GRACE_HOURS = 720
 
 const claimText = plainText(1024)
 const claimTexts = arrayOf(claimText, { min: 1, max: MAX_CLAIMS, distinct: true })
@@ -40,6 +42,14 @@ const requiredClaims: Read<RequiredClaims> = described(
     )
   },
   (of) => ({ type: 'object', minProperties: 1, maxProperties: MAX_CLAIMS, additionalProperties: of(claimTexts) }),
+)
+
+const noClaims: Read<RequiredClaims> = described(
+  (value, field) => {
+    if (!isJsonObject(value) || Object.keys(value).length > 0) throw new FormError(field, 'must be empty')
+    return {}
+  },
+  () => ({ type: 'object', maxProperties: 0 }),
 )
 
 const role: Read<string> = described(grantedRoleText, () => ({
@@ -83,16 +93,38 @@ const terms = {
   max_joins: withDefault(nullable(integer(1, 1_000_000)), null),
 }
 
-const termsShape: Read<AdmissionTerms> = /* @__PURE__ */ closed(terms)
-
-export const admissionRuleShape: Read<AdmissionRule> = /* @__PURE__ */ closed({
+/** A separate form: a new member in the other kinds would change the signed bytes of stored rules. */
+const expiredTerms = {
   ...terms,
+  kind: required(oneOf('expired_certificate')),
+  required_claims: withDefault(noClaims, {}),
+  grace_hours: required(integer(1, MAX_GRACE_HOURS)),
+}
+
+const facts = {
   network_name: required(identifier),
   created_by: required(keyId),
   issued_at: required(timestamp),
   issued_by: required(identifier),
   signatures: withDefault(signatures, []),
-})
+}
+
+const termsShape: Read<AdmissionTerms> = byKind(closed(terms), closed(expiredTerms))
+
+export const admissionRuleShape: Read<AdmissionRule> = byKind(
+  closed({ ...terms, ...facts }),
+  closed({ ...expiredTerms, ...facts }),
+)
+
+function byKind<Evidence, Expired>(ofEvidence: Read<Evidence>, ofExpired: Read<Expired>): Read<Evidence | Expired> {
+  return described(
+    (value, field) => {
+      const isExpired = isJsonObject(value) && member(value, 'kind') === 'expired_certificate'
+      return isExpired ? ofExpired(value, field) : ofEvidence(value, field)
+    },
+    (of) => ({ oneOf: [of(ofEvidence), of(ofExpired)] }),
+  )
+}
 
 /** The members an operator submits, with their defaults. */
 export function readAdmissionTerms(value: JsonValue): AdmissionTerms {

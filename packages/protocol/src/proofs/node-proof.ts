@@ -10,7 +10,7 @@ import { isNonce } from '../reading/text.ts'
 import type { Signer } from '../signing/sign.ts'
 import { verifySignature } from '../signing/verify.ts'
 
-export type NodeAction = 'join' | 'heartbeat' | 'renew' | 'boundary-request' | 'wit'
+export type NodeAction = 'join' | 'heartbeat' | 'renew' | 'boundary-request' | 'wit' | 'present'
 export type NodeProofReason = 'missing_fields' | 'invalid_timestamp' | 'stale_timestamp' | 'invalid_signature'
 
 /** C(body without `signature`): every other member takes part, known or not (protocol/core 5.1). */
@@ -41,7 +41,7 @@ export async function verifyNodeProof(
   const age = against.now - instant
   if (age > CLOCK_TOLERANCE || age < -CLOCK_TOLERANCE) return invalid('stale_timestamp')
   const audience = member(body, 'audience')
-  const isOptional = against.action !== 'boundary-request' && against.action !== 'wit'
+  const isOptional = !NAMED.has(against.action)
   if (!(isOptional && audience === undefined) && audience !== against.audience) return invalid('invalid_signature')
   const action = member(body, 'action')
   if (!(isOptional && action === undefined) && action !== against.action) return invalid('invalid_signature')
@@ -50,6 +50,9 @@ export async function verifyNodeProof(
     return invalid('invalid_signature')
   return VALID
 }
+
+/** Newer actions, whose proofs name audience and action. */
+const NAMED: ReadonlySet<NodeAction> = new Set(['boundary-request', 'wit', 'present'])
 
 /** Adds the signature a node proof needs; the body already holds timestamp and nonce. */
 export async function signNodeProof<Body extends JsonObject>(

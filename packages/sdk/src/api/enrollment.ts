@@ -1,5 +1,5 @@
 import { enrollment } from '@chancery/contract'
-import { field, readJoinCertificate, shape } from '@chancery/protocol'
+import { asJson, field, readJoinCertificate, shape } from '@chancery/protocol'
 import type { JoinCertificate, JsonValue } from '@chancery/protocol'
 import { json, known } from '../http/read-response.ts'
 import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
@@ -71,6 +71,12 @@ export interface IssuedWit {
   readonly expires_at: string
 }
 
+/** `waiting`: an operator decides. `known`: the authority has it, and accepts it. */
+export interface PresentedCertificate {
+  readonly cert_id: string
+  readonly state: string
+}
+
 /** A type, not an interface: it is JSON and may be passed on as such. */
 export type RosterEntry = {
   readonly node_public_key: string
@@ -104,6 +110,8 @@ export interface EnrollmentApi extends InvitesApi, InventoryApi {
   renew(request: RenewRequest, options?: CallOptions): Promise<JoinCertificate>
   /** Returns a WIMSE token of this certificate; refused with `wimse_disabled` when the authority issues none. Beta. */
   wit(request: { readonly cert_id: string }, options?: CallOptions): Promise<IssuedWit>
+  /** Presents a valid certificate that a restored authority lacks, for its adoption by an operator. Beta. */
+  present(request: { readonly certificate: JoinCertificate }, options?: CallOptions): Promise<PresentedCertificate>
   /** Returns the number of active nodes. Public. */
   nodes(options?: CallOptions): Promise<{ readonly count: number }>
   /** Returns the active nodes, for an operator. */
@@ -124,6 +132,8 @@ const readHeartbeat = known({
 })
 
 const readIssuedWit = known({ wit: word, expires_at: shape.required(field.timestamp) })
+
+const readPresented = known({ cert_id: word, state: word })
 
 const readCount = known({ count: shape.required(whole) })
 
@@ -193,6 +203,16 @@ export function enrollmentApi(connection: Connection): EnrollmentApi {
         body: (now) => identity.prove('wit', omitUndefined({ ...request }), now),
         repeatable: true,
         read: json((value) => readIssuedWit(value, '')),
+        options,
+      })
+    },
+    present: async (request, options) => {
+      const identity = requireNode(node, 'present')
+      return call({
+        route: enrollment.present,
+        body: (now) => identity.prove('present', { certificate: asJson(request.certificate) }, now),
+        repeatable: true,
+        read: json((value) => readPresented(value, '')),
         options,
       })
     },

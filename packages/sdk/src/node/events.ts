@@ -17,6 +17,10 @@ export interface NodeEvents {
   /** Another process joined or renewed: this node now uses the stored certificate. */
   readonly certificateReplaced: { readonly certificate: JoinCertificate; readonly replaces: string }
   readonly renewed: { readonly certificate: JoinCertificate; readonly replaces: string }
+  /** The certificate expired, and a rule of the authority gave the node another. */
+  readonly rejoined: { readonly certificate: JoinCertificate; readonly replaces: string }
+  /** The authority lacks the certificate, as after a restore; an operator adopts it there. Emitted once. */
+  readonly presented: { readonly certificate: JoinCertificate }
   readonly announced: { readonly descriptor: AgentDescriptor; readonly expires_at: string }
   /** `count` is the number of entries. The entries of `crl` become values only when they are read. */
   readonly crl: { readonly crl: Crl; readonly count: number }

@@ -23,6 +23,7 @@ import {
   retrySeconds,
   sleepMs,
 } from './schedule.ts'
+import { isTooLate, rejoin } from './rejoin.ts'
 import type { NodeStore } from './store.ts'
 
 export interface NodeLoopParts {
@@ -59,6 +60,8 @@ export class NodeLoop {
   #certificate: JoinCertificate
   /** The store would not take the certificate in use; held here until it does. */
   #isUnsaved = false
+  /** The certificate that was presented for its adoption. */
+  #presented = ''
   #isAnnounced = false
   /** A renewal to the new key is planned. */
   #isMoving = false
@@ -229,9 +232,11 @@ export class NodeLoop {
     try {
       await work()
       this.#failures.delete(action)
-    } catch (error) {
+    } catch (thrown) {
       if (signal.aborted) return
-      if (isFinal(error)) throw error
+      const error = await this.#goOn(thrown).catch((later: unknown) => later)
+      if (error === undefined || signal.aborted) return
+      if (isFinal(error) && !this.#waitsForAdoption(error)) throw error
       // The key this node speaks to may be retired: the root says which one signs now.
       if (error instanceof RefusedError && error.status === 401)
         await this.#follower.follow(signal).catch(() => undefined)
@@ -239,6 +244,40 @@ export class NodeLoop {
       this.#at[action] = after(clock(), retryInSeconds)
       this.#fail(action, error, retryInSeconds)
     }
+  }
+
+  /** Returns the error that is left; undefined when a rule of the authority gave another certificate. */
+  async #goOn(error: unknown): Promise<unknown> {
+    const { events, signal } = this.#parts
+    if (isUnknown(error)) await this.#present()
+    if (!isTooLate(error)) return error
+    const old = this.#certificate
+    const certificate = await rejoin(this.#parts, old, { validityHours: lifetimeHours(old), signal })
+    if (certificate === undefined) return error
+    this.#adopt(certificate)
+    await this.#save()
+    events.emit('rejoined', { certificate, replaces: old.cert_id })
+    return undefined
+  }
+
+  /** A restored authority may lack the certificate: it stores it for an operator. Its refusal is final. */
+  async #present(): Promise<void> {
+    const { client, events, signal } = this.#parts
+    const certificate = this.#certificate
+    if (this.#presented === certificate.cert_id) return
+    try {
+      await client.enrollment.present({ certificate }, { signal })
+    } catch (error) {
+      // The first refusal says what the node should report: it is unknown there.
+      if (error instanceof RefusedError && error.status < 429) return
+      throw error
+    }
+    this.#presented = certificate.cert_id
+    events.emit('presented', { certificate })
+  }
+
+  #waitsForAdoption(error: unknown): boolean {
+    return isUnknown(error) && this.#presented === this.#certificate.cert_id
   }
 
   #fail(action: NodeAction, error: unknown, retryInSeconds: number): void {
@@ -252,6 +291,10 @@ export class NodeLoop {
 function isFinal(error: unknown): boolean {
   if (error instanceof RefusedError) return isFinalRefusal(error)
   return error instanceof RequestError
+}
+
+function isUnknown(error: unknown): boolean {
+  return error instanceof RefusedError && error.code === 'certificate_not_found'
 }
 
 function lifetimeOf(agent: AgentFacts): number {

@@ -1,4 +1,4 @@
-import { verifyGenesisBlock } from '@chancery/protocol'
+import { verifyGenesisBlock, writeJson } from '@chancery/protocol'
 import type {
   Attestation,
   AuthorityKeys,
@@ -30,6 +30,7 @@ import type { NodeEvidence } from './evidence.ts'
 import { NodeEmitter } from './events.ts'
 import type { NodeEvents } from './events.ts'
 import { FollowedKeys } from './followed.ts'
+import { readExpired, rejoin } from './rejoin.ts'
 import { NodeLoop } from './node-loop.ts'
 import { NodeLists } from './lists.ts'
 import { RENEW_BEFORE_HOURS } from './schedule.ts'
@@ -154,10 +155,13 @@ export class Node {
       publicKey: signer.publicKey,
       now: clock(),
     })
-    const stored = await readStored(await store.read('certificate'), expected())
+    const text = await store.read('certificate')
+    const stored = await readStored(text, expected())
     const { evidence } = options
     const certificate =
-      stored ?? (await enroll({ ...options, client, followed, expected, clock, pause: (ms) => rest(ms, undefined) }))
+      stored ??
+      (await rejoinStored({ ...options, client, followed, expected }, text)) ??
+      (await enroll({ ...options, client, followed, expected, clock, pause: (ms) => rest(ms, undefined) }))
     const [events, stop] = [new NodeEmitter(), new AbortController()]
     const lists = await NodeLists.open({
       client,
@@ -279,6 +283,19 @@ export class Node {
     this.#events.emit('stopped', { error: ending })
     return ending
   }
+}
+
+/** Uses an expired certificate of the store to join again, before an invite is spent. */
+async function rejoinStored(
+  parts: Pick<NodeOptions, 'store' | 'validityHours'> & Parameters<typeof rejoin>[0],
+  text: string | undefined,
+): Promise<JoinCertificate | undefined> {
+  const { store, validityHours } = parts
+  const last = await readExpired(text, parts.expected())
+  if (last === undefined) return undefined
+  const certificate = await rejoin(parts, last, validityHours === undefined ? {} : { validityHours })
+  if (certificate !== undefined) await store.write('certificate', writeJson(certificate))
+  return certificate
 }
 
 function ignoreStop(signal: AbortSignal): (error: unknown) => void {

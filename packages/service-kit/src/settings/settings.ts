@@ -151,7 +151,7 @@ export function readSettings<const Definitions extends SettingDefinitions>(
   }
 }
 
-function readOne(definition: Setting<unknown>, variables: Variables, sources: SettingSources): unknown {
+export function readOne(definition: Setting<unknown>, variables: Variables, sources: SettingSources): unknown {
   const { flag } = definition
   if (flag !== undefined && Object.hasOwn(sources.flags, flag)) {
     const texts = sources.flags[flag] ?? []

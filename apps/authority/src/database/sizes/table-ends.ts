@@ -68,7 +68,7 @@ const REMOVABLE_EVENT = sql`event_type not in ('recognition_treaty_revoked', 'ad
 export const TABLE_ENDS: Readonly<Record<TableName, TableEnd>> = {
   activity_minutes: { timed: timed('record-activity', 'minute', DAY) },
   admission_rules: { most: BY_OPERATORS },
-  admitted_certs: { timed: timed('evidence-removal', 'expires_at', HOUR) },
+  admitted_certs: { timed: timed('evidence-removal', 'expires_at', 31n * DAY) },
   agent_capabilities: { most: { each: 'agent_registrations', rows: 64 } },
   agent_capability_counts: { most: { each: 'agent_registrations', rows: 64 } },
   agent_registrations: {
@@ -178,6 +178,7 @@ export const TABLE_ENDS: Readonly<Record<TableName, TableEnd>> = {
   partner_texts: { most: { each: 'partners', rows: 100 } },
   partners: { most: BY_OPERATORS },
   policy_versions: { most: BY_OPERATORS },
+  presented_certs: { timed: timed('retention', 'expires_at', HOUR), most: 1_000_000 },
   rate_limit_windows: {
     timed: {
       job: 'purge-limiter-windows',

@@ -90,6 +90,7 @@ export const TABLE_SHARES: Readonly<Record<TableName, CallerShare | 'operators' 
   partner_texts: shareOf('partner', 'features/partners/store-pull.ts'),
   partners: 'operators',
   policy_versions: 'operators',
+  presented_certs: shareOf('address', 'features/enrollment/present.ts'),
   rate_limit_windows: shareOf('address', 'NA_RATE_LIMIT_NODE_PER_MINUTE'),
   recognition_policies: 'operators',
   recognition_treaties: 'operators',

@@ -28,7 +28,7 @@ export interface Admitted {
 export async function claimEvidence(
   tx: Transaction,
   parts: Pick<AdmissionParts, 'clock' | 'database'>,
-  { rule, ruleText, evidenceKey, expiresAt, maxUses }: VerifiedEvidence,
+  { rule, ruleText, evidenceKey, expiresAt, maxUses, former }: VerifiedEvidence,
   admitted: Admitted & { readonly isRenewal: boolean },
 ): Promise<void> {
   const locked = await lockRule(parts.database, tx, rule.rule_id, ruleText)
@@ -43,7 +43,8 @@ export async function claimEvidence(
     if (rule.max_joins !== null && locked.joins >= rule.max_joins) throw new EvidenceRefusedError('joins_exhausted')
     await countJoin(tx, rule.rule_id, locked.joins + 1)
   }
-  await insertAdmitted(tx, { cert_id, rule_id: rule.rule_id, expires_at })
+  // The next certificate of a node from an invite is renewed without evidence, as its former one was.
+  if (former === undefined) await insertAdmitted(tx, { cert_id, rule_id: rule.rule_id, expires_at })
   // Last, as in a removal. Without it a restored backup that lacks only joins or used evidence would not be detected.
   await tx.raiseVersion('admission')
 }

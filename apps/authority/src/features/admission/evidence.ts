@@ -53,6 +53,8 @@ export type EvidenceReason =
   | 'joins_exhausted'
   | 'other_rule'
   | 'not_fresh'
+  | 'certificate_not_expired'
+  | 'certificate_unknown'
 
 /** What evidence proves by itself. The claims are not in it. */
 export interface Proven {
@@ -66,6 +68,14 @@ export interface Proven {
   /** Undefined when a JWT-SVID does not say it. */
   readonly issuedAt: Instant | undefined
   readonly maxUses: number
+  /** Set when the evidence is the expired certificate of the node key. */
+  readonly former?: FormerCertificate
+}
+
+/** What the next certificate takes over from the expired one. */
+export interface FormerCertificate {
+  readonly roles: readonly string[]
+  readonly max_validity_hours: number
 }
 
 /** Evidence whose signature and claims were verified by a rule. */

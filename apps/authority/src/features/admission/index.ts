@@ -8,6 +8,7 @@ import { add } from './add.ts'
 import { claimEvidence } from './claim-evidence.ts'
 import type { Admitted } from './claim-evidence.ts'
 import type { Evidence, EvidenceVerdict, VerifiedEvidence } from './evidence.ts'
+import { findRejoinRule } from './expired-certificate.ts'
 import { KeySets } from './key-sets.ts'
 import { list } from './list.ts'
 import { forRevocations } from '../../database/room/for-revocations.ts'
@@ -42,6 +43,8 @@ export interface Admission extends Feature {
     evidence: VerifiedEvidence,
     admitted: Admitted & { readonly isRenewal: boolean },
   ): Promise<void>
+  /** The rule by which the holder of this expired certificate may join again. */
+  findRejoinRule(cert_json: string): Promise<string | undefined>
   /** Removes the rules that an operator key added. Returns their number. */
   removeRulesOf(
     tx: Transaction,
@@ -69,6 +72,7 @@ export function openAdmission(parts: AdmissionParts): Admission {
     ],
     verifyEvidence: (evidence, node_public_key) => verifyEvidence(state, evidence, node_public_key),
     claimEvidence: (tx, evidence, admitted) => claimEvidence(tx, parts, evidence, admitted),
+    findRejoinRule: (cert_json) => findRejoinRule(parts, cert_json),
     removeRulesOf: (tx, created_by, removal) => removeRulesOf(tx, parts, created_by, removal),
     close: () => Promise.resolve(keySets.close()),
   }

@@ -10,7 +10,11 @@ export type PossibleRule = (certificate: Pick<JoinCertificate, 'roles'>, hours: 
  * certificates whose event is lost: in doubt they need evidence.
  */
 export async function readPossibleRules(db: Reader): Promise<PossibleRule> {
-  const rules = (await listStoredTexts(db)).map(readStoredRule).filter((rule) => rule !== undefined)
+  // Certificates of a node that joined again are renewed without evidence.
+  const rules = (await listStoredTexts(db))
+    .map(readStoredRule)
+    .filter((rule) => rule !== undefined)
+    .filter(({ kind }) => kind !== 'expired_certificate')
   const namesOf = (roles: readonly string[]): string => [...new Set(roles)].sort().join(' ')
   return ({ roles }, hours) =>
     rules.find((rule) => hours <= rule.max_validity_hours && namesOf(rule.roles) === namesOf(roles))?.rule_id

@@ -1,6 +1,7 @@
 import { writeSortable } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import { sql } from 'kysely'
+import { presented } from '../../database/migrations/0052-presented.ts'
 import { assertStored } from '../../database/assert-stored.ts'
 import type { Database, Reader, Transaction } from '../../database/database.ts'
 import type { Tables } from '../../database/tables.ts'
@@ -60,6 +61,32 @@ export function listActiveRules(
 export async function listStoredTexts(db: Reader): Promise<readonly string[]> {
   const rows = await db.selectFrom('admission_rules').select('rule_json').orderBy('rule_id').execute()
   return rows.map(({ rule_json }) => rule_json)
+}
+
+/** Rules by which nodes may join again with an expired certificate. The text is verified before its use. */
+export async function listExpiredRules(db: Reader): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom('admission_rules')
+    .select('rule_id')
+    .where('status', '=', 'active')
+    .where('rule_json', 'like', '%"kind":"expired_certificate"%')
+    .orderBy('rule_id')
+    .execute()
+  return rows.map(({ rule_id }) => rule_id)
+}
+
+/** A stored certificate that ended after the upgrade: of older ones it is not known whether evidence admitted them. */
+export async function findFormer(
+  db: Reader,
+  cert_id: string,
+): Promise<{ readonly node_public_key: string; readonly max_validity_hours: number } | undefined> {
+  return db
+    .selectFrom(['issued_certs as c', 'schema_version as s'])
+    .select(['c.node_public_key', 'c.max_validity_hours'])
+    .where('c.cert_id', '=', cert_id)
+    .where('s.version', '=', presented.version)
+    .whereRef('c.expires_at', '>', 's.applied_at')
+    .executeTakeFirst()
 }
 
 /** False when there is a rule with this id. */
@@ -211,14 +238,25 @@ export function listValidOf(
 
 const ROWS = 5000
 
-/** Removes what ended before a time, a bounded number of rows at a time. Gives how many rows the last statement removed. */
-export async function removeEndedRows(database: Pick<Database, 'write'>, before: string): Promise<boolean> {
+/** Removes what ended before these times, a bounded number of rows at a time. Returns whether there may be more. */
+export async function removeEndedRows(
+  database: Pick<Database, 'write'>,
+  before: { readonly evidence: string; readonly certificates: string },
+): Promise<boolean> {
   const evidence = await database.write(({ query }) => {
-    const ended = query.selectFrom('used_evidence').select('evidence_key').where('expires_at', '<', before).limit(ROWS)
+    const ended = query
+      .selectFrom('used_evidence')
+      .select('evidence_key')
+      .where('expires_at', '<', before.evidence)
+      .limit(ROWS)
     return query.deleteFrom('used_evidence').where('evidence_key', 'in', ended).executeTakeFirstOrThrow()
   })
   const certificates = await database.write(({ query }) => {
-    const ended = query.selectFrom('admitted_certs').select('cert_id').where('expires_at', '<', before).limit(ROWS)
+    const ended = query
+      .selectFrom('admitted_certs')
+      .select('cert_id')
+      .where('expires_at', '<', before.certificates)
+      .limit(ROWS)
     return query.deleteFrom('admitted_certs').where('cert_id', 'in', ended).executeTakeFirstOrThrow()
   })
   return Number(evidence.numDeletedRows) === ROWS || Number(certificates.numDeletedRows) === ROWS

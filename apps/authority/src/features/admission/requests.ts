@@ -22,6 +22,7 @@ const TERMS = [
   'valid_from',
   'expires_at',
   'max_joins',
+  'grace_hours',
 ]
 
 export function readAddRequest(body: JsonObject, allowedRoles: readonly string[]): AdmissionTerms {

@@ -6,6 +6,7 @@ import { MAX_EVIDENCE_USES } from './evidence.ts'
 import type { Evidence, EvidenceReason, EvidenceVerdict, Proven } from './evidence.ts'
 import type { KeySets } from './key-sets.ts'
 import { readToken } from './read-token.ts'
+import { verifyExpired } from './expired-certificate.ts'
 import { findUsableRule } from './rules.ts'
 import type { UsableRule } from './rules.ts'
 import type { AdmissionState } from './state.ts'
@@ -27,16 +28,19 @@ export async function verifyEvidence(
 }
 
 async function verifyByRule(
-  { clock, keys, keySets }: AdmissionState,
+  parts: AdmissionState,
   { rule, text }: UsableRule,
   evidence: Evidence,
   nodeKey: string | undefined,
 ): Promise<EvidenceVerdict> {
+  const { clock, keys, keySets } = parts
   const expected: Expected = { authorityKeys: keys.audiences, nodeKey, now: clock.now() }
   const proven =
-    rule.kind === 'spiffe_x509'
-      ? await verifySvid(keySets, rule, evidence, expected)
-      : await verifyJwt(keySets, rule, evidence, expected)
+    rule.kind === 'expired_certificate'
+      ? await verifyExpired(parts, rule, evidence, nodeKey)
+      : rule.kind === 'spiffe_x509'
+        ? await verifySvid(keySets, rule, evidence, expected)
+        : await verifyJwt(keySets, rule, evidence, expected)
   if (typeof proven === 'string') return { ok: false, reason: proven, digest: sha256Hex(evidence.token) }
   return { ok: true, evidence: { ...proven, rule, ruleText: text } }
 }

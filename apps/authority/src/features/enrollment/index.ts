@@ -11,6 +11,7 @@ import { join } from './join.ts'
 import { countLiveness } from './liveness-counts.job.ts'
 import { labelNode } from './label-node.ts'
 import { nodes } from './nodes.ts'
+import { present } from './present.ts'
 import { renew } from './renew.ts'
 import { issueWit } from './wit.ts'
 import type { Feature } from '../../core.ts'
@@ -39,6 +40,7 @@ export {
 } from './queries/certificates.ts'
 export { foldLabel } from './labels.ts'
 export { whyUnusable } from './certificate-state.ts'
+export { countWaiting, listPresented, removePresented } from './queries/presented.ts'
 export { isKeyCompromised } from './queries/renewals.ts'
 export { countOpen as countOpenInvites } from './queries/invite-rows.ts'
 export type { RevocableCertificate } from './queries/certificates.ts'
@@ -65,6 +67,7 @@ export function openEnrollment(parts: EnrollmentParts): Enrollment {
       bind(enrollment.heartbeat, (call) => heartbeat(call, own)),
       bind(enrollment.renew, (call) => renew(call, own)),
       bind(enrollment.wit, (call) => issueWit(call, own)),
+      bind(enrollment.present, (call) => present(call, own)),
       bind(enrollment.nodes, (call) => nodes(call, own)),
       bindRead(enrollment.certificates, parts, (call, from) => certificates(call, { ...own, database: from })),
       bind(enrollment.labelNode, (call) => labelNode(call, own)),

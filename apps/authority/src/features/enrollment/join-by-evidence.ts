@@ -74,15 +74,17 @@ async function issueInside(
   { node_public_key, validityHours }: EvidenceJoinRequest,
   evidence: VerifiedEvidence,
 ): Promise<string> {
-  const { rule } = evidence
+  const { rule, former } = evidence
+  // A node that joins again gets what it had: its roles, and its hours from the next renewal on.
+  const { roles: granted, max_validity_hours } = former ?? rule
   const draft = draftJoinCertificate({
     cert_id: parts.ids.uuid(),
     node_public_key,
     network_name: parts.network.name,
-    roles: rule.roles,
+    roles: granted,
     issued_by: parts.signing.keyId,
     now: parts.clock.now(),
-    validityHours: Math.min(validityHours, rule.max_validity_hours),
+    validityHours: Math.min(validityHours, max_validity_hours, rule.max_validity_hours),
   })
   const certificate: JoinCertificate = await parts.signing.sign(draft)
   const text = writeJson(certificate)
@@ -92,7 +94,7 @@ async function issueInside(
     certificate,
     cert_json: text,
     roles_json: writeJson(roles),
-    max_validity_hours: rule.max_validity_hours,
+    max_validity_hours,
     renewed_from: null,
     remote_addr: call.remoteAddress,
   })

@@ -18,7 +18,7 @@ export interface EnrollmentParts
       | 'reads'
       | 'rollback'
     > {
-  readonly admission: Pick<Admission, 'verifyEvidence' | 'claimEvidence'>
+  readonly admission: Pick<Admission, 'verifyEvidence' | 'claimEvidence' | 'findRejoinRule'>
   readonly settings: Pick<
     AuthoritySettings,
     | 'allowedRoles'

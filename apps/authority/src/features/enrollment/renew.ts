@@ -87,7 +87,24 @@ export async function renew(call: Call, parts: EnrollmentParts): Promise<HttpRes
     return rejectCertificate(call, parts, 'renewal_rejected', request.cert_id, code, shown, audited)
   }
   if (outcome.rejected === 'invalid_role') throw new Refusal('invalid_role')
-  return rejectCertificate(call, parts, 'renewal_rejected', request.cert_id, outcome.rejected)
+  const shown = await rejoinDetails(parts, request, outcome.rejected)
+  return rejectCertificate(call, parts, 'renewal_rejected', request.cert_id, outcome.rejected, shown)
+}
+
+/** A node that comes too late learns by which rule it may join again. The key and the certificate were compared before. */
+async function rejoinDetails(
+  { admission, database }: EnrollmentParts,
+  { cert_id }: { readonly cert_id: string },
+  reason: RefusalCode,
+): Promise<JsonObject> {
+  if (reason !== 'certificate_expired' && reason !== 'certificate_superseded') return {}
+  const row = await database.read
+    .selectFrom('issued_certs')
+    .select('cert_json')
+    .where('cert_id', '=', cert_id)
+    .executeTakeFirst()
+  const rejoin_rule = row === undefined ? undefined : await admission.findRejoinRule(row.cert_json)
+  return rejoin_rule === undefined ? {} : { rejoin_rule }
 }
 
 /** Evidence that is refused by what is stored leaves nothing behind, the nonce included. */

@@ -1,6 +1,6 @@
 import { Refusal } from '@chancery/contract'
-import { FormError, isKeyId, isPlainText, readPublicKey, shape } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { FormError, isKeyId, isPlainText, readJoinCertificate, readPublicKey, shape } from '@chancery/protocol'
+import type { JoinCertificate, JsonObject, JsonValue } from '@chancery/protocol'
 import {
   readDryRun,
   readGrantedRoles,
@@ -179,6 +179,25 @@ export function readRenewRequest(body: JsonObject): CertificateRequest & {
 export function readWitRequest(body: JsonObject): CertificateRequest {
   refuseSiblings(body, ['invite_token', 'status', 'validity_hours', 'roles'])
   return readIdentity(body)
+}
+
+/** The certificate is verified later. The proof names audience and action, so a body of another route is refused. */
+export function readPresentRequest(body: JsonObject): {
+  readonly certificate: JoinCertificate
+  readonly node_public_key: string
+} {
+  const key = body['node_public_key']
+  if (typeof key !== 'string' || readPublicKey(key) === undefined)
+    throw new Refusal('invalid_input', { field: 'node_public_key' })
+  const certificate = readMember(
+    body['certificate'] ?? null,
+    undefined,
+    (value) => readJoinCertificate(value),
+    'invalid_input',
+  )
+  if (certificate === undefined || !isPlainText(certificate.cert_id, 128))
+    throw new Refusal('invalid_input', { field: 'certificate' })
+  return { certificate, node_public_key: key }
 }
 
 function readIdentity(body: JsonObject): CertificateRequest {

@@ -1,17 +1,20 @@
-import { DAY, writeSortable } from '@chancery/protocol'
+import { DAY, HOUR, writeSortable } from '@chancery/protocol'
 import type { EnrollmentParts } from './parts.ts'
+import { removePresented } from './queries/presented.ts'
 
 /** Rows per statement: few enough that joins and heartbeats are hardly delayed. */
 const ROWS = 5000
 
 /**
- * Removes invites a number of days after their end, and liveness of certificates that ended more than a day ago. Uses
+ * Removes invites a number of days after their end, presented certificates that ended or were adopted, and liveness of certificates that ended more than a day ago. Uses
  * the purge clock, which continues over restarts, so a clock that is ahead removes nothing early.
  */
 export async function removeEnded(parts: EnrollmentParts, signal: AbortSignal): Promise<void> {
   const now = parts.purgeClock.daily.now()
   const invites = writeSortable(now - BigInt(parts.settings.inviteKeptDays) * DAY)
   while (!signal.aborted && (await removeInvites(parts, invites)) === ROWS);
+  const presented = writeSortable(now - HOUR)
+  while (!signal.aborted && (await parts.database.write((tx) => removePresented(tx, presented))) === ROWS);
   const liveness = writeSortable(now - DAY)
   while (!signal.aborted && (await removeLiveness(parts, liveness)) === ROWS);
 }

@@ -1,12 +1,17 @@
+import { writeSortable } from '@chancery/protocol'
 import { good, warn } from '@chancery/service-kit'
 import type { Finding } from '@chancery/service-kit'
+import { countWaiting } from '../enrollment/index.ts'
 import { countLateRenewals, momentOf } from '../roster/index.ts'
 import type { BoundedCount, NodeCounts } from '../roster/index.ts'
 import type { CheckedNetwork } from './parts.ts'
 
+const MAX_COUNTED = 10_001
+
 /** Checks nodes without heartbeat, and nodes that do not renew. */
 export async function checkNodes({ silent }: NodeCounts, network: CheckedNetwork): Promise<readonly Finding[]> {
   const late = await countLateRenewals(network.database.read, network.now, momentOf(network.now, network.windowSeconds))
+  const waiting = await countWaiting(network.database.read, writeSortable(network.now), MAX_COUNTED)
   const minutes = network.windowSeconds / 60
   return [
     silent.count === 0
@@ -17,6 +22,7 @@ export async function checkNodes({ silent }: NodeCounts, network: CheckedNetwork
           'Check that they run. The page Nodes of the console lists them.',
           { effect: `No heartbeat for ${minutes} minutes. Their certificates stay valid.` },
         ),
+    ...(waiting === 0 ? [] : [presentedCertificates(waiting)]),
     late.count === 0
       ? good('certificates-ending', 'all are renewed in time')
       : warn(
@@ -26,6 +32,17 @@ export async function checkNodes({ silent }: NodeCounts, network: CheckedNetwork
           { effect: 'A node without a certificate is refused.' },
         ),
   ]
+}
+
+/** Nodes present their certificates when the database lacks them: it was restored. */
+function presentedCertificates(waiting: number): Finding {
+  const number = waiting === MAX_COUNTED ? `More than ${MAX_COUNTED - 1}` : String(waiting)
+  return warn(
+    'certificates-presented',
+    `${number} ${waiting === 1 ? 'node has a certificate' : 'nodes have certificates'} that the database lacks`,
+    'Adopt them on the machine of the authority: chancery authority recover --env-file FILE --presented --unknown adopt.',
+    { effect: 'These nodes are refused until then.' },
+  )
 }
 
 function nodes({ count, more }: BoundedCount): string {

@@ -3,6 +3,8 @@ import type { CheckedPolicy } from '@chancery/protocol'
 import { describe, expect, it } from 'vitest'
 import type { CedarState } from '../boundary-policies/index.ts'
 import { checkPolicies } from './check-policies.ts'
+import { checkAnchors } from './check-storage.ts'
+import type { CheckedNetwork } from './parts.ts'
 
 const NOW = readInstant('2027-03-04T05:06:07Z') ?? 0n
 
@@ -56,4 +58,20 @@ it('does not load Cedar when no policy needs it', async () => {
   const probe = (): Promise<never> => Promise.reject(new Error('loaded'))
   const found = await checkPolicies([policyWith('a', { gate_type: 'max_value.v1', mode: 'enforce' })], NOW, probe)
   expect(found.filter(({ check }) => check === 'policy-cedar')).toEqual([])
+})
+
+describe('an evidence store that is off', () => {
+  // Nothing else is read: the rows of a store that is off do not matter.
+  const check = (policies: readonly CheckedPolicy[]) =>
+    checkAnchors({ settings: { evidenceStore: false }, policies } as unknown as CheckedNetwork)
+
+  it('is a warning when policies are in force', async () => {
+    expect(await check([policyWith('printing')])).toMatchObject([
+      { check: 'evidence-store', status: 'warn', fix: expect.stringContaining('EVIDENCE_STORE=on') as string },
+    ])
+  })
+
+  it('is none in a network without policies', async () => {
+    expect(await check([])).toMatchObject([{ check: 'evidence-store', status: 'good' }])
+  })
 })

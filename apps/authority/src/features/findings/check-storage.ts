@@ -27,9 +27,14 @@ export async function checkBackup({ database, now }: CheckedNetwork): Promise<Fi
   )
 }
 
-export async function checkAnchors({ database, settings, now }: CheckedNetwork): Promise<readonly Finding[]> {
+export async function checkAnchors({
+  database,
+  settings,
+  now,
+  policies = [],
+}: CheckedNetwork): Promise<readonly Finding[]> {
   const { anchorIntervalSeconds, evidenceStore } = settings
-  if (!evidenceStore) return []
+  if (!evidenceStore) return [evidenceOff(policies.length)]
   const { entries, since } = await measureUnanchored(database.read)
   const at = toWireTime(since ?? null)
   const facts = {
@@ -58,6 +63,17 @@ export async function checkAnchors({ database, settings, now }: CheckedNetwork):
       facts,
     ),
   ]
+}
+
+/** The documents fix the default as off. With policies in force there are decisions that an auditor may ask for. */
+function evidenceOff(policies: number): Finding {
+  if (policies === 0) return good('evidence-store', 'off: decisions are not stored')
+  return warn(
+    'evidence-store',
+    'Boundary policies are in force, and their decisions are not stored',
+    'Set EVIDENCE_STORE=on and restart: docs/operate/retention.md.',
+    { effect: 'The decisions and their reasons cannot be proven later.' },
+  )
 }
 
 export async function checkInstances({

@@ -19,13 +19,14 @@ interface Preset {
 
 /** The rule that the options of `admission add` describe. */
 export function readTerms(rule_id: string, options: Options, keys: JsonObject | undefined): AdmissionRequest {
+  if (options.isSet('expired-certificates')) return expiredTerms(rule_id, options)
+  if (options.isSet('grace-hours')) throw usageError('--grace-hours is for --expired-certificates.')
   const preset = choosePreset(options)
   const keysUrl = keys === undefined ? (options.text('keys-url') ?? preset.keysUrl) : undefined
   if (keys === undefined && keysUrl === undefined)
     throw usageError('--keys-url or --keys-file must be given.', 'Keys come from the rule, never from a token.')
   const { kind, platform, issuer, trust_domain } = preset
-  const [roles, algorithms] = [options.list('role'), options.list('algorithm') as readonly AdmissionAlgorithm[]]
-  const max_joins = wholeNumber(options, 'max-joins', 1, 1_000_000)
+  const algorithms = options.list('algorithm') as readonly AdmissionAlgorithm[]
   return {
     rule_id,
     kind,
@@ -36,13 +37,32 @@ export function readTerms(rule_id: string, options: Options, keys: JsonObject | 
     keys: keys ?? null,
     audience: options.isSet('plain-audience') ? 'plain' : 'bound',
     required_claims: { ...preset.claims, ...readClaims(options.list('claim')) },
-    ...(roles.length === 0 ? {} : { roles }),
     ...(algorithms.length === 0 ? {} : { algorithms }),
+    ...boundsOf(options),
+  }
+}
+
+/** What a rule of each kind grants, and when. */
+function boundsOf(options: Options): Partial<AdmissionRequest> {
+  const roles = options.list('role')
+  const max_joins = wholeNumber(options, 'max-joins', 1, 1_000_000)
+  return {
+    ...(roles.length === 0 ? {} : { roles }),
     max_validity_hours: wholeNumberOrDefault(options, 'max-validity-hours', 1, 24),
     ...(max_joins === undefined ? {} : { max_joins }),
     valid_from: options.text('valid-from') ?? null,
     expires_at: options.text('expires') ?? null,
   }
+}
+
+/** The certificate names the node, so no option of a platform has a meaning. */
+function expiredTerms(rule_id: string, options: Options): AdmissionRequest {
+  const others = [...SOURCES, 'claim', 'keys-url', 'keys-file', 'plain-audience', 'algorithm', 'spiffe-id'] as const
+  const given = others.find((name) => options.isSet(name) || options.list(name).length > 0)
+  if (given !== undefined) throw usageError(`--${given} cannot be combined with --expired-certificates.`)
+  const grace_hours = wholeNumber(options, 'grace-hours', 1, 720)
+  if (grace_hours === undefined) throw usageError('--grace-hours must be given with --expired-certificates.')
+  return { rule_id, kind: 'expired_certificate', grace_hours, required_claims: {}, ...boundsOf(options) }
 }
 
 const SOURCES = ['github', 'gitlab', 'kubernetes', 'issuer', 'trust-domain'] as const
@@ -51,7 +71,7 @@ function choosePreset(options: Options): Preset {
   const given = SOURCES.filter((name) => options.isSet(name))
   const [name] = given
   if (name === undefined || given.length > 1)
-    throw usageError(`Give one of ${SOURCES.map((source) => `--${source}`).join(', ')}.`)
+    throw usageError(`Give one of ${SOURCES.map((source) => `--${source}`).join(', ')} or --expired-certificates.`)
   return PRESETS[name](options, options.text(name) ?? '')
 }
 

@@ -21,8 +21,8 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   }
   if ((crl ?? feed) !== undefined || options.isSet('without-mark'))
     throw usageError(
-      '--audit and --certificates cannot be combined with --crl, --feed and --without-mark.',
-      'Recover first. Then run the command with --audit or --certificates.',
+      '--presented, --audit and --certificates cannot be combined with --crl, --feed and --without-mark.',
+      'Recover first. Then run the command with --presented, --audit or --certificates.',
     )
   const own = ['--audit', '--certificates', '--unknown', '--reason']
   return { exitCode: await commands.recoverUnknown({ ...toHostArguments(context, options, own), ...sources }) }
@@ -33,7 +33,8 @@ const ACTIONS = ['list', 'revoke', 'adopt'] as const
 /** Returns the records to compare the database with, or undefined without such options. */
 function readSources(context: CommandContext, options: Options) {
   const [audit, certificates] = [pathOf(context, options, 'audit'), pathOf(context, options, 'certificates')]
-  if (audit === undefined && certificates === undefined) return undefined
+  const presented = options.isSet('presented')
+  if (audit === undefined && certificates === undefined && !presented) return undefined
   const action = options.textOrDefault('unknown')
   const unknown = ACTIONS.find((each) => each === action)
   if (unknown === undefined) throw usageError(`--unknown must be one of ${ACTIONS.join(', ')}.`)
@@ -43,6 +44,7 @@ function readSources(context: CommandContext, options: Options) {
   return {
     unknown,
     reason,
+    presented,
     ...(audit === undefined ? {} : { audit }),
     ...(certificates === undefined ? {} : { certificates }),
   }

@@ -27,6 +27,18 @@ export function reportNodeEvents(node: Node, report: Report, { url, now }: { url
     const text = `renewed: ${cert_id}, valid until ${expires_at}`
     report({ event: 'renewed', facts: { cert_id, expires_at, replaces }, text, tone: 'good' })
   })
+  node.on('rejoined', ({ certificate: { cert_id, expires_at }, replaces }) => {
+    const text = `joined again with the expired certificate: ${cert_id}, valid until ${expires_at}`
+    report({ event: 'rejoined', facts: { cert_id, expires_at, replaces }, text, tone: 'good' })
+  })
+  node.on('presented', ({ certificate: { cert_id } }) =>
+    report({
+      event: 'presented',
+      facts: { cert_id },
+      text: `the authority does not have certificate ${cert_id}, as after a restore: it was presented, an operator must adopt it`,
+      tone: 'warn',
+    }),
+  )
   node.on('crl', ({ crl: { sequence }, count }) => {
     const text = `revocation list ${sequence} with ${count} ${count === 1 ? 'entry' : 'entries'}`
     report({ event: 'crl', facts: { crl_sequence: sequence, revoked_count: count }, text })

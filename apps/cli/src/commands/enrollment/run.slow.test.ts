@@ -5,6 +5,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openNetwork } from '../../testing/real-authority.suite.ts'
 import type { RealNetwork } from '../../testing/real-authority.suite.ts'
 import type { CommandRun, TestContextOptions } from '../../testing/run-command.suite.ts'
+import { listPresented } from '../../../../authority/src/features/enrollment/index.ts'
+import { adoptUnknown } from '../../../../authority/src/recovery/resolve-unknown.ts'
+import { findUnknown } from '../../../../authority/src/recovery/unknown.ts'
 import { rowsOf } from '../../../../authority/src/testing/rows.suite.ts'
 
 let network: RealNetwork
@@ -121,6 +124,48 @@ describe('node run', () => {
     expect(ran.code).toBe(1)
     expect(ran.stderr).toContain('(certificate_expired)')
   })
+
+  it('joins again by its expired certificate when a rule allows it, during a run and at its start', async () => {
+    const rule = 'admission add again --expired-certificates --grace-hours 72 --role role:client'
+    expect((await network.asOperator(rule)).stderr).toBe('')
+    const tooLong: Rest = () => network.clock.advance(200 * 3600)
+    const ran = await runNode([tooLong, ...times(5)])
+    expect([ran.code, ran.stderr]).toEqual([0, ''])
+    const [first] = named(ran, 'rejoined')
+    expect(first).toMatchObject({ replaces: certId })
+    expect((await saved('certificate.json'))['cert_id']).toBe(first?.['cert_id'])
+    expect(named(ran, 'heartbeat').at(-1)).toMatchObject({ cert_id: first?.['cert_id'] })
+    network.clock.advance(30 * 3600)
+    const later = await runNode(times(3))
+    expect([later.code, later.stderr]).toEqual([0, ''])
+    expect((await saved('certificate.json'))['cert_id']).not.toBe(first?.['cert_id'])
+    expect(named(later, 'heartbeat').length).toBeGreaterThanOrEqual(1)
+    network.clock.advance(200 * 3600)
+    const over = await runNode(times(3))
+    expect(over.code).not.toBe(0)
+    expect(over.stderr).toContain('it has expired')
+  }, 60_000)
+
+  it('presents its certificate to a restored authority, waits, and goes on after its adoption', async () => {
+    const db = rowsOf(network.na.core.database)
+    const forget: Rest = async () => {
+      await db.deleteFrom('node_liveness').where('cert_id', '=', certId).execute()
+      await db.deleteFrom('issued_certs').where('cert_id', '=', certId).execute()
+    }
+    const adopt: Rest = async () => {
+      const findings = (await network.asOperator('findings --json')).json()['findings'] as JsonObject[]
+      const found = findings.find((each) => each['check'] === 'certificates-presented')
+      expect(String(found?.['fix'])).toContain('--presented --unknown adopt')
+      const certificates = await listPresented(network.na.core.database.read, '')
+      const report = await findUnknown(network.na.parts, { events: [], certificates })
+      expect(await adoptUnknown(network.na.parts, report.certificates)).toEqual({ adopted: 1, barred: 0 })
+    }
+    const ran = await runNode([...times(2), forget, ...times(4), adopt, ...times(6)])
+    expect([ran.code, ran.stderr]).toEqual([0, ''])
+    expect(named(ran, 'presented')).toMatchObject([{ cert_id: certId }])
+    const events = ran.events().map((each) => each['event'])
+    expect(events.lastIndexOf('heartbeat')).toBeGreaterThan(events.lastIndexOf('failed'))
+  }, 60_000)
 
   it('tries again as long as the authority is away', async () => {
     const ran = await runNode([...times(2), () => network.na.authority.stopAccepting(), ...times(4)])

@@ -1,4 +1,6 @@
-import { Node, RevokedError } from '@chancery/sdk'
+import { instantOf } from '@chancery/protocol'
+import type { Instant, JoinCertificate } from '@chancery/protocol'
+import { Node, RequestError, RevokedError } from '@chancery/sdk'
 import type { CrlEntry } from '@chancery/sdk'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
@@ -28,7 +30,9 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   // The certificate may be of a key that the root named after the block was saved.
   if ((await findCertificateProblem(certificate, expected())) !== undefined)
     await followed.follow(connection.client()).catch(() => 'unchanged')
-  await requireOwnCertificate(certificate, expected())
+  // An expired one may admit the node again, by its evidence or by a rule of the authority.
+  const left = await findCertificateProblem(certificate, expected())
+  if (left !== undefined && !isExpired(certificate, context.now())) await requireOwnCertificate(certificate, expected())
   const [report, stop] = [reporter(context), context.stop()]
   const evidence = storedEvidence(context, connection.config)
   const node = await Node.join({
@@ -41,6 +45,10 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
     random: context.random,
     ...(evidence === undefined ? {} : { evidence }),
     sleep: (ms, signal) => context.sleep(ms, signal ?? stop),
+  }).catch(async (error: unknown) => {
+    // No rule admits it again, and there is nothing else to join with.
+    if (error instanceof RequestError) await requireOwnCertificate(certificate, expected())
+    throw error
   })
   reportNodeEvents(node, report, { url, now: context.now })
   const end = (): void => void node.stop()
@@ -52,6 +60,11 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   if (error !== undefined) throw error
   report({ event: 'stopped', text: 'stopped by a signal' })
   return {}
+}
+
+/** By the clock of this machine; the authority decides by its own. */
+function isExpired({ expires_at }: JoinCertificate, now: Instant): boolean {
+  return instantOf(expires_at) <= now
 }
 
 function toFailure(entry: CrlEntry): CommandError {

@@ -10,6 +10,7 @@ const WITH_NAMES: Partial<Readonly<Record<AuditEventType, Sentence>>> = {
   certificate_issued: (detail) => `A node joined as ${detail('roles')}.`,
   certificate_revoked: (detail) => `The certificate ${detail('cert_id')} was revoked: ${detail('reason')}.`,
   certificate_renewed: (detail) => `The certificate ${detail('new_cert_id')} replaced ${detail('old_cert_id')}.`,
+  certificate_presented: (detail) => `A node presented certificate ${detail('cert_id')}, which the database lacks.`,
   wit_issued: (detail) => `A workload identity token was issued for ${detail('cert_id')}.`,
   wit_rejected: (detail) => `A workload identity token was refused: ${detail('reason')}.`,
   heartbeat_rejected: (detail) => `A heartbeat was refused: ${detail('reason')}.`,

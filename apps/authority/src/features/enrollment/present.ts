@@ -1,0 +1,95 @@
+import { Refusal } from '@chancery/contract'
+import type { RefusalCode } from '@chancery/contract'
+import { hasOnlyTrustedSignatures, instantOf, readInstant, writeJson, writeSortable } from '@chancery/protocol'
+import type { JoinCertificate, JsonObject } from '@chancery/protocol'
+import type { Call } from '@chancery/service-kit'
+import { requestDetails } from '../../audit/record.ts'
+import { authenticateNode, countNodeKey, refuseNode } from '../../auth/node.ts'
+import { spendNonceInside, toClaim } from '../../auth/nonces.ts'
+import type { Transaction } from '../../database/database.ts'
+import { lockNodeKeys } from '../../database/locks/node-keys.ts'
+import { ownKeysAt } from '../../signing/own-keys.ts'
+import { whyUnusable } from './certificate-state.ts'
+import type { EnrollmentParts } from './parts.ts'
+import { countPresented, insertPresented, isPresented } from './queries/presented.ts'
+import { isKeyCompromised, isKeyRevoked, loadForRenewal } from './queries/renewals.ts'
+import { readPresentRequest } from './requests.ts'
+
+/** Of one address. A fleet behind one address has more only after a loss of weeks; its nodes try again. */
+export const MAX_PRESENTED = 10_000
+
+type Outcome =
+  | { readonly state: 'waiting' | 'known' }
+  | { readonly rejected: RefusalCode }
+  | { readonly replayed: true }
+
+/**
+ * POST /present
+ * A node presents a valid certificate that a restored database lacks. It is stored for its adoption by an operator, and
+ * grants nothing. Only certificates that a key of this authority signed are stored, each once.
+ */
+export async function present(call: Call, parts: EnrollmentParts): Promise<JsonObject> {
+  const { certificate, node_public_key } = readPresentRequest(call.body)
+  const proof = await authenticateNode(call, parts, 'present')
+  await countNodeKey(parts, node_public_key)
+  if (certificate.node_public_key !== node_public_key) throw new Refusal('certificate_key_mismatch')
+  const isOurs =
+    certificate.network_name === parts.network.name &&
+    (await hasOnlyTrustedSignatures(certificate, ownKeysAt(parts.keys, certificate.issued_at)))
+  if (!isOurs) throw new Refusal('certificate_not_found')
+  if (instantOf(certificate.expires_at) <= parts.clock.now()) throw new Refusal('certificate_expired')
+  const claim = toClaim(`node:${node_public_key}`, proof.nonce, proof.signedAt)
+  const outcome = await parts.database.write(async (tx): Promise<Outcome> => {
+    // As in a renewal: a revocation of the key has one order with this.
+    await lockNodeKeys(tx, [node_public_key])
+    const rejected = await whyRejected(tx, parts, certificate)
+    if (rejected !== undefined) return { rejected }
+    if (!(await spendNonceInside(tx, claim))) return { replayed: true }
+    return { state: await storeOnce(tx, parts, call, certificate) }
+  })
+  if ('replayed' in outcome) return refuseNode(call, parts, 'present', 'nonce_replay', proof.nonce)
+  if ('rejected' in outcome) throw new Refusal(outcome.rejected)
+  return { cert_id: certificate.cert_id, state: outcome.state }
+}
+
+/** A certificate that the database has is checked as for a renewal. */
+async function whyRejected(
+  tx: Transaction,
+  parts: EnrollmentParts,
+  { cert_id, node_public_key }: JoinCertificate,
+): Promise<RefusalCode | undefined> {
+  const stored = await loadForRenewal(parts.database, tx.query, cert_id)
+  if (stored !== undefined) return whyUnusable(stored, node_public_key, writeSortable(parts.clock.now()))
+  if (await isKeyCompromised(tx.query, node_public_key)) return 'node_key_compromised'
+  const listed = await tx.query
+    .selectFrom('crl_entries')
+    .select('cert_id')
+    .where('cert_id', '=', cert_id)
+    .executeTakeFirst()
+  if (listed !== undefined || (await isKeyRevoked(tx.query, node_public_key))) return 'certificate_revoked'
+  return undefined
+}
+
+async function storeOnce(
+  tx: Transaction,
+  parts: EnrollmentParts,
+  call: Call,
+  certificate: JoinCertificate,
+): Promise<'waiting' | 'known'> {
+  const { cert_id, node_public_key, roles } = certificate
+  if ((await loadForRenewal(parts.database, tx.query, cert_id)) !== undefined) return 'known'
+  if (await isPresented(tx.query, cert_id)) return 'waiting'
+  if ((await countPresented(tx.query, call.limitKey, MAX_PRESENTED)) >= MAX_PRESENTED)
+    throw new Refusal('rate_limit_exceeded')
+  await insertPresented(tx, {
+    cert_id,
+    node_public_key,
+    cert_json: writeJson(certificate),
+    presented_at: writeSortable(parts.clock.now()),
+    expires_at: writeSortable(readInstant(certificate.expires_at) ?? 0n),
+    source: call.limitKey,
+  })
+  const details = { cert_id, node_public_key, roles: [...roles], ...requestDetails(call) }
+  await parts.audit.record(tx, { type: 'certificate_presented', details })
+  return 'waiting'
+}
