@@ -75,7 +75,7 @@ const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
 ])
 
 const USAGE =
-  'npm run campaign -- NAME [--count N] [--seed S] [--nodes N] [--minutes M] [--pace SECONDS] [--mode strict|gathered] [--workers N] [--table evidence|audit], or --list, or --all [--part N/N] [--seed S]; --report FILE'
+  'npm run campaign -- NAME [--count N] [--seed S] [--nodes N] [--minutes M] [--pace SECONDS] [--mode strict|gathered] [--workers N] [--table evidence|audit] [--case PART-OF-NAME], or --list, or --all [--part N/N] [--seed S]; --report FILE'
 
 // Services that a campaign started are ended at its exit, which a signal alone does not cause.
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130))
@@ -143,7 +143,7 @@ interface Call {
   readonly count: number | undefined
   readonly seed: number
   /** Options that only some campaigns have. */
-  readonly more: Pick<CampaignOptions, 'nodes' | 'minutes' | 'pace' | 'mode' | 'workers' | 'table'>
+  readonly more: Pick<CampaignOptions, 'nodes' | 'minutes' | 'pace' | 'mode' | 'workers' | 'table' | 'only'>
   /** With `--all --part 2/4` every fourth campaign, from the second on. */
   readonly part: number
   readonly parts: number
@@ -163,6 +163,7 @@ function readCall(args: string[]): Call | string {
     mode: { type: 'string' },
     workers: { type: 'string' },
     table: { type: 'string' },
+    case: { type: 'string' },
     part: { type: 'string', default: '1/1' },
     report: { type: 'string' },
   } as const
@@ -173,7 +174,7 @@ function readCall(args: string[]): Call | string {
     if (others.length > 0 || (name === '') !== (list || all)) return 'name one campaign'
     const count = values.count === undefined ? undefined : readWhole(values.count, 1, 1e9)
     const seed = values.seed === undefined ? randomInt(2 ** 32) : readWhole(values.seed, 0, 2 ** 32 - 1)
-    const more = readMore(values)
+    const more = readMore({ ...values, only: values.case })
     const [, part, parts] = /^(\d{1,3})\/(\d{1,3})$/.exec(values.part)?.map(Number) ?? []
     if (part === undefined || parts === undefined || part < 1 || part > parts)
       return `${values.part} is not a part such as 2/4`
@@ -183,8 +184,8 @@ function readCall(args: string[]): Call | string {
   }
 }
 
-function readMore(values: Readonly<Partial<Record<keyof Call['more'], string>>>): Call['more'] {
-  const { nodes, minutes, pace, mode, workers, table } = values
+function readMore(values: Readonly<Partial<Record<keyof Call['more'], string | undefined>>>): Call['more'] {
+  const { nodes, minutes, pace, mode, workers, table, only } = values
   if (mode !== undefined && mode !== 'strict' && mode !== 'gathered')
     throw new TypeError(`${mode} is not strict or gathered`)
   if (table !== undefined && table !== 'evidence' && table !== 'audit')
@@ -197,6 +198,7 @@ function readMore(values: Readonly<Partial<Record<keyof Call['more'], string>>>)
     ...(mode === undefined ? {} : { mode }),
     ...(workers === undefined ? {} : { workers: readWhole(workers, 1, 64) }),
     ...(table === undefined ? {} : { table }),
+    ...(only === undefined ? {} : { only }),
   }
 }
 

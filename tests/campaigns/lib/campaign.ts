@@ -15,6 +15,8 @@ export interface CampaignOptions {
   readonly table?: 'evidence' | 'audit'
   /** Worker processes of the authority. */
   readonly workers?: number
+  /** Only the cases whose name contains this, for campaigns that have named cases. */
+  readonly only?: string
 }
 
 export interface CampaignResult {

@@ -5,6 +5,7 @@ import { listOverBound } from './lists.ts'
 import { databaseGone, databaseSilent } from './outage.ts'
 import { redisGone } from './redis.ts'
 import { oldRestore } from './restore.ts'
+import { tokenLostOnPostgres, tokenLostOnSqlite } from './token.ts'
 import type { OperateCase } from './tools.ts'
 import { brokenUpgrade } from './upgrade.ts'
 import { seededRandom } from '../lib/random.ts'
@@ -23,6 +24,8 @@ const CASES: readonly OperateCase[] = [
   listOverBound,
   oldRestore,
   brokenUpgrade,
+  tokenLostOnSqlite,
+  tokenLostOnPostgres,
 ]
 
 /** Every case once. */
@@ -32,11 +35,17 @@ export function run(options: CampaignOptions): Promise<CampaignResult> {
   return runOperateCases(options, CASES)
 }
 
-/** Runs the cases in order, and starts again when `count` is larger. A case that cannot be set up is a violation. */
+/**
+ * Runs the cases in order, and starts again when `count` is larger. With `only` each case of that name runs once. A case
+ * that cannot be set up is a violation.
+ */
 export async function runOperateCases(
-  { count, seed, log }: CampaignOptions,
-  cases: readonly OperateCase[],
+  { count: asked, seed, log, only }: CampaignOptions,
+  all: readonly OperateCase[],
 ): Promise<CampaignResult> {
+  const cases = only === undefined ? all : all.filter(({ name }) => name.includes(only))
+  if (cases.length === 0) throw new Error(`no case has ${only} in its name: ${all.map(({ name }) => name).join('; ')}`)
+  const count = only === undefined ? asked : cases.length
   const random = seededRandom(seed)
   let violations = 0
   for (let index = 0; index < count; index += 1) {
