@@ -1,10 +1,12 @@
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
+import { announcedKeyOnPostgres, announcedKeyOnSqlite } from './announced-key.ts'
 import { clockOff } from './clock.ts'
 import { diskFullOnPostgres, diskFullOnSqlite, logDiskFullOnPostgres } from './disk.ts'
 import { listOverBound } from './lists.ts'
 import { databaseGone, databaseSilent } from './outage.ts'
 import { redisGone } from './redis.ts'
 import { oldRestore } from './restore.ts'
+import { partnerSilentOnPostgres, partnerSilentOnSqlite } from './silent-partner.ts'
 import { tokenLostOnPostgres, tokenLostOnSqlite } from './token.ts'
 import type { OperateCase } from './tools.ts'
 import { brokenUpgrade } from './upgrade.ts'
@@ -24,6 +26,10 @@ const CASES: readonly OperateCase[] = [
   listOverBound,
   oldRestore,
   brokenUpgrade,
+  partnerSilentOnSqlite,
+  partnerSilentOnPostgres,
+  announcedKeyOnSqlite,
+  announcedKeyOnPostgres,
   tokenLostOnSqlite,
   tokenLostOnPostgres,
 ]

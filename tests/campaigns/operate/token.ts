@@ -209,8 +209,12 @@ class TokenCase {
     findings.require(list.status === 200, `${when}: GET /crl was answered ${list.status}`)
     for (const cert_id of this.#revoked)
       findings.require(list.text.includes(cert_id), `${when}: the list lacks ${cert_id}, whose revocation was acknowledged`)
-    const verified = await authority.request('POST', '/attestations/verify', { body: { attestation: this.#attestation } })
-    const isVerified = verified.status === 200 && verified.text.includes('"verified":true')
+    const { network } = this.#setup.instances
+    const issuer = { sovereign_id: network.name, public_keys: [network.authority.publicKey], allowed_roles: ['role:client'] }
+    const recognition_policy = { local_sovereign_id: network.name, recognized_issuers: [issuer] }
+    const body = { attestation: this.#attestation, recognition_policy }
+    const verified = await authority.request('POST', '/attestations/verify', { body })
+    const isVerified = verified.status === 200 && verified.text.includes('"reason":"accepted"')
     findings.require(isVerified, `${when}: a verification was answered ${verified.status} ${verified.text.slice(0, 200)}`)
     for (const path of ['/genesis', '/policy', '/sovereign-revocation-feed']) {
       const { status } = await authority.request('GET', path)
@@ -241,9 +245,15 @@ class TokenCase {
   /** The PIN is tried once, and by a restart (docs/operate/incidents.md#lost-signing-key). */
   async #pinRefused(): Promise<void> {
     const { token, instances } = this.#setup
+    // The library reads the PIN when it starts again, which it does for a token that comes back.
     token.setPin('101010')
+    token.unplug()
     this.#loseSessions()
-    await pause(500)
+    await this.#findings.until('the loss is found by the probe', BACK_SECONDS, async () => (await this.#metric()) === 1)
+    token.plugIn()
+    await this.#findings.until('/readyz says token_pin_refused', BACK_SECONDS, () =>
+      readinessNames(this.#authority, 'reasons', 'token_pin_refused'),
+    )
     await this.#whileLost('token_pin_refused')
     token.setPin()
     await pause(ASKED_AGAIN_MS)
