@@ -2,6 +2,7 @@ import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
 import { announcedKeyOnPostgres, announcedKeyOnSqlite } from './announced-key.ts'
 import { clockOff } from './clock.ts'
 import { diskFullOnPostgres, diskFullOnSqlite, logDiskFullOnPostgres } from './disk.ts'
+import { gatewayAudit } from './gateway-audit.ts'
 import { listOverBound } from './lists.ts'
 import { databaseGone, databaseSilent } from './outage.ts'
 import { redisGone } from './redis.ts'
@@ -26,6 +27,7 @@ const CASES: readonly OperateCase[] = [
   listOverBound,
   oldRestore,
   brokenUpgrade,
+  gatewayAudit,
   partnerSilentOnSqlite,
   partnerSilentOnPostgres,
   announcedKeyOnSqlite,
