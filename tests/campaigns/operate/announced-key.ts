@@ -24,7 +24,7 @@ import type { Backend, Succeeded, TestAuthority, TestGateway } from '@chancery/t
 import { runRotation } from '../../../apps/authority/src/commands/rotate-key.ts'
 import { Alarms } from './alarms.ts'
 import { passHours, shortenLongWaits } from './quick-days.ts'
-import { Findings } from './tools.ts'
+import { Findings, ONE_PROCESS } from './tools.ts'
 import type { OperateCase } from './tools.ts'
 
 const NETWORK = 'TEST-NET'
@@ -114,13 +114,13 @@ class AnnouncedKey {
         },
       })
       log(JSON.stringify({ days, heartbeats: this.#heartbeats, renewals: this.#renewals }))
-      alarms.expect(`after ${days} days`, [])
+      alarms.expect(`after ${days} days`, [], ONE_PROCESS)
       // A certificate is renewed a day before its end, or up to two hours later.
       const least = Math.floor((days * 24) / VALIDITY_HOURS)
       findings.require(this.#renewals >= least, `the node renewed only ${this.#renewals} times in ${days} days`)
       await this.#switch()
       await alarms.scrape(70, 20)
-      alarms.expect('after the switch', [])
+      alarms.expect('after the switch', [], ONE_PROCESS)
       const health = await na.request('GET', '/readyz')
       findings.require(health.status === 200, `after the switch /readyz was answered ${health.status}`)
       return [...findings.violations, ...(await alarms.verdict())]

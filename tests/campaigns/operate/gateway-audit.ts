@@ -23,7 +23,7 @@ import type { TestGateway, TestIssuer } from '@chancery/testkit'
 import { toEnv } from '../faults/fault-instances.ts'
 import { Alarms } from './alarms.ts'
 import { shortenLongWaits } from './quick-days.ts'
-import { Findings } from './tools.ts'
+import { Findings, ONE_PROCESS } from './tools.ts'
 import type { OperateCase } from './tools.ts'
 
 const REQUESTS = 5_000_000
@@ -122,7 +122,7 @@ class FillingState {
       findings.require(head >= 2 * requests, `${requests} requests left a head of ${head} events`)
       findings.require(first > 1, 'no event was removed: the requests do not fill the state')
       await this.#forecastIsTrue()
-      alarms.expect('after the last request', [])
+      alarms.expect('after the last request', [], ONE_PROCESS)
       await this.#endByAge()
     } finally {
       await gateway.stop('keep')

@@ -19,7 +19,7 @@ import type { Backend, FaultProxy, TestAuthority, TestGateway } from '@chancery/
 import { toEnv } from '../faults/fault-instances.ts'
 import { Alarms } from './alarms.ts'
 import { passHours, shortenLongWaits } from './quick-days.ts'
-import { Findings } from './tools.ts'
+import { Findings, ONE_PROCESS } from './tools.ts'
 import type { OperateCase } from './tools.ts'
 
 const HOME = 'HOME-NET'
@@ -88,7 +88,7 @@ class SilentPartner {
       const alarms = await Alarms.open([{ job: 'chancery-gateway', instance: 'gw1', read: () => this.#metrics() }])
       await alarms.scrape(4, 20)
       await this.#expect('before', true)
-      alarms.expect('before', [])
+      alarms.expect('before', [], ONE_PROCESS)
       link.isolate(true)
       await passHours(clock, SILENT_HOURS, {
         settled: () => this.#refreshedHome(),
@@ -101,13 +101,13 @@ class SilentPartner {
       })
       await this.#expect(`after ${SILENT_HOURS} h of silence`, false)
       await alarms.scrape(40, 20)
-      const rules = ['GatewayCrlEnding', 'GatewayCrlRefreshFailing']
+      const rules = ['GatewayCrlRefreshFailing', ...ONE_PROCESS]
       alarms.expect(`after ${SILENT_HOURS} h of silence`, ['GatewayCrlEnding'], rules)
       link.isolate(false)
       await findings.until('the partner is trusted again', BACK_SECONDS, async () => (await this.#verdict(partner)).trusted)
       await this.#expect('when the partner is back', true)
       await alarms.scrape(70, 20)
-      alarms.expect('when the partner is back', [])
+      alarms.expect('when the partner is back', [], ONE_PROCESS)
       return [...findings.violations, ...(await alarms.verdict())]
     } finally {
       await this.#gateway.stop()

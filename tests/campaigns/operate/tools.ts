@@ -17,6 +17,8 @@ export interface OperateCase {
 export const WITHOUT_STANDBY = ['ChancerySyncStandbyMissing'] as const
 /** Alerts that refused writes cause. They may fire with the alert that names the cause, and must end with it. */
 export const FOLLOWING = ['ChanceryServerErrors', 'ChanceryJobFailing', 'ChanceryAuditWriteFailed'] as const
+/** A case whose services run in its own process does not measure their event loops. */
+export const ONE_PROCESS = ['ChanceryEventLoopSlow'] as const
 /** Fifteen minutes of rule time, the longest range of a rule, and two more. */
 export const SCRAPES_AFTER = 70
 
