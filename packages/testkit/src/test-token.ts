@@ -47,7 +47,16 @@ export class TestToken {
       'log.level = ERROR',
     ]
     writeFileSync(this.configFile, `${lines.join('\n')}\n`)
-    this.#run('softhsm2-util', ['--init-token', '--free', '--label', TOKEN_LABEL, '--pin', PIN, '--so-pin', OFFICER_PIN])
+    this.#run('softhsm2-util', [
+      '--init-token',
+      '--free',
+      '--label',
+      TOKEN_LABEL,
+      '--pin',
+      PIN,
+      '--so-pin',
+      OFFICER_PIN,
+    ])
   }
 
   settings(keyLabel: string): Record<string, string> {

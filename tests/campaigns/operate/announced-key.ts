@@ -268,7 +268,11 @@ class AnnouncedKey {
 
   async #verdict(): Promise<{ readonly isTrusted: boolean; readonly text: string }> {
     const body = { certificate: this.#node?.certificate }
-    const { status, text, body: said } = await this.#open().request('POST', '/verify', { token: this.#caller.token, body })
+    const {
+      status,
+      text,
+      body: said,
+    } = await this.#open().request('POST', '/verify', { token: this.#caller.token, body })
     return { isTrusted: status === 200 && said['trusted'] === true, text }
   }
 

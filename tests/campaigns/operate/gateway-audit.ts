@@ -67,7 +67,9 @@ export async function fillState(options: FillOptions): Promise<readonly string[]
   const { port } = lists.address() as AddressInfo
   const reached = { crl_url: `http://127.0.0.1:${port}/crl`, allow_http: true, refresh_seconds: 3600 }
   const gateway = await startTestGateway({
-    policy: testPolicy({ agency: testNetwork(by, await testList(by, clock.now(), { sequence: 1 }), reached) }, [caller]),
+    policy: testPolicy({ agency: testNetwork(by, await testList(by, clock.now(), { sequence: 1 }), reached) }, [
+      caller,
+    ]),
     settings: options.settings,
     state: 'new',
     clock,

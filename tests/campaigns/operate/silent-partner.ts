@@ -104,7 +104,11 @@ class SilentPartner {
       const rules = ['GatewayCrlRefreshFailing', ...ONE_PROCESS]
       alarms.expect(`after ${SILENT_HOURS} h of silence`, ['GatewayCrlEnding'], rules)
       link.isolate(false)
-      await findings.until('the partner is trusted again', BACK_SECONDS, async () => (await this.#verdict(partner)).trusted)
+      await findings.until(
+        'the partner is trusted again',
+        BACK_SECONDS,
+        async () => (await this.#verdict(partner)).trusted,
+      )
       await this.#expect('when the partner is back', true)
       await alarms.scrape(70, 20)
       alarms.expect('when the partner is back', [], ONE_PROCESS)

@@ -156,7 +156,10 @@ class TokenCase {
     if (node === undefined) throw new Error('no node')
     const other = await newNodeCaller(this.#authority.url, 'token join', systemClock)
     const invite = await createInvite(this.#authority)
-    const partner = { subject_sovereign_id: 'FJORD', subject_public_keys: [(await testSigner('p', 'partner')).publicKey] }
+    const partner = {
+      subject_sovereign_id: 'FJORD',
+      subject_public_keys: [(await testSigner('p', 'partner')).publicKey],
+    }
     return [
       ['a policy', () => this.#send('POST', '/admin/policy', { policy_id: `p-${performance.now()}` })],
       ['an attestation', () => this.#send('POST', '/admin/attestations', ATTESTATION)],
@@ -184,7 +187,10 @@ class TokenCase {
   async #whileLost(reason: string): Promise<void> {
     const [findings, authority] = [this.#findings, this.#authority]
     const revoke = { cert_id: this.#certificate?.cert_id ?? '' }
-    const calls = [...(await this.#calls()), ['a revocation', () => this.#send('POST', '/admin/revoke', revoke)] as const]
+    const calls = [
+      ...(await this.#calls()),
+      ['a revocation', () => this.#send('POST', '/admin/revoke', revoke)] as const,
+    ]
     // The first call finds the loss.
     for (const [name, call] of calls) {
       const { status, text } = await call()
@@ -211,14 +217,24 @@ class TokenCase {
     const list = await authority.request('GET', '/crl')
     findings.require(list.status === 200, `${when}: GET /crl was answered ${list.status}`)
     for (const cert_id of this.#revoked)
-      findings.require(list.text.includes(cert_id), `${when}: the list lacks ${cert_id}, whose revocation was acknowledged`)
+      findings.require(
+        list.text.includes(cert_id),
+        `${when}: the list lacks ${cert_id}, whose revocation was acknowledged`,
+      )
     const { network } = this.#setup.instances
-    const issuer = { sovereign_id: network.name, public_keys: [network.authority.publicKey], allowed_roles: ['role:client'] }
+    const issuer = {
+      sovereign_id: network.name,
+      public_keys: [network.authority.publicKey],
+      allowed_roles: ['role:client'],
+    }
     const recognition_policy = { local_sovereign_id: network.name, recognized_issuers: [issuer] }
     const body = { attestation: this.#attestation, recognition_policy }
     const verified = await authority.request('POST', '/attestations/verify', { body })
     const isVerified = verified.status === 200 && verified.text.includes('"reason":"accepted"')
-    findings.require(isVerified, `${when}: a verification was answered ${verified.status} ${verified.text.slice(0, 200)}`)
+    findings.require(
+      isVerified,
+      `${when}: a verification was answered ${verified.status} ${verified.text.slice(0, 200)}`,
+    )
     for (const path of ['/genesis', '/policy', '/sovereign-revocation-feed']) {
       const { status } = await authority.request('GET', path)
       findings.require(status === 200, `${when}: GET ${path} was answered ${status}`)
