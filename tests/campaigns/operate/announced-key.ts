@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { HOUR, isJsonObject, readInstant, readJson, writePrivateKeyFile } from '@chancery/protocol'
+import { HOUR, isJsonObject, readJson, writePrivateKeyFile } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { MemoryNodeStore, Node } from '@chancery/sdk'
 import { silentLog } from '@chancery/service-kit'
@@ -24,7 +24,7 @@ import type { Backend, Succeeded, TestAuthority, TestGateway } from '@chancery/t
 import { runRotation } from '../../../apps/authority/src/commands/rotate-key.ts'
 import { Alarms } from './alarms.ts'
 import { passHours, shortenLongWaits } from './quick-days.ts'
-import { Findings, ONE_PROCESS } from './tools.ts'
+import { Findings, ONE_PROCESS, instantIn } from './tools.ts'
 import type { OperateCase } from './tools.ts'
 
 const NETWORK = 'TEST-NET'
@@ -161,7 +161,7 @@ class AnnouncedKey {
     })
   }
 
-  /** The next key lies next to the present one, and the root has signed it. */
+  /** The next key is next to the present one, and the root has signed it. */
   async #sign(): Promise<Required<Succeeded>> {
     const { na, folder, clock } = this.#setup
     const { keySource } = na.settings
@@ -207,7 +207,7 @@ class AnnouncedKey {
     const certificate = await this.#verdict()
     findings.require(certificate.isTrusted, `${when}: the certificate of the node is refused: ${certificate.text}`)
     const list = await na.request('GET', `/crl/keys/${NEXT.keyId}`)
-    const end = isJsonObject(list.json) ? readInstant(String(list.json['next_update'])) : undefined
+    const end = isJsonObject(list.json) ? instantIn(list.json, 'next_update') : undefined
     const isFresh = end !== undefined && end - clock.now() > LEAST_REMAINING
     findings.require(isFresh, `${when}: the list of the announced key was answered ${list.status}, ends ${end}`)
     // The gateway follows with the refresh after the announcement.

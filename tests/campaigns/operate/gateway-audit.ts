@@ -7,7 +7,7 @@ import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { commands } from '@chancery/gateway'
-import { DAY, HOUR, isJsonObject, readInstant, readJson, writeJson } from '@chancery/protocol'
+import { DAY, HOUR, isJsonObject, readJson, writeJson } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import {
   ManualClock,
@@ -23,7 +23,7 @@ import type { TestGateway, TestIssuer } from '@chancery/testkit'
 import { toEnv } from '../faults/fault-instances.ts'
 import { Alarms } from './alarms.ts'
 import { shortenLongWaits } from './quick-days.ts'
-import { Findings, ONE_PROCESS } from './tools.ts'
+import { Findings, ONE_PROCESS, instantIn } from './tools.ts'
 import type { OperateCase } from './tools.ts'
 
 const REQUESTS = 5_000_000
@@ -169,8 +169,8 @@ class FillingState {
         crl: { issuer: 'na-main', sequence: 9 },
       },
     }))
-    await Promise.all(requests.map((request) => audit.begin(request)))
-    await Promise.all(requests.map((request) => audit.complete(request, 200)))
+    await Promise.all(requests.map(async (request) => audit.begin(request)))
+    await Promise.all(requests.map(async (request) => audit.complete(request, 200)))
   }
 
   /** Requests over HTTP, and what the gateway says of its state. */
@@ -289,7 +289,7 @@ class FillingState {
 
 function timeOf(body: unknown): Instant {
   const event = readJson(String(body))
-  const at = isJsonObject(event) ? readInstant(String(event['at'])) : undefined
+  const at = isJsonObject(event) ? instantIn(event, 'at') : undefined
   if (at === undefined) throw new Error('an audit event has a time')
   return at
 }

@@ -6,14 +6,12 @@ import type { JoinCertificate, JsonObject } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
 import {
   TestToken,
-  createInvite,
   createMigratedDatabase,
   enroll,
   findTokenObstacle,
   newNodeCaller,
   startAuthorityProcess,
   testSeed,
-  testSigner,
 } from '@chancery/testkit'
 import type { AuthorityProcess, Backend, NodeCaller, TestDatabase, TestResponse } from '@chancery/testkit'
 import { checkPromises } from '../faults/fault-checks.ts'
@@ -24,6 +22,8 @@ import { readGauge } from '../lib/loop-probe.ts'
 import type { Random } from '../lib/random.ts'
 import { withRows } from '../lib/rows.ts'
 import { Alarms } from './alarms.ts'
+import { ATTESTATION, signingCalls } from './signing-calls.ts'
+import type { SigningCall } from './signing-calls.ts'
 import {
   FOLLOWING,
   Findings,
@@ -150,27 +150,13 @@ class TokenCase {
     this.#attestation = isJsonObject(json) ? json : {}
   }
 
-  /** One call of each kind that signs. A join needs an invite, which is not signed. */
-  async #calls(): Promise<readonly (readonly [string, () => Promise<TestResponse>])[]> {
-    const [node, cert_id] = [this.#node, this.#certificate?.cert_id ?? '']
-    if (node === undefined) throw new Error('no node')
-    const other = await newNodeCaller(this.#authority.url, 'token join', systemClock)
-    const invite = await createInvite(this.#authority)
-    const partner = {
-      subject_sovereign_id: 'FJORD',
-      subject_public_keys: [(await testSigner('p', 'partner')).publicKey],
-    }
-    return [
-      ['a policy', () => this.#send('POST', '/admin/policy', { policy_id: `p-${performance.now()}` })],
-      ['an attestation', () => this.#send('POST', '/admin/attestations', ATTESTATION)],
-      ['a treaty', () => this.#send('POST', '/admin/recognition-treaties', partner)],
-      ['a decision', () => this.#recorder.decideAt(this.#authority)],
-      ['a join', () => other.join(invite)],
-      ['a renewal', () => node.renew(cert_id)],
-    ]
+  #calls(): Promise<readonly SigningCall[]> {
+    if (this.#node === undefined) throw new Error('no node')
+    const { cert_id = '' } = this.#certificate ?? {}
+    return signingCalls(this.#authority, { node: this.#node, cert_id, recorder: this.#recorder })
   }
 
-  /** Signs one record of each kind, and revokes a certificate of its own. */
+  /** Signs one record of each kind, and revokes the certificate of another node. */
   async #signAll(when: string): Promise<void> {
     for (const [name, call] of await this.#calls()) {
       const answer = await call()
@@ -296,6 +282,5 @@ class TokenCase {
   }
 }
 
-const ATTESTATION = { subject_id: 'clerk', roles: ['role:client'] }
 /** The feed is signed with the same key. */
 const MAY_FIRE = ['ChanceryFeedPublishFailed', ...FOLLOWING, ...WITHOUT_STANDBY]
