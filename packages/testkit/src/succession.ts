@@ -29,12 +29,16 @@ export interface Succeeded {
 /** The key every test authority begins with. */
 export const FIRST_KEY: TestKey = { keyId: 'na-test', seed: 'na' }
 
-/** Block, history, keys and settings of the next key, as the root would sign them; a former key undoes. */
+/**
+ * Block, history, keys and settings of the next key, as the root would sign them; a former key undoes. The present key
+ * may sign for the days of the overlap.
+ */
 export async function signSuccession(
   folder: string,
   present: Succeeded,
   next: TestKey,
   now: Instant,
+  overlapDays = 30n,
 ): Promise<Required<Succeeded>> {
   const { rootSeed = 'root' } = present
   const root = await testSigner('rs-test', rootSeed)
@@ -51,7 +55,7 @@ export async function signSuccession(
     key_id: present.key.keyId,
     public_key: old.publicKey,
     valid_from: (earlier ?? present.genesis.network_authority).valid_from,
-    valid_to: writeInstant(now + 30n * DAY),
+    valid_to: writeInstant(now + overlapDays * DAY),
   }
   const before = listed.filter((key) => key.public_key !== old.publicKey)
   const draft = {

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 
 const MODULE = '/usr/lib/softhsm/libsofthsm2.so'
 const PIN = '943182'
+const OFFICER_PIN = '5678'
 const TOKEN_LABEL = 'chancery-test'
 
 /** Why no token can be made here; undefined when one can. The build server must have one: there it is a failure. */
@@ -46,7 +47,16 @@ export class TestToken {
       'log.level = ERROR',
     ]
     writeFileSync(this.configFile, `${lines.join('\n')}\n`)
-    this.#run('softhsm2-util', ['--init-token', '--free', '--label', TOKEN_LABEL, '--pin', PIN, '--so-pin', '5678'])
+    this.#run('softhsm2-util', [
+      '--init-token',
+      '--free',
+      '--label',
+      TOKEN_LABEL,
+      '--pin',
+      PIN,
+      '--so-pin',
+      OFFICER_PIN,
+    ])
   }
 
   settings(keyLabel: string): Record<string, string> {
@@ -88,6 +98,13 @@ export class TestToken {
       PIN,
       ...words,
     ])
+  }
+
+  /** As the security officer of the token does; without a PIN the one of the settings again. */
+  setPin(pin: string = PIN): void {
+    const officer = ['--login', '--login-type', 'so', '--so-pin', OFFICER_PIN]
+    const token = ['--module', MODULE, '--token-label', TOKEN_LABEL]
+    this.#run('pkcs11-tool', [...token, ...officer, '--init-pin', '--new-pin', pin])
   }
 
   /** As when the token is unplugged. */

@@ -1,6 +1,8 @@
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
+import { announcedKeyOnPostgres, announcedKeyOnSqlite } from './announced-key.ts'
 import { clockOff } from './clock.ts'
 import { diskFullOnPostgres, diskFullOnSqlite, logDiskFullOnPostgres } from './disk.ts'
+import { gatewayAudit } from './gateway-audit.ts'
 import { listOverBound } from './lists.ts'
 import { databaseGone, databaseSilent } from './outage.ts'
 import { powerCut } from './power-cut.ts'
@@ -8,6 +10,8 @@ import { redisGone } from './redis.ts'
 import { oldRestore } from './restore.ts'
 import { promotedStandby, upgradedUnderLoad } from './rolled.ts'
 import { slowDatabase } from './slow-database.ts'
+import { partnerSilentOnPostgres, partnerSilentOnSqlite } from './silent-partner.ts'
+import { tokenLostOnPostgres, tokenLostOnSqlite } from './token.ts'
 import type { OperateCase } from './tools.ts'
 import { brokenUpgrade } from './upgrade.ts'
 import { seededRandom } from '../lib/random.ts'
@@ -30,6 +34,13 @@ const CASES: readonly OperateCase[] = [
   slowDatabase,
   upgradedUnderLoad,
   promotedStandby,
+  gatewayAudit,
+  partnerSilentOnSqlite,
+  partnerSilentOnPostgres,
+  announcedKeyOnSqlite,
+  announcedKeyOnPostgres,
+  tokenLostOnSqlite,
+  tokenLostOnPostgres,
 ]
 
 /** Every case once. */

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { commands } from '@chancery/authority'
-import { isJsonObject } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { isJsonObject, readInstant } from '@chancery/protocol'
+import type { Instant, JsonObject } from '@chancery/protocol'
 import type { AuthorityProcess } from '@chancery/testkit'
 import type { ScrapeTarget } from './alarms.ts'
 import type { FaultInstances } from '../faults/fault-instances.ts'
@@ -17,6 +17,8 @@ export interface OperateCase {
 export const WITHOUT_STANDBY = ['ChancerySyncStandbyMissing'] as const
 /** Alerts that refused writes cause. They may fire with the alert that names the cause, and must end with it. */
 export const FOLLOWING = ['ChanceryServerErrors', 'ChanceryJobFailing', 'ChanceryAuditWriteFailed'] as const
+/** A case whose services run in its own process does not measure their event loops. */
+export const ONE_PROCESS = ['ChanceryEventLoopSlow'] as const
 /** Fifteen minutes of rule time, the longest range of a rule, and two more. */
 export const SCRAPES_AFTER = 70
 
@@ -100,4 +102,10 @@ export async function healthOf(process: AuthorityProcess): Promise<{ status: unk
 export async function doctorOn({ envFile }: Pick<FaultInstances, 'envFile'>, check: string): Promise<string> {
   const findings = await commands.diagnose({ flags: {}, envFile })
   return findings.find((finding) => finding.check === check)?.status ?? 'absent'
+}
+
+/** Returns the instant in a member, if it has one. */
+export function instantIn(body: JsonObject, name: string): Instant | undefined {
+  const value = body[name]
+  return typeof value === 'string' ? readInstant(value) : undefined
 }

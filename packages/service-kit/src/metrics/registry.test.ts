@@ -143,6 +143,17 @@ describe('Metrics', () => {
     },
   )
 
+  it('shows no series of a metric without labels that has no row', async () => {
+    const metrics = new Metrics()
+    let rows: { readonly labels: Record<string, string>; readonly value: number }[] = []
+    metrics.rows({ name: 'r', help: 'r', kind: 'gauge', labels: [], collect: () => rows })
+    expect(await metrics.render()).not.toMatch(/^r /m)
+    rows = [{ labels: {}, value: 7 }]
+    expect(valueOf(await metrics.render(), 'r')).toBe(7)
+    rows = []
+    expect(await metrics.render()).not.toMatch(/^r /m)
+  })
+
   it('sorts observations into buckets', async () => {
     const metrics = new Metrics()
     const histogram = metrics.histogram({ name: 'h', help: 'h', buckets: [1, 2] })

@@ -153,6 +153,8 @@ export class Metrics {
       collect: async () => {
         const rows = await this.#collected(ask, [])
         metric.reset()
+        // A reset leaves 0 when there are no labels, which would be a value where there is no row.
+        if (facts.labels.length === 0) metric.remove()
         for (const { labels, value } of rows) metric.labels(labels).set(value)
       },
     })
