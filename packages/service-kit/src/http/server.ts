@@ -69,8 +69,6 @@ export function createServer(options: ServerOptions): HttpServer {
   const { ids } = options
   const verifications = new Verifications()
   const revocations = new Revocations()
-  const published = new PublishedReads()
-  const resumed = new ResumedCalls()
   const budgets = new BodyBudgets(options.bodyBudgets ?? bodyBudgetLimits(options.maxRequestBytes))
   const edge: Edge<Binding> = new Edge({
     bindings: options.bindings,
@@ -105,8 +103,8 @@ export function createServer(options: ServerOptions): HttpServer {
     gate,
     verifications,
     revocations,
-    published,
-    resumed,
+    published: new PublishedReads(),
+    resumed: new ResumedCalls(),
     budgets,
     longWork: new LongWork(),
     copies: new GzipCopies(),
@@ -115,7 +113,7 @@ export function createServer(options: ServerOptions): HttpServer {
   return {
     listener: edge.listener,
     load: () => ({
-      inFlight: gate.inFlight + verifications.taken + revocations.taken + published.taken + resumed.taken,
+      inFlight: gate.inFlight + verifications.taken + revocations.taken + capacity.published.taken + capacity.resumed.taken,
       connections: gate.connections,
       streams: edge.streams,
       verifications: verifications.taken,
