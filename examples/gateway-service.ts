@@ -9,8 +9,7 @@
  */
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import { createGatewayClient } from '@chancery/sdk'
-import type { JoinCertificate } from '@chancery/sdk'
+import { type JoinCertificate, createGatewayClient } from '@chancery/sdk'
 import { httpNodeProof } from '@chancery/sdk/nodejs'
 
 const { GATEWAY = 'http://127.0.0.1:8080', TOKEN_FILE = 'gateway/caller.token' } = process.env

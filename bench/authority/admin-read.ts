@@ -6,10 +6,8 @@ import { createPostgres, createSqlite } from '../lib/databases.ts'
 import { serverFigures, ratioFigures, roundFigures } from '../lib/figures.ts'
 import { LoadGenerator } from '../lib/load.ts'
 import { measure } from '../lib/measure.ts'
-import { createNetwork } from '../lib/network.ts'
-import type { BenchNetwork } from '../lib/network.ts'
-import { operatorHeaders, operatorRequest } from '../lib/requests.ts'
-import type { OperatorPlan } from '../lib/requests.ts'
+import { type BenchNetwork, createNetwork } from '../lib/network.ts'
+import { type OperatorPlan, operatorHeaders, operatorRequest } from '../lib/requests.ts'
 import { startAuthority, startBaseline } from '../lib/servers.ts'
 
 const BAR = 0.5

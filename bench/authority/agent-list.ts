@@ -1,7 +1,6 @@
 import { DAY, HOUR, MINUTE, readInstant, writeInstant, writeSortable } from '@chancery/protocol'
 import type { Bench, BenchOptions, BenchResult } from '../lib/bench.ts'
-import { createPostgres, createSqlite, numbersFrom, onDatabase } from '../lib/databases.ts'
-import type { Database } from '../lib/databases.ts'
+import { type Database, createPostgres, createSqlite, numbersFrom, onDatabase } from '../lib/databases.ts'
 import { createNetwork } from '../lib/network.ts'
 import { measurePages } from '../lib/operator-pages.ts'
 import { startAuthority } from '../lib/servers.ts'

@@ -8,10 +8,8 @@ import type { LoadGenerator } from '../lib/load.ts'
 import { measureAgainstLimit } from '../lib/node-bench.ts'
 import type { BatchStatement } from '../lib/raw-inserts.ts'
 import { round } from '../lib/statistics.ts'
-import { makeNodes, seedCertificates } from '../lib/test-nodes.ts'
-import type { BenchNode } from '../lib/test-nodes.ts'
-import { NETWORK, measureOtherLoad } from './agent-registry.ts'
-import type { Registry } from './agent-registry.ts'
+import { type BenchNode, makeNodes, seedCertificates } from '../lib/test-nodes.ts'
+import { NETWORK, type Registry, measureOtherLoad } from './agent-registry.ts'
 
 const NODES = 5000
 

@@ -10,8 +10,7 @@ import type { LoadReport } from '../lib/load-task.ts'
 import { createNetwork } from '../lib/network.ts'
 import { median, round } from '../lib/statistics.ts'
 import { measureRefreshes } from './agent-refreshes.ts'
-import { PAGE, measureOtherLoad, openRegistry, search } from './agent-registry.ts'
-import type { Registry } from './agent-registry.ts'
+import { PAGE, type Registry, measureOtherLoad, openRegistry, search } from './agent-registry.ts'
 
 const REFRESH_BAR = 0.45
 const SEARCH_BAR = 0.3

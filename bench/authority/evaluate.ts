@@ -6,10 +6,8 @@ import type { BatchStatement } from '../lib/raw-inserts.ts'
 import type { Bench, BenchOptions, BenchResult } from '../lib/bench.ts'
 import { HOST } from '../lib/conditions.ts'
 import { createPostgres } from '../lib/databases.ts'
-import { createNetwork } from '../lib/network.ts'
-import type { BenchNetwork } from '../lib/network.ts'
-import { measureAgainstLimit } from '../lib/node-bench.ts'
-import type { NodeWork } from '../lib/node-bench.ts'
+import { type BenchNetwork, createNetwork } from '../lib/network.ts'
+import { type NodeWork, measureAgainstLimit } from '../lib/node-bench.ts'
 import { startAuthority } from '../lib/servers.ts'
 
 const BAR = 0.5

@@ -10,8 +10,7 @@ import { LoadGenerator } from '../lib/load.ts'
 import { createNetwork } from '../lib/network.ts'
 import { startAuthority } from '../lib/servers.ts'
 import { round } from '../lib/statistics.ts'
-import { makeNodes, proof, seedCertificates } from '../lib/test-nodes.ts'
-import type { BenchNode } from '../lib/test-nodes.ts'
+import { type BenchNode, makeNodes, proof, seedCertificates } from '../lib/test-nodes.ts'
 
 const BYTES = 300
 const CERTIFICATES = 100_000

@@ -1,7 +1,6 @@
 import { Agent, request } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
-import { findTrustPath, indexEdges, seedSigner } from '@chancery/protocol'
-import type { RecognitionEdge, TrustIndex } from '@chancery/protocol'
+import { type RecognitionEdge, type TrustIndex, findTrustPath, indexEdges, seedSigner } from '@chancery/protocol'
 import pg from 'pg'
 import { LoopProbe } from '../../tests/campaigns/lib/loop-probe.ts'
 import { seedTreaties, seededSovereign, seededTreaty } from '../../tests/tools/seed-treaties.ts'
@@ -10,8 +9,7 @@ import { HOST, MAX_FOREIGN_CORES, MEASURE_SECONDS_MAX } from '../lib/conditions.
 import { OtherLoad, postgresPids } from '../lib/cpu.ts'
 import { createPostgres } from '../lib/databases.ts'
 import { createNetwork } from '../lib/network.ts'
-import { startAuthority } from '../lib/servers.ts'
-import type { Server } from '../lib/servers.ts'
+import { type Server, startAuthority } from '../lib/servers.ts'
 import { mean, median, quantile, round } from '../lib/statistics.ts'
 
 /** Milliseconds that 99 of 100 searches may take beyond an empty route. */

@@ -1,5 +1,4 @@
-import { numbersFrom, onDatabase } from '../lib/databases.ts'
-import type { Database } from '../lib/databases.ts'
+import { type Database, numbersFrom, onDatabase } from '../lib/databases.ts'
 
 const AT_ONCE = 5000
 

@@ -1,12 +1,10 @@
 import { sign } from 'node:crypto'
 import { HOUR, canonicalBytes, writeInstant, writeSortable } from '@chancery/protocol'
 import { HOST } from '../lib/conditions.ts'
-import { onDatabase } from '../lib/databases.ts'
-import type { Database } from '../lib/databases.ts'
+import { type Database, onDatabase } from '../lib/databases.ts'
 import type { BenchNetwork } from '../lib/network.ts'
 import type { BenchOperator } from '../lib/operator.ts'
-import { makeNodes, proof } from '../lib/test-nodes.ts'
-import type { BenchNode } from '../lib/test-nodes.ts'
+import { type BenchNode, makeNodes, proof } from '../lib/test-nodes.ts'
 
 /** More than a page of each list: the lists then begin with signed records. */
 const NODES = 240

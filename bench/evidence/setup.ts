@@ -4,11 +4,9 @@ import type { BoundaryDecision, ExecutionEvidence, JsonObject, JsonValue, Signer
 import { EXECUTED_CAPABILITY as CAPABILITY, EXECUTOR_SOVEREIGN as EXECUTOR, signExecution } from '@chancery/testkit'
 import { HOST } from '../lib/conditions.ts'
 import { readEventLine } from '@chancery/protocol'
-import { readSample } from './lines.ts'
-import type { Sample } from './lines.ts'
+import { type Sample, readSample } from './lines.ts'
 import type { BenchNetwork } from '../lib/network.ts'
-import { operatorOf } from '../lib/operator.ts'
-import type { BenchOperator } from '../lib/operator.ts'
+import { type BenchOperator, operatorOf } from '../lib/operator.ts'
 
 /** Data of the evidence store of one authority process: a member, an executor, a decision. */
 export interface EvidenceSetup {

@@ -6,8 +6,7 @@ import { startCheckProxy } from '../../tests/instances/check-proxies.ts'
 import type { Bench, BenchOptions, BenchResult } from '../lib/bench.ts'
 import { processSeconds } from '../lib/cpu.ts'
 import { median, quantile, round } from '../lib/statistics.ts'
-import { AUDIENCE, DECIDED, PROVEN, openChecked } from './checked-network.ts'
-import type { CheckedNode } from './checked-network.ts'
+import { AUDIENCE, type CheckedNode, DECIDED, PROVEN, openChecked } from './checked-network.ts'
 
 /** A route that needs a proof only, and one whose decision is reused. */
 const ROUTES = [

@@ -11,8 +11,7 @@ import { sendGatewayRequest, testClient, testIssuer, testList, testNetwork, test
 import { buildIndex, readIndex } from '../../apps/gateway/src/trust/revocation-index.ts'
 import type { Bench, BenchOptions, BenchResult } from '../lib/bench.ts'
 import { HOST } from '../lib/conditions.ts'
-import { startGateway } from '../lib/servers.ts'
-import type { LoopBlock } from '../lib/servers.ts'
+import { type LoopBlock, startGateway } from '../lib/servers.ts'
 import { median, round } from '../lib/statistics.ts'
 
 const REVOCATIONS = 100_000

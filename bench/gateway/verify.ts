@@ -9,8 +9,7 @@ import type { Bench, BenchOptions, BenchResult } from '../lib/bench.ts'
 import { createSqlite } from '../lib/databases.ts'
 import { BATCH, BATCHES_AT_ONCE, measureBatches } from './batches.ts'
 import { measureAgainstLimit } from '../lib/node-bench.ts'
-import { startGateway } from '../lib/servers.ts'
-import type { Server } from '../lib/servers.ts'
+import { type Server, startGateway } from '../lib/servers.ts'
 
 const BAR = 0.6
 const PER_SECOND = 16_000

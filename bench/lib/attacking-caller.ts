@@ -1,7 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { request } from 'node:http'
-import { connect } from 'node:net'
-import type { Socket } from 'node:net'
+import { type Socket, connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { LIMITERS } from '@chancery/contract'
 import { writeInstant } from '@chancery/protocol'

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { REQUEST_ID_HEADER, SERVER_LIMITS } from '@chancery/contract'
-import { fastify } from 'fastify'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { openBareWork } from './baseline-work.ts'
 import type { BaselineDocument, BaselineTask } from './baseline-task.ts'
 import { HOST } from './conditions.ts'

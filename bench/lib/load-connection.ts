@@ -1,5 +1,4 @@
-import { connect } from 'node:net'
-import type { Socket } from 'node:net'
+import { type Socket, connect } from 'node:net'
 
 const CONTENT_LENGTH = /\r\ncontent-length: (\d+)/i
 const CLOSES = /\r\nconnection: close/i

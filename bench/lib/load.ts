@@ -1,5 +1,4 @@
-import { fork } from 'node:child_process'
-import type { ChildProcess } from 'node:child_process'
+import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { LoadReport, LoadTask, WorkerMessage } from './load-task.ts'
 import { requireLoopback } from './loopback.ts'

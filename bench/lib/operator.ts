@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { seedSigner, signOperatorRequest, writeInstant, writeJson } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, seedSigner, signOperatorRequest, writeInstant, writeJson } from '@chancery/protocol'
 import { HOST } from './conditions.ts'
 import type { BenchNetwork } from './network.ts'
 

@@ -1,7 +1,5 @@
-import { generateKeyPairSync, randomUUID, sign } from 'node:crypto'
-import type { KeyObject } from 'node:crypto'
-import { canonicalBytes, sha256Hex, writeInstant } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type KeyObject, generateKeyPairSync, randomUUID, sign } from 'node:crypto'
+import { type JsonObject, canonicalBytes, sha256Hex, writeInstant } from '@chancery/protocol'
 import pg from 'pg'
 
 /** Nodes of a benchmark: real keys, rows inserted directly into the database. */

@@ -14,8 +14,7 @@ import { GovernedActionRunner, Node, callerBasis, createGatewayClient, pinAttest
 import type { JoinCertificate } from '@chancery/sdk'
 import { governTools, mcpCaller, mcpNodeProof } from '@chancery/sdk/mcp'
 import { FileNodeStore, FileOutbox, readGenesisFile, readSignerFile } from '@chancery/sdk/nodejs'
-import { callTool, describeServer, tools } from '../mcp-tools/notes.ts'
-import type { ToolRequest } from '../mcp-tools/notes.ts'
+import { type ToolRequest, callTool, describeServer, tools } from '../mcp-tools/notes.ts'
 
 const { NA_URL = 'http://127.0.0.1:8443', GENESIS = 'harbour/genesis.json', NODE_HOME = 'relay' } = process.env
 const { GATEWAY = 'http://127.0.0.1:8445', TOKEN_FILE = 'gateway/caller.token' } = process.env

@@ -3,8 +3,7 @@
  * of it. Servers made with the official packages work in the same way.
  */
 import { createInterface } from 'node:readline'
-import { callTool, describeServer } from './notes.ts'
-import type { ToolRequest } from './notes.ts'
+import { type ToolRequest, callTool, describeServer } from './notes.ts'
 
 createInterface({ input: process.stdin }).on('line', (line) => {
   const { id, method, params } = JSON.parse(line) as ToolRequest

@@ -3,8 +3,7 @@ import { checkCedarVectors } from '../../packages/protocol/src/vectors/check-ced
 import { checkPolicyVectors } from '../../packages/protocol/src/vectors/check-policy-vectors.ts'
 import cedar from '../../packages/protocol/src/vectors/cedar.json' with { type: 'json' }
 import vectors from '../../packages/protocol/src/vectors/policies.json' with { type: 'json' }
-import { equal } from './page-test.ts'
-import type { PageTest } from './page-test.ts'
+import { type PageTest, equal } from './page-test.ts'
 
 export const tests: readonly PageTest[] = [
   {

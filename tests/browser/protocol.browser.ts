@@ -7,8 +7,7 @@ import core from '../../packages/protocol/src/vectors/core.json' with { type: 'j
 import evidence from '../../packages/protocol/src/vectors/evidence.json' with { type: 'json' }
 import trust from '../../packages/protocol/src/vectors/trust.json' with { type: 'json' }
 import { checkWeakKeys } from '../../packages/protocol/src/vectors/weak-keys.ts'
-import { equal } from './page-test.ts'
-import type { PageTest } from './page-test.ts'
+import { type PageTest, equal } from './page-test.ts'
 
 export const tests: readonly PageTest[] = [
   {

@@ -1,6 +1,5 @@
 import { checkVerifyVectors } from '../../packages/sdk/src/verify/vectors.suite.ts'
-import { equal } from './page-test.ts'
-import type { PageTest } from './page-test.ts'
+import { type PageTest, equal } from './page-test.ts'
 
 export const tests: readonly PageTest[] = [
   {

@@ -1,7 +1,6 @@
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
-import { HAS_ALL_SCREENS, axeFindings, nextFrames, policyReports, screenshot } from './browser.ts'
-import type { AxeScope } from './browser.ts'
+import { type AxeScope, HAS_ALL_SCREENS, axeFindings, nextFrames, policyReports, screenshot } from './browser.ts'
 import { layoutFindings } from './layout-findings.ts'
 
 interface Screen {

@@ -2,14 +2,12 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { checkEvidencePack, explainEvidencePack, writeEvidencePage } from '@chancery/sdk'
-import type { EvidencePack } from '@chancery/sdk'
+import { type EvidencePack, checkEvidencePack, explainEvidencePack, writeEvidencePage } from '@chancery/sdk'
 import type { Browser } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { PackScenario } from '../campaigns/evidence/pack-scenario.ts'
 import { seededRandom } from '../campaigns/lib/random.ts'
-import { axeFindings, closePages, openPage, screenshot, sharedBrowser } from './browser.ts'
-import type { CheckedPage } from './browser.ts'
+import { type CheckedPage, axeFindings, closePages, openPage, screenshot, sharedBrowser } from './browser.ts'
 
 const TEMPLATE = join(import.meta.dirname, '..', '..', 'apps', 'cli', 'dist', 'evidence-page', 'page.html')
 

@@ -1,6 +1,5 @@
 // oxlint-disable max-lines -- one browser and one gateway for all pages
-import { signOperatorRequest, toBase64 } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, signOperatorRequest, toBase64 } from '@chancery/protocol'
 import { accepted, enroll, nodeCaller, testSeed, testSigner } from '@chancery/testkit'
 import type { Browser, Page, Request } from 'playwright-core'
 import { gzipSync } from 'node:zlib'
@@ -16,8 +15,7 @@ import {
   visit,
 } from './browser.ts'
 import type { CheckedPage } from './browser.ts'
-import { startMeshSetup } from './mesh-setup.ts'
-import type { MeshSetup } from './mesh-setup.ts'
+import { type MeshSetup, startMeshSetup } from './mesh-setup.ts'
 
 let setup: MeshSetup
 let browser: Browser

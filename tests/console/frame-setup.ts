@@ -6,8 +6,7 @@ import { createClient } from '@chancery/sdk'
 import { enroll, nodeCaller, startTestAuthority, testSeed, testSigner } from '@chancery/testkit'
 import type { TestAuthority, TestAuthorityOptions } from '@chancery/testkit'
 import type { Browser, Page } from 'playwright-core'
-import { closePages, openPage, sharedBrowser, visit } from './browser.ts'
-import type { CheckedPage } from './browser.ts'
+import { type CheckedPage, closePages, openPage, sharedBrowser, visit } from './browser.ts'
 import { signIn } from './operator-page.ts'
 
 /** A small network, a browser, and the file of a privileged operator key. */

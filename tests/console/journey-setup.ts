@@ -1,12 +1,10 @@
 import { MINUTE, writeSortable } from '@chancery/protocol'
 import { createClient } from '@chancery/sdk'
-import { accepted, enroll, foreignSovereign, nodeCaller, testSigner } from '@chancery/testkit'
-import type { NodeCaller } from '@chancery/testkit'
+import { type NodeCaller, accepted, enroll, foreignSovereign, nodeCaller, testSigner } from '@chancery/testkit'
 import { StubPartner } from '../../apps/authority/src/features/partners/stub-partner.suite.ts'
 import { rowsOf } from '../../apps/authority/src/testing/rows.suite.ts'
 import { decide } from '../../apps/cli/src/commands/demo/decisions.ts'
-import { openFrameSetup, registerAgent } from './frame-setup.ts'
-import type { FrameSetup } from './frame-setup.ts'
+import { type FrameSetup, openFrameSetup, registerAgent } from './frame-setup.ts'
 
 /** An authority for the journeys of one screen. It is empty until `fill`. */
 export interface JourneySetup extends FrameSetup {

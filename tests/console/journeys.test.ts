@@ -1,11 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { HAS_ALL_SCREENS } from './browser.ts'
-import { fill, openJourneySetup } from './journey-setup.ts'
-import type { JourneySetup } from './journey-setup.ts'
-import { JOURNEYS, firstRun } from './journeys.ts'
-import type { Journey } from './journeys.ts'
-import { SCREENS, Walk, tooLong, walkedTable } from './walk.ts'
-import type { Screen, Walked } from './walk.ts'
+import { type JourneySetup, fill, openJourneySetup } from './journey-setup.ts'
+import { JOURNEYS, type Journey, firstRun } from './journeys.ts'
+import { SCREENS, type Screen, Walk, type Walked, tooLong, walkedTable } from './walk.ts'
 
 const walked: Walked[] = []
 afterAll(() => {

@@ -1,5 +1,4 @@
-import { readRevocationList } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, readRevocationList } from '@chancery/protocol'
 import { accepted, startTestAuthority, startTestGateway, testClient, testPolicy } from '@chancery/testkit'
 import type { TestAuthority, TestClient, TestGateway } from '@chancery/testkit'
 

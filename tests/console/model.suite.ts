@@ -1,5 +1,4 @@
-import { isJsonObject, writeJson } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { type JsonObject, type JsonValue, isJsonObject, writeJson } from '@chancery/protocol'
 import { accepted, readPage, send } from '@chancery/testkit'
 import { describe, expect, it } from 'vitest'
 import { openPage, visit } from './browser.ts'

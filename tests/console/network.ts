@@ -1,5 +1,4 @@
-import { MINUTE, readJson, writeSortable } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, MINUTE, readJson, writeSortable } from '@chancery/protocol'
 import {
   accepted,
   enroll,

@@ -1,5 +1,4 @@
-import { readJson, verifyOperatorRequest } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, readJson, verifyOperatorRequest } from '@chancery/protocol'
 import { accepted, enroll, nodeCaller, testSigner } from '@chancery/testkit'
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'

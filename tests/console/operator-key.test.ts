@@ -7,8 +7,7 @@ import type { NodeCaller, TestAuthority } from '@chancery/testkit'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { keyToPath } from '../../apps/console/src/operator/node-key.ts'
-import { closePages, nextFrames, openPage, sharedBrowser, visit } from './browser.ts'
-import type { CheckedPage } from './browser.ts'
+import { type CheckedPage, closePages, nextFrames, openPage, sharedBrowser, visit } from './browser.ts'
 import { signIn } from './operator-page.ts'
 
 let na: TestAuthority

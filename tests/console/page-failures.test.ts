@@ -2,8 +2,7 @@ import { accepted } from '@chancery/testkit'
 import { expect, it } from 'vitest'
 import { keyToPath } from '../../apps/console/src/operator/node-key.ts'
 import { checkScreens } from './check-screens.ts'
-import { registerAgent } from './frame-setup.ts'
-import type { ConsolePage, FrameSetup } from './frame-setup.ts'
+import { type ConsolePage, type FrameSetup, registerAgent } from './frame-setup.ts'
 import { useFrame } from './use-frame.ts'
 
 /** Holds: a failure of one part is shown, can be tried again, and changes nothing that an operator confirms. */

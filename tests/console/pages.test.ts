@@ -1,5 +1,4 @@
-import { accepted } from '@chancery/testkit'
-import type { TestAuthority } from '@chancery/testkit'
+import { type TestAuthority, accepted } from '@chancery/testkit'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { closePages, openPage, screenshotOf, sharedBrowser, visit } from './browser.ts'

@@ -1,10 +1,8 @@
 import type { Page } from 'playwright-core'
 import { testSeed } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openPage, visit } from './browser.ts'
-import type { CheckedPage } from './browser.ts'
-import { openFrameSetup } from './frame-setup.ts'
-import type { FrameSetup } from './frame-setup.ts'
+import { type CheckedPage, openPage, visit } from './browser.ts'
+import { type FrameSetup, openFrameSetup } from './frame-setup.ts'
 import { signIn } from './operator-page.ts'
 
 let setup: FrameSetup

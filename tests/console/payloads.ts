@@ -1,6 +1,5 @@
 import { writeSortable } from '@chancery/protocol'
-import { seedTreaties } from '@chancery/testkit'
-import type { TestAuthority } from '@chancery/testkit'
+import { type TestAuthority, seedTreaties } from '@chancery/testkit'
 import type { Browser } from 'playwright-core'
 import { openPage, visit } from './browser.ts'
 import { rowsOf } from '../../apps/authority/src/testing/rows.suite.ts'

@@ -1,7 +1,6 @@
 import type { Page } from 'playwright-core'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openPage, visit } from './browser.ts'
-import type { CheckedPage } from './browser.ts'
+import { type CheckedPage, openPage, visit } from './browser.ts'
 import { checkScreens } from './check-screens.ts'
 import { useSetup } from './console-setup.ts'
 import { signIn } from './operator-page.ts'

@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
-import { openConsolePage, openFrameSetup } from './frame-setup.ts'
-import type { ConsolePage, FrameSetup } from './frame-setup.ts'
+import { type ConsolePage, type FrameSetup, openConsolePage, openFrameSetup } from './frame-setup.ts'
 
 /** Opens a setup for the tests of a file, and a page for each test, which is handed to `each`. */
 export function useFrame(

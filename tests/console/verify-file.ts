@@ -2,8 +2,7 @@ import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { writeJson } from '@chancery/protocol'
-import type { GenesisBlock, JsonObject } from '@chancery/protocol'
+import { type GenesisBlock, type JsonObject, writeJson } from '@chancery/protocol'
 
 const MAIN = join(import.meta.dirname, '..', '..', 'apps', 'cli', 'src', 'main.ts')
 const run = promisify(execFile)

@@ -1,6 +1,5 @@
 import type { Browser, Page } from 'playwright-core'
-import { openPage, visit } from './browser.ts'
-import type { CheckedPage } from './browser.ts'
+import { type CheckedPage, openPage, visit } from './browser.ts'
 import { signIn } from './operator-page.ts'
 
 /** The most clicks of a journey after sign-in. */

@@ -1,7 +1,6 @@
 import { DAY, writeSortable } from '@chancery/protocol'
 import { describe, expect, it } from 'vitest'
-import { run } from '../campaigns/growth/growth-year.ts'
-import type { GrowthOptions } from '../campaigns/growth/growth-year.ts'
+import { type GrowthOptions, run } from '../campaigns/growth/growth-year.ts'
 import type { GrowingNetwork } from '../campaigns/growth/network.ts'
 import { runCampaign } from './campaign-run.ts'
 

@@ -3,8 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { writeJson, writePrivateKeyFile } from '@chancery/protocol'
-import { COMPILE_CACHE, startTestAuthority, testSeed } from '@chancery/testkit'
-import type { TestAuthority } from '@chancery/testkit'
+import { COMPILE_CACHE, type TestAuthority, startTestAuthority, testSeed } from '@chancery/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 
 const MAIN = join(import.meta.dirname, '..', '..', 'apps', 'cli', 'src', 'main.ts')

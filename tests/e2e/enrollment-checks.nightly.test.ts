@@ -3,8 +3,7 @@ import type { TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Acks } from '../campaigns/lib/acknowledgements.ts'
 import { checkEnrollment } from '../campaigns/enrollment/checks.ts'
-import { openRows } from '../campaigns/lib/rows.ts'
-import type { Rows } from '../campaigns/lib/rows.ts'
+import { type Rows, openRows } from '../campaigns/lib/rows.ts'
 
 /** A campaign that finds nothing proves something only if its checks find what is wrong. */
 describe('the checks of the enrollment campaigns', () => {

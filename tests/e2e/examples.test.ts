@@ -1,13 +1,11 @@
-import { spawn } from 'node:child_process'
-import type { ChildProcess } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { writeJson, writePrivateKeyFile } from '@chancery/protocol'
-import { Node, createClient } from '@chancery/sdk'
-import type { Client } from '@chancery/sdk'
+import { type Client, Node, createClient } from '@chancery/sdk'
 import { FileNodeStore, readGenesisFile } from '@chancery/sdk/nodejs'
 import {
   COMPILE_CACHE,

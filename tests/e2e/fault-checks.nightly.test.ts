@@ -1,14 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { createTestDatabase } from '@chancery/testkit'
-import type { AuthorityProcess, TestDatabase } from '@chancery/testkit'
+import { type AuthorityProcess, type TestDatabase, createTestDatabase } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { checkPromises } from '../campaigns/faults/fault-checks.ts'
-import { openFaultInstances } from '../campaigns/faults/fault-instances.ts'
-import type { FaultInstances } from '../campaigns/faults/fault-instances.ts'
+import { type FaultInstances, openFaultInstances } from '../campaigns/faults/fault-instances.ts'
 import { FaultRecorder } from '../campaigns/faults/fault-recorder.ts'
 import { seededRandom } from '../campaigns/lib/random.ts'
-import { openRows, text } from '../campaigns/lib/rows.ts'
-import type { Rows } from '../campaigns/lib/rows.ts'
+import { type Rows, openRows, text } from '../campaigns/lib/rows.ts'
 
 /** The tables that a test may damage; each is restored after the test. */
 const TABLES = [

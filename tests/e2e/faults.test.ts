@@ -1,6 +1,5 @@
 // oxlint-disable max-lines -- whole processes are started once for all faults
-import { spawn } from 'node:child_process'
-import type { ChildProcess } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { Agent, request as httpRequest } from 'node:http'

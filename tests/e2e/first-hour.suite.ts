@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs'
 import { readFile, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { expect } from 'vitest'
-import { GATEWAY_PAGE, missing, readSteps, runPage } from './runnable-pages.ts'
-import type { Ran } from './runnable-pages.ts'
+import { GATEWAY_PAGE, type Ran, missing, readSteps, runPage } from './runnable-pages.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 export const MAX_COMMANDS = 12

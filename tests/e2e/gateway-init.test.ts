@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { writePublicKeyFile } from '@chancery/protocol'
-import { COMPILE_CACHE, freePort, sendGatewayRequest, startTestAuthority } from '@chancery/testkit'
-import type { TestAuthority } from '@chancery/testkit'
+import { COMPILE_CACHE, type TestAuthority, freePort, sendGatewayRequest, startTestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 
 const PROGRAM = join(import.meta.dirname, '../../apps/cli/bin/chancery.mjs')

@@ -1,7 +1,6 @@
 import { GATEWAY_OPERATIONS } from '@chancery/contract'
 import { readRevocationList } from '@chancery/protocol'
-import { RefusedError, RequestError, createGatewayClient } from '@chancery/sdk'
-import type { Client } from '@chancery/sdk'
+import { type Client, RefusedError, RequestError, createGatewayClient } from '@chancery/sdk'
 import { accepted, startTestAuthority, startTestGateway, testClient, testPolicy, testSigner } from '@chancery/testkit'
 import type { TestAuthority, TestGateway } from '@chancery/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'

@@ -5,11 +5,9 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
-import { signOperatorRequest, writeInstant } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, signOperatorRequest, writeInstant } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
-import { accepted, startTestAuthority } from '@chancery/testkit'
-import type { TestAuthority } from '@chancery/testkit'
+import { type TestAuthority, accepted, startTestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 
 // A client that a published generator makes from GET /swagger.json, with nothing of ours in it (protocol/core 22.4).

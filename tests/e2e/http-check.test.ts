@@ -4,8 +4,7 @@ import { createServer } from 'node:http'
 import { connect } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import { contentDigest, toUtf8 } from '@chancery/protocol'
-import type { JoinCertificate, JsonObject, Signer } from '@chancery/protocol'
+import { type JoinCertificate, type JsonObject, type Signer, contentDigest, toUtf8 } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
 import {
   startTestGateway,

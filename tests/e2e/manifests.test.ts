@@ -9,8 +9,7 @@ import { homeFiles } from '../../apps/cli/src/commands/init/home.ts'
 import { composeText } from '../../apps/cli/src/commands/up/service-files.ts'
 import { COMMANDS } from '@chancery/contract'
 import { findViolations, podOf } from '../../tools/release/helm/rules.ts'
-import { checkManifests, readManifests } from '../../tools/check/check-manifests.ts'
-import type { Manifest } from '../../tools/check/check-manifests.ts'
+import { type Manifest, checkManifests, readManifests } from '../../tools/check/check-manifests.ts'
 
 const DEPLOY = join(import.meta.dirname, '../../deploy')
 const BASE = join(DEPLOY, 'kubernetes/base')

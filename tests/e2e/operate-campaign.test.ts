@@ -1,7 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
-import { Alarms } from '../campaigns/operate/alarms.ts'
-import type { ScrapeTarget } from '../campaigns/operate/alarms.ts'
+import { Alarms, type ScrapeTarget } from '../campaigns/operate/alarms.ts'
 import { runOperateCases } from '../campaigns/operate/operate.ts'
 
 const hasPromtool = spawnSync('promtool', ['--version']).status === 0

@@ -5,8 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { RULES } from '../campaigns/operate/alarms.ts'
-import { readOutage } from '../outages/recorded-outage.ts'
-import type { RecordedOutage } from '../outages/recorded-outage.ts'
+import { type RecordedOutage, readOutage } from '../outages/recorded-outage.ts'
 
 /** `.ci/run` installs it (Debian's package prometheus). */
 const hasPromtool = spawnSync('promtool', ['--version']).status === 0

@@ -25,12 +25,10 @@ const TYPED_CALLERS = `
 import type { Express } from 'express'
 import type { FastifyInstance } from 'fastify'
 import { Hono } from 'hono'
-import type { Node, RefreshingRelyingParty } from '@chancery/sdk'
-import { callerBasis, readJson } from '@chancery/sdk'
+import { type Node, type RefreshingRelyingParty, callerBasis, readJson } from '@chancery/sdk'
 import { expressNodeProof } from '@chancery/sdk/express'
 import { fastifyNodeProof } from '@chancery/sdk/fastify'
-import { honoNodeProof } from '@chancery/sdk/hono'
-import type { NodeVariables } from '@chancery/sdk/hono'
+import { type NodeVariables, honoNodeProof } from '@chancery/sdk/hono'
 
 export function serve(app: Express, fastify: FastifyInstance, node: Node, trust: RefreshingRelyingParty) {
   const options = { audience: 'https://print.example.org', trust }

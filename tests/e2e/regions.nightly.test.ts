@@ -1,12 +1,10 @@
-import { execFileSync, spawn } from 'node:child_process'
-import type { ChildProcess } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { initializeState, readGatewaySettings } from '@chancery/gateway'
-import { instantOf, readRevocationList, writeJson } from '@chancery/protocol'
-import type { JoinCertificate, JsonObject } from '@chancery/protocol'
+import { type JoinCertificate, type JsonObject, instantOf, readRevocationList, writeJson } from '@chancery/protocol'
 import { requireValues, systemClock, systemIds } from '@chancery/service-kit'
 import {
   COMPILE_CACHE,

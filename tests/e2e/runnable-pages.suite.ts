@@ -3,8 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { missing, readSteps, runPages } from './runnable-pages.ts'
-import type { Ran } from './runnable-pages.ts'
+import { type Ran, missing, readSteps, runPages } from './runnable-pages.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const steps = (page: string) => readSteps(readFileSync(join(ROOT, page), 'utf8'))

@@ -13,8 +13,7 @@ import {
 } from '@chancery/testkit'
 import type { AuthorityProcess, TestDatabase, TestNetwork } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { TestContext } from '../../apps/cli/src/testing/run-command.suite.ts'
-import type { CommandRun } from '../../apps/cli/src/testing/run-command.suite.ts'
+import { type CommandRun, TestContext } from '../../apps/cli/src/testing/run-command.suite.ts'
 
 // The commands of protocol/trust-operations 3.11 and 8.7 between two authorities with separate keys. Records travel as
 // files.

@@ -1,5 +1,4 @@
-import { createServer, request } from 'node:http'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type IncomingMessage, type ServerResponse, createServer, request } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { buffer } from 'node:stream/consumers'
 import { send } from '@chancery/testkit'

@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { createServer } from 'node:http'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import { loadServerPackage } from './official-packages.ts'
-import type { HandlerContext, LowLevelServer } from './official-packages.ts'
+import { type HandlerContext, type LowLevelServer, loadServerPackage } from './official-packages.ts'
 
 /**
  * A server made with the official packages that has what the scenarios of the conformance package call by name. It

@@ -1,8 +1,7 @@
 import { appendFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { loadServerPackage } from './official-packages.ts'
-import type { OfficialServer } from './official-packages.ts'
+import { type OfficialServer, loadServerPackage } from './official-packages.ts'
 
 /** An MCP server made with the official packages: `official-server.ts FILE [http]`. Each executed call is a line of FILE. */
 const [, , file = '', transport = 'stdio'] = process.argv

@@ -7,11 +7,9 @@ import { systemClock } from '@chancery/service-kit'
 import { FIRST_KEY, accepted, runTestStep, signSuccession, startTemporaryPostgres } from '@chancery/testkit'
 import { StubPartner } from '../../apps/authority/src/features/partners/stub-partner.suite.ts'
 import { requestOf } from '../../apps/authority/src/features/partners/partner-calls.suite.ts'
-import { openFaultInstances } from '../campaigns/faults/fault-instances.ts'
-import type { FaultInstances } from '../campaigns/faults/fault-instances.ts'
+import { type FaultInstances, openFaultInstances } from '../campaigns/faults/fault-instances.ts'
 import { openObserved } from './observed-services.ts'
-import { Opened } from './opened.ts'
-import type { Outage } from './opened.ts'
+import { Opened, type Outage } from './opened.ts'
 
 const HOUR_MS = 3_600_000
 /** Callers read the published documents in between, which are signed again when they are old. */

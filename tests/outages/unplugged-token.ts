@@ -1,8 +1,7 @@
 import { TestToken, findTokenObstacle, startTemporaryPostgres, testSeed } from '@chancery/testkit'
 import { openFaultInstances } from '../campaigns/faults/fault-instances.ts'
 import { openObserved } from './observed-services.ts'
-import { Opened } from './opened.ts'
-import type { Outage } from './opened.ts'
+import { Opened, type Outage } from './opened.ts'
 
 const CLOSE_SESSIONS = new URL('close-sessions.ts', import.meta.url).href
 

@@ -1,5 +1,4 @@
-import { createPrivateKey, createPublicKey, sign } from 'node:crypto'
-import type { KeyObject } from 'node:crypto'
+import { type KeyObject, createPrivateKey, createPublicKey, sign } from 'node:crypto'
 import { findSodium } from '../../packages/protocol/src/signing/sodium.ts'
 
 /**

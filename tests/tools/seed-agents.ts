@@ -1,7 +1,6 @@
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
-import { DAY, readInstant, seconds, writeInstant, writeSortable } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { DAY, type Instant, readInstant, seconds, writeInstant, writeSortable } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
 import pg from 'pg'
 

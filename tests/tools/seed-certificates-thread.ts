@@ -1,6 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { canonicalJson, draftJoinCertificate, hours, writeJson, writeSortable } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { type Instant, canonicalJson, draftJoinCertificate, hours, writeJson, writeSortable } from '@chancery/protocol'
 import pg from 'pg'
 import { SECRET_BYTES, publicKeyOf, signRaw, writeSecret } from './raw-ed25519.ts'
 import { SEEDED_VALIDITY_HOURS, seededAge, seededCertificateId, seededNodeBytes } from './seeded-nodes.ts'

@@ -2,8 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { checkLock, findOtherLock, readSignatures } from './check-lock.ts'
-import type { LockedEntry } from './check-lock.ts'
+import { type LockedEntry, checkLock, findOtherLock, readSignatures } from './check-lock.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const INTEGRITY = `sha512-${'A'.repeat(86)}==`

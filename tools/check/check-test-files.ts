@@ -1,7 +1,6 @@
 import { globSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { blankComments } from './check-imports.ts'
-import type { Finding } from './check-imports.ts'
+import { type Finding, blankComments } from './check-imports.ts'
 
 /**
  * `node tools/check/check-test-files.ts`: `check` runs only `*.database.test.ts` on PostgreSQL. So code that differs per

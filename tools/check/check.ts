@@ -4,10 +4,8 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { ROOT, childProcessorSeconds, runCommand } from './run-command.ts'
 import { runSteps } from './run-steps.ts'
-import { stepsOf } from './tiers.ts'
-import type { Step, Tier } from './tiers.ts'
-import { describeSlowest, failedTests, readReport, timedTests } from './vitest-report.ts'
-import type { FailedTest } from './vitest-report.ts'
+import { type Step, type Tier, stepsOf } from './tiers.ts'
+import { type FailedTest, describeSlowest, failedTests, readReport, timedTests } from './vitest-report.ts'
 
 /**
  * `npm run check`, `check:quick` and `check:nightly`: run the steps of a tier. Every step runs, also after a failure.

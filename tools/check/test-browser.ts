@@ -1,12 +1,9 @@
 import { existsSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { Server } from 'node:http'
+import { type Server, createServer } from 'node:http'
 import { isBuiltin } from 'node:module'
 import { join } from 'node:path'
-import { chromium } from 'playwright-core'
-import type { Page } from 'playwright-core'
-import { build } from 'vite'
-import type { Plugin } from 'vite'
+import { type Page, chromium } from 'playwright-core'
+import { type Plugin, build } from 'vite'
 import type { PageResult } from '../../tests/browser/page-test.ts'
 
 /** `npm run test:browser`: the page tests of tests/browser/*.browser.ts, in a real Chromium. */

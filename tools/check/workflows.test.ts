@@ -2,8 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { checkWorkflow, pinsOf } from './workflow-rules.ts'
-import type { Repository } from './workflow-rules.ts'
+import { type Repository, checkWorkflow, pinsOf } from './workflow-rules.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const FOLDER = '.github/workflows'

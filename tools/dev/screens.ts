@@ -6,8 +6,7 @@ import { startDemoWith } from '@chancery/testkit'
 import type { Browser, Page } from 'playwright-core'
 import { openBrowser, openPage, visit } from '../../tests/console/browser.ts'
 import { buildConsoleWhenChanged } from '../release/build-console.ts'
-import { PICTURES, SCREENS, fileName } from './pictures.ts'
-import type { Addresses, Picture } from './pictures.ts'
+import { type Addresses, PICTURES, type Picture, SCREENS, fileName } from './pictures.ts'
 
 /**
  * `npm run screens`: starts the demo and saves a picture of every page and main state of the console, in light, dark

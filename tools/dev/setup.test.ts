@@ -1,12 +1,10 @@
 import { spawnSync } from 'node:child_process'
 import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
-import type { AddressInfo, Server } from 'node:net'
+import { type AddressInfo, type Server, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { describeParts, inspectMachine } from './machine.ts'
-import type { Machine } from './machine.ts'
+import { type Machine, describeParts, inspectMachine } from './machine.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 let folder = ''

@@ -1,7 +1,6 @@
 import { globSync } from 'node:fs'
 import { join } from 'node:path'
-import { ALL_ROUTES, GATEWAY_ROUTES, ROUTES, featureOf } from '@chancery/contract'
-import type { GatewayRoute, Route } from '@chancery/contract'
+import { ALL_ROUTES, GATEWAY_ROUTES, type GatewayRoute, ROUTES, type Route, featureOf } from '@chancery/contract'
 
 /** `npm run where -- 'POST /join'`: the file that answers a route of the authority or of the gateway. */
 

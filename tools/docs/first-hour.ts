@@ -4,8 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { cpus, tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { freePort } from '@chancery/testkit'
-import { firstHourPage, readTasks } from './first-hour-page.ts'
-import type { Task } from './first-hour-page.ts'
+import { type Task, firstHourPage, readTasks } from './first-hour-page.ts'
 
 /**
  * `npm run docs:first-hour`: runs the commands of first-hour.json in one shell against the built program, measures the

@@ -1,5 +1,4 @@
-import { COMMANDS, GLOBAL_OPTIONS, PROGRAM_NAME } from '@chancery/contract'
-import type { Command, CommandOption } from '@chancery/contract'
+import { COMMANDS, type Command, type CommandOption, GLOBAL_OPTIONS, PROGRAM_NAME } from '@chancery/contract'
 import { code, page, section, table } from './markdown.ts'
 
 /** docs/reference/commands.md and docs/reference/commands: a list of all commands, and one page for each command. */

@@ -1,5 +1,4 @@
-import { canonicalJson, readJson } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, canonicalJson, readJson } from '@chancery/protocol'
 import { WEAK_POINTS, WEAK_SCALARS } from '../../packages/protocol/src/vectors/weak-keys.ts'
 import type { CoreVectors } from '../../packages/protocol/src/vectors/core-vectors.ts'
 import type { EvidenceVectors } from '../../packages/protocol/src/vectors/evidence-vectors.ts'

@@ -1,7 +1,5 @@
-import { ARTIFACTS } from '@chancery/contract'
-import type { Artifact } from '@chancery/contract'
-import { SCHEMA_NAMES, recordSchema, recordSection } from '@chancery/protocol'
-import type { SchemaName } from '@chancery/protocol'
+import { ARTIFACTS, type Artifact } from '@chancery/contract'
+import { SCHEMA_NAMES, type SchemaName, recordSchema, recordSection } from '@chancery/protocol'
 import { code, page, section, table } from './markdown.ts'
 
 /** docs/reference/records.md and docs/reference/schemas: every record of the protocol, from the readers that check it. */

@@ -14,8 +14,7 @@ import {
   WINDOW_SECONDS,
 } from '@chancery/contract'
 import type { Artifact, AuditEvent, Limiter, Route } from '@chancery/contract'
-import { describeSettings } from '@chancery/service-kit'
-import type { SettingDefinitions } from '@chancery/service-kit'
+import { type SettingDefinitions, describeSettings } from '@chancery/service-kit'
 import { code, page, section, sentenceCase, table } from './markdown.ts'
 
 /** Pages of docs/reference. All facts come from tables that the product uses. */

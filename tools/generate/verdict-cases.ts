@@ -1,6 +1,5 @@
 import { createPrivateKey, createPublicKey, sign } from 'node:crypto'
-import { canonicalJson } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, canonicalJson } from '@chancery/protocol'
 import { AUTHORITY_KEY, CERTIFICATE, LIST } from '../../packages/protocol/src/trust/worked-records.suite.ts'
 import coreFile from '../../packages/protocol/src/vectors/core.json' with { type: 'json' }
 import decisionFile from '../../packages/protocol/src/vectors/foreign-decision.json' with { type: 'json' }

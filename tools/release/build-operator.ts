@@ -4,8 +4,7 @@ import { pathToFileURL } from 'node:url'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { build } from 'vite'
 import { CONSOLE_SETTINGS } from './console-settings.ts'
-import { checkPages, measurePages } from './page-sizes.ts'
-import type { BuiltScript } from './page-sizes.ts'
+import { type BuiltScript, checkPages, measurePages } from './page-sizes.ts'
 
 /**
  * Builds the operator console: one core script, one script per page that is loaded on demand, one style sheet. Names

@@ -1,5 +1,4 @@
-import { ERRORS } from '@chancery/contract'
-import type { Route } from '@chancery/contract'
+import { ERRORS, type Route } from '@chancery/contract'
 import { Metrics, createRequestMetrics } from '@chancery/service-kit'
 import type { Clock, Counter, Gauge, Labelled, MetricFacts, RequestMetrics } from '@chancery/service-kit'
 

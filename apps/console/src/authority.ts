@@ -1,5 +1,4 @@
-import { createClient } from '@chancery/sdk'
-import type { Client } from '@chancery/sdk'
+import { type Client, createClient } from '@chancery/sdk'
 
 let shared: Client | undefined
 

@@ -1,5 +1,4 @@
-import { verifyKeyHistory } from '@chancery/protocol'
-import type { AuthorityKeys, GenesisBlock } from '@chancery/protocol'
+import { type AuthorityKeys, type GenesisBlock, verifyKeyHistory } from '@chancery/protocol'
 import { RefusedError } from '@chancery/sdk'
 import { authority } from './authority.ts'
 

@@ -1,5 +1,4 @@
-import { readPrivateKeyFile, seedSigner } from '@chancery/sdk'
-import type { Signer } from '@chancery/sdk'
+import { type Signer, readPrivateKeyFile, seedSigner } from '@chancery/sdk'
 
 /**
  * Creates a signer from a key file or a seed. The key is imported as non-extractable and stays in this page: nothing is

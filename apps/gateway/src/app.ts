@@ -1,14 +1,12 @@
 import type { AddressInfo } from 'node:net'
-import { collectProcessMetrics } from '@chancery/service-kit'
-import type { Job, RunningService } from '@chancery/service-kit'
+import { type Job, type RunningService, collectProcessMetrics } from '@chancery/service-kit'
 import type { Core, FeatureListener } from './core.ts'
 import { GatewayEdge } from './edge/server.ts'
 import { openFeatures } from './features.ts'
 import type { Configuration } from './policy/load-configuration.ts'
 import type { GatewaySettings } from './settings/gateway-settings.ts'
 import { recordOpening, startBackground } from './startup/background.ts'
-import { openCore } from './startup/open-core.ts'
-import type { CoreOptions, OpenedCore } from './startup/open-core.ts'
+import { type CoreOptions, type OpenedCore, openCore } from './startup/open-core.ts'
 import { reload } from './startup/reload.ts'
 
 export interface RunningGateway extends RunningService {

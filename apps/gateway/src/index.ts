@@ -1,6 +1,5 @@
 import { checkInstance } from './commands/doctor/check-instance.ts'
-import { diagnose } from './commands/doctor/diagnose.ts'
-import type { DoctorOptions } from './commands/doctor/diagnose.ts'
+import { type DoctorOptions, diagnose } from './commands/doctor/diagnose.ts'
 import { explainGateway } from './commands/explain-settings.ts'
 import { expectedLines, loadSettings, packageVersion, readSettings, start } from './commands/start.ts'
 import { exportAudit, pruneAudit, verifyAudit } from './commands/audit.ts'

@@ -1,6 +1,5 @@
 import { ALL_ROUTES } from '@chancery/contract'
-import { Metrics } from '@chancery/service-kit'
-import type { Counter, Histogram, Labelled } from '@chancery/service-kit'
+import { type Counter, type Histogram, type Labelled, Metrics } from '@chancery/service-kit'
 
 const BUCKETS = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 1] as const
 const RESULTS = ['trusted', 'untrusted'] as const

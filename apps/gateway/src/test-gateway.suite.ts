@@ -1,7 +1,5 @@
-import { connect } from 'node:net'
-import type { Socket } from 'node:net'
-import { readInstant } from '@chancery/protocol'
-import type { JoinCertificate, JsonObject } from '@chancery/protocol'
+import { type Socket, connect } from 'node:net'
+import { type JoinCertificate, type JsonObject, readInstant } from '@chancery/protocol'
 import {
   startTestGateway,
   testCertificate,

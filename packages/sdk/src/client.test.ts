@@ -1,11 +1,8 @@
 import { inspect } from 'node:util'
-import { seedSigner, writeInstant } from '@chancery/protocol'
-import type { Signer } from '@chancery/protocol'
+import { type Signer, seedSigner, writeInstant } from '@chancery/protocol'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { createClient } from './client.ts'
-import type { Client, ClientOptions } from './client.ts'
-import { isSignedFor, listen, refusal } from './http/http-server.suite.ts'
-import type { Reply, TestServer } from './http/http-server.suite.ts'
+import { type Client, type ClientOptions, createClient } from './client.ts'
+import { type Reply, type TestServer, isSignedFor, listen, refusal } from './http/http-server.suite.ts'
 import { METADATA, NA_PUBLIC_KEY, OPERATOR_SEED, POLICY, PARTNER_PUBLIC_KEY } from './testing/records.suite.ts'
 
 let signer: Signer

@@ -1,6 +1,5 @@
 import type { ErrorCode, GatewayErrorCode } from '@chancery/contract'
-import { member } from '@chancery/protocol'
-import type { CrlEntry, JsonObject } from '@chancery/protocol'
+import { type CrlEntry, type JsonObject, member } from '@chancery/protocol'
 
 /** Base class of all errors of this library. None contains a request body, a header, a signature or a key. */
 export class ChanceryError extends Error {

@@ -1,11 +1,9 @@
-import { ALL_ROUTES, GATEWAY_ROUTES, ROUTES } from '@chancery/contract'
-import type { Route } from '@chancery/contract'
+import { ALL_ROUTES, GATEWAY_ROUTES, ROUTES, type Route } from '@chancery/contract'
 import { seedSigner } from '@chancery/protocol'
 import { describe, expect, it } from 'vitest'
 import { createClient } from './client.ts'
 import { createGatewayClient } from './gateway/client.ts'
-import { GATEWAY_METHODS, ROUTE_METHODS } from './route-methods.ts'
-import type { GatewayMethods, RouteMethods } from './route-methods.ts'
+import { GATEWAY_METHODS, type GatewayMethods, ROUTE_METHODS, type RouteMethods } from './route-methods.ts'
 import { NA_PUBLIC_KEY, OPERATOR_SEED } from './testing/records.suite.ts'
 
 // The compiler is the test here: `npm run check` fails as soon as one of these lines is no error any more.

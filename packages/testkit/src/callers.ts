@@ -1,5 +1,4 @@
-import { request as httpRequest } from 'node:http'
-import type { IncomingHttpHeaders } from 'node:http'
+import { type IncomingHttpHeaders, request as httpRequest } from 'node:http'
 import { readJsonBytes, signOperatorRequest, writeInstant, writeJson } from '@chancery/protocol'
 import type { Instant, JsonObject, JsonValue, Signer } from '@chancery/protocol'
 import { readTarget } from '@chancery/service-kit'

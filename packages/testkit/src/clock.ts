@@ -1,5 +1,4 @@
-import { readInstant } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { type Instant, readInstant } from '@chancery/protocol'
 import type { Clock } from '@chancery/service-kit'
 
 /** A clock that a test moves. */

@@ -1,5 +1,4 @@
-import { hours, writeInstant } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { type Instant, hours, writeInstant } from '@chancery/protocol'
 import { foreignAgreement } from './foreign-agreements.ts'
 import { foreignAttestation, foreignTreaty } from './foreign-records.ts'
 import { foreignSovereign, wireText } from './foreign-sovereign.ts'

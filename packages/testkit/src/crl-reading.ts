@@ -1,5 +1,4 @@
-import { readCrl, verifyList } from '@chancery/protocol'
-import type { Crl, CrlEntry } from '@chancery/protocol'
+import { type Crl, type CrlEntry, readCrl, verifyList } from '@chancery/protocol'
 import { send } from './callers.ts'
 import { accepted } from './expect.ts'
 

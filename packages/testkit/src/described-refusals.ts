@@ -1,7 +1,5 @@
-import { ALL_ROUTES, ERRORS, errorCodesOf } from '@chancery/contract'
-import type { ErrorCode, Route } from '@chancery/contract'
-import { isJsonObject } from '@chancery/protocol'
-import type { JsonValue } from '@chancery/protocol'
+import { ALL_ROUTES, ERRORS, type ErrorCode, type Route, errorCodesOf } from '@chancery/contract'
+import { type JsonValue, isJsonObject } from '@chancery/protocol'
 
 /** Answered before a route is known, or for a path that no route has. */
 const WITHOUT_ROUTE: ReadonlySet<string> = new Set(['not_found', 'method_not_allowed'])

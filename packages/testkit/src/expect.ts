@@ -1,5 +1,4 @@
-import { isJsonObject } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, isJsonObject } from '@chancery/protocol'
 import type { TestResponse } from './callers.ts'
 
 /** The error member of a refused answer; throws with what really came when it is another status or code. */

@@ -1,5 +1,4 @@
-import { createServer, connect } from 'node:net'
-import type { AddressInfo, Socket } from 'node:net'
+import { type AddressInfo, type Socket, connect, createServer } from 'node:net'
 
 export type Direction = 'to-server' | 'to-client'
 

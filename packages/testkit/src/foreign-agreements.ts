@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { hours, writeInstant } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { type Instant, hours, writeInstant } from '@chancery/protocol'
 import type { ForeignObject, ForeignSovereign, ForeignValue } from './foreign-sovereign.ts'
 
 /** What a counter and a record sign, from the text of protocol/trust-operations 3.4. */

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { hours, writeInstant } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { type Instant, hours, writeInstant } from '@chancery/protocol'
 import type { ForeignObject, ForeignSovereign } from './foreign-sovereign.ts'
 
 /** Records another sovereign issues: in force now, every member written out; `changes` are signed with the rest. */

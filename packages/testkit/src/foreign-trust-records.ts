@@ -1,6 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { hours, seconds, writeInstant } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { type Instant, hours, seconds, writeInstant } from '@chancery/protocol'
 import type { ForeignObject, ForeignSovereign } from './foreign-sovereign.ts'
 
 /** Records of trust operations another sovereign signs: in force now, every member written out. */

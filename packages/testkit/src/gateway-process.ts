@@ -3,8 +3,7 @@ import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { COMPILE_CACHE } from './compile-cache.ts'
-import { sendGatewayRequest } from './start-gateway.ts'
-import type { GatewayResponse, GatewayRequest } from './start-gateway.ts'
+import { type GatewayRequest, type GatewayResponse, sendGatewayRequest } from './start-gateway.ts'
 import { freePort } from './temporary-postgres.ts'
 
 /** Starts a gateway from sources in a separate process, which a test can kill. */

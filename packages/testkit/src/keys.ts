@@ -1,5 +1,4 @@
-import { seedSigner, sha256, toBase64, toUtf8 } from '@chancery/protocol'
-import type { Signer } from '@chancery/protocol'
+import { type Signer, seedSigner, sha256, toBase64, toUtf8 } from '@chancery/protocol'
 
 /** A key that is the same in every run, made from a name. Never for anything but tests. */
 export function testSigner(keyId: string, name: string = keyId): Promise<Signer> {

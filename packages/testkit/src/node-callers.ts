@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { signNodeProof, writeInstant } from '@chancery/protocol'
 import type { Instant, JoinCertificate, JsonObject, JsonValue, Signer } from '@chancery/protocol'
-import { send } from './callers.ts'
-import type { SendOptions, TestResponse } from './callers.ts'
+import { type SendOptions, type TestResponse, send } from './callers.ts'
 import { accepted } from './expect.ts'
 import { testSigner } from './keys.ts'
 

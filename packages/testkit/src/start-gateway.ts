@@ -1,15 +1,12 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { request as plainRequest } from 'node:http'
-import type { IncomingHttpHeaders } from 'node:http'
+import { type IncomingHttpHeaders, request as plainRequest } from 'node:http'
 import { request as secureRequest } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { initializeState, loadConfiguration, readGatewaySettings, startGateway } from '@chancery/gateway'
 import type { GatewaySettings, RunningGateway } from '@chancery/gateway'
-import { writeJson } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
-import { requireValues, silentLog, systemClock, systemIds } from '@chancery/service-kit'
-import type { Clock, Log } from '@chancery/service-kit'
+import { type JsonObject, type JsonValue, writeJson } from '@chancery/protocol'
+import { type Clock, type Log, requireValues, silentLog, systemClock, systemIds } from '@chancery/service-kit'
 
 export interface TestGatewayOptions {
   /** Absent for development mode. */

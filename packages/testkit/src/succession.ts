@@ -1,11 +1,9 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readAuthoritySettings, runSuccessionStep } from '@chancery/authority'
-import type { SuccessionStep } from '@chancery/authority'
+import { type SuccessionStep, readAuthoritySettings, runSuccessionStep } from '@chancery/authority'
 import { DAY, SECOND, readKeyHistory, signList, writeInstant, writeJson, writePrivateKeyFile } from '@chancery/protocol'
 import type { GenesisBlock, Instant, JsonObject, KeyHistory } from '@chancery/protocol'
-import { requireValues, silentLog } from '@chancery/service-kit'
-import type { Clock } from '@chancery/service-kit'
+import { type Clock, requireValues, silentLog } from '@chancery/service-kit'
 import { testSeed, testSigner } from './keys.ts'
 import type { TestDatabase } from './test-database.ts'
 

@@ -1,9 +1,7 @@
 #!/usr/bin/env node
 import { parseArgs } from 'node:util'
-import { readCaseFiles } from './case-files.ts'
-import type { CaseFile } from './case-files.ts'
-import { runCases } from './run-cases.ts'
-import type { CaseResult } from './run-cases.ts'
+import { type CaseFile, readCaseFiles } from './case-files.ts'
+import { type CaseResult, runCases } from './run-cases.ts'
 
 const USAGE = `Usage: chancery-conformance [options] -- PROGRAM [ARGUMENT...]
 

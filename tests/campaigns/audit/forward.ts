@@ -1,5 +1,4 @@
-import { spawn } from 'node:child_process'
-import type { ChildProcess } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
@@ -12,8 +11,7 @@ import { migrate } from '../../../apps/authority/src/database/migrate.ts'
 import { openDatabase } from '../../../apps/authority/src/database/open.ts'
 import { readStream } from './stream.ts'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
-import { seededRandom } from '../lib/random.ts'
-import type { Random } from '../lib/random.ts'
+import { type Random, seededRandom } from '../lib/random.ts'
 
 export const summary =
   'audit events forwarded to NATS while forwarder and broker are killed: none lost, none under two ids'

@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { DAY, hours, writeInstant } from '@chancery/protocol'
-import { accepted, createInvite, send } from '@chancery/testkit'
-import type { TestAuthority } from '@chancery/testkit'
-import { TOLERANCE, isWithinTolerance } from './check.ts'
-import type { Check } from './check.ts'
+import { type TestAuthority, accepted, createInvite, send } from '@chancery/testkit'
+import { type Check, TOLERANCE, isWithinTolerance } from './check.ts'
 import { QUIET_READS_PER_MINUTE, text, loggedEvents } from './setup.ts'
 
 const READ = '/admin/policy/history'

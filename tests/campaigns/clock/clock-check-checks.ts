@@ -1,5 +1,4 @@
-import { seconds } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { type Instant, seconds } from '@chancery/protocol'
 import type { Check } from './check.ts'
 import { loggedEvents } from './setup.ts'
 

@@ -7,14 +7,10 @@ import { NODE_CHECKS } from './node-checks.ts'
 import { RECORD_CHECKS } from './record-checks.ts'
 import { TRUST_CHECKS } from './trust-checks.ts'
 import { CLOCK_CHECK_CHECKS } from './clock-check-checks.ts'
-import { PATTERNS } from './patterns.ts'
-import type { Pattern } from './patterns.ts'
-import { openSetup, openWatched } from './setup.ts'
-import type { ClockSetup, CheckedAuthority } from './setup.ts'
-import { startOwnServer } from '../lib/private-postgres.ts'
-import type { OwnServer } from '../lib/private-postgres.ts'
-import { seededRandom } from '../lib/random.ts'
-import type { Random } from '../lib/random.ts'
+import { PATTERNS, type Pattern } from './patterns.ts'
+import { type CheckedAuthority, type ClockSetup, openSetup, openWatched } from './setup.ts'
+import { type OwnServer, startOwnServer } from '../lib/private-postgres.ts'
+import { type Random, seededRandom } from '../lib/random.ts'
 
 /** Every rule that depends on time. The checks are independent of each other. */
 const CHECKS: readonly Check[] = [

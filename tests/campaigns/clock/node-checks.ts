@@ -1,9 +1,7 @@
 import { DAY, draftAgentDescriptor, hours, seconds, signAgentDelete, signList, writeInstant } from '@chancery/protocol'
 import type { Instant, JsonObject } from '@chancery/protocol'
-import { accepted, enroll, entryOf, fetchCrl } from '@chancery/testkit'
-import type { NodeCaller, TestAuthority } from '@chancery/testkit'
-import { earlier, isWithinTolerance, later } from './check.ts'
-import type { Check } from './check.ts'
+import { type NodeCaller, type TestAuthority, accepted, enroll, entryOf, fetchCrl } from '@chancery/testkit'
+import { type Check, earlier, isWithinTolerance, later } from './check.ts'
 import { text, loggedEvents } from './setup.ts'
 
 /** protocol/core 7, checks 11 and 12: the authority grants no tolerance. */

@@ -1,5 +1,4 @@
-import { DAY, hours, seconds } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { DAY, type Instant, hours, seconds } from '@chancery/protocol'
 import type { Random } from '../lib/random.ts'
 
 /** A clock pattern: true time passes, and an administrator or a fault moves the wall clock. */

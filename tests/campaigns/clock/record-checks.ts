@@ -1,5 +1,4 @@
-import { DAY, readJson, seconds, writeInstant } from '@chancery/protocol'
-import type { Instant, JsonObject } from '@chancery/protocol'
+import { DAY, type Instant, type JsonObject, readJson, seconds, writeInstant } from '@chancery/protocol'
 import {
   accepted,
   foreignConsensus,
@@ -10,8 +9,7 @@ import {
   wireText,
 } from '@chancery/testkit'
 import type { ForeignObject } from '@chancery/testkit'
-import { earlier, later, near } from './check.ts'
-import type { Check } from './check.ts'
+import { type Check, earlier, later, near } from './check.ts'
 import { exportEntries, isInsideGenesis, attestForLong, decideOn } from './dating-checks.ts'
 import { text, loggedEvents } from './setup.ts'
 

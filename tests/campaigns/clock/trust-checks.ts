@@ -16,11 +16,9 @@ import {
   wireText,
 } from '@chancery/testkit'
 import type { ForeignObject, TestResponse, TestAuthority } from '@chancery/testkit'
-import { TOLERANCE, earlier, near } from './check.ts'
-import type { Check } from './check.ts'
+import { type Check, TOLERANCE, earlier, near } from './check.ts'
 import { attestForLong, decideOn } from './dating-checks.ts'
-import { text, loggedEvents } from './setup.ts'
-import type { ClockSetup } from './setup.ts'
+import { type ClockSetup, loggedEvents, text } from './setup.ts'
 
 const read = (record: ForeignObject): JsonObject => readJson(wireText(record)) as JsonObject
 const post = (na: TestAuthority, target: string, body: JsonObject): Promise<TestResponse> =>

@@ -1,7 +1,6 @@
 import { verifiesWithNodeCrypto } from '@chancery/testkit'
 import { checkLists } from './list-checks.ts'
-import { text } from '../lib/rows.ts'
-import type { Row, Rows } from '../lib/rows.ts'
+import { type Row, type Rows, text } from '../lib/rows.ts'
 
 /** Inputs of the check besides the database. */
 export interface CheckOptions {

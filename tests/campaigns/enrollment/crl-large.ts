@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { HOUR } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { HOUR, type JsonObject } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
 import {
   createTestNetwork,

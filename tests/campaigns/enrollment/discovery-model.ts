@@ -14,15 +14,12 @@ import {
   writeSortable,
 } from '@chancery/protocol'
 import type { Instant, JsonObject, Signer } from '@chancery/protocol'
-import { ManualClock, startTestAuthority } from '@chancery/testkit'
-import type { TestResponse, TestAuthority } from '@chancery/testkit'
+import { ManualClock, type TestAuthority, type TestResponse, startTestAuthority } from '@chancery/testkit'
 import { purgeAgents } from '../../../apps/authority/src/features/agents/purge.job.ts'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
 import { startOwnServer } from '../lib/private-postgres.ts'
-import { seededRandom } from '../lib/random.ts'
-import type { Random } from '../lib/random.ts'
-import { openRows, text } from '../lib/rows.ts'
-import type { Rows } from '../lib/rows.ts'
+import { type Random, seededRandom } from '../lib/random.ts'
+import { type Rows, openRows, text } from '../lib/rows.ts'
 
 export const summary =
   'random lives of agents (announce, delete, expire, purge, replay) on two instances against a model'

@@ -5,8 +5,7 @@ import { Acks } from '../lib/acknowledgements.ts'
 import { checkEnrollment } from './checks.ts'
 import { createLoad } from './load.ts'
 import { waitUntilIdle, withRows } from '../lib/rows.ts'
-import { endingOf, killBoth } from '../lib/kill-target.ts'
-import type { KillTarget, KillTargetParts } from '../lib/kill-target.ts'
+import { type KillTarget, type KillTargetParts, endingOf, killBoth } from '../lib/kill-target.ts'
 
 export const summary = 'kill -9 of an authority at named points of join, renew and revoke; nothing acknowledged is lost'
 export const defaultCount = 100

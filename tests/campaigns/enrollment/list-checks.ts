@@ -1,7 +1,6 @@
 import { verifiesWithNodeCrypto } from '@chancery/testkit'
 import type { CheckOptions, Events } from './checks.ts'
-import { text } from '../lib/rows.ts'
-import type { Row, Rows } from '../lib/rows.ts'
+import { type Row, type Rows, text } from '../lib/rows.ts'
 
 interface List {
   readonly sequence: number

@@ -1,5 +1,4 @@
-import { sha256Hex } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, sha256Hex } from '@chancery/protocol'
 import type { TestResponse } from '@chancery/testkit'
 import { newSigner, seedCertificates, seedInvites } from '../lib/seed.ts'
 import type { RaceRunner } from '../lib/race-runner.ts'

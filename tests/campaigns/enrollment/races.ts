@@ -10,11 +10,9 @@ import {
   sameNonce,
 } from './race-kinds.ts'
 import type { Race } from './race-kinds.ts'
-import { startOwnServer } from '../lib/private-postgres.ts'
-import type { OwnServer } from '../lib/private-postgres.ts'
+import { type OwnServer, startOwnServer } from '../lib/private-postgres.ts'
 import { RaceNotes, openRaceRunner } from '../lib/race-runner.ts'
-import { seededRandom } from '../lib/random.ts'
-import type { Random } from '../lib/random.ts'
+import { type Random, seededRandom } from '../lib/random.ts'
 
 export const summary = 'rounds of racing joins, nonces, renewals and revocations, two processes on one PostgreSQL'
 export const defaultCount = 200

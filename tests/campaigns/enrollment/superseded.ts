@@ -1,8 +1,7 @@
 import { HOUR, SECOND } from '@chancery/protocol'
 import { renewalTime } from '../../../packages/sdk/src/node/schedule.ts'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
-import { seededRandom } from '../lib/random.ts'
-import type { Random } from '../lib/random.ts'
+import { type Random, seededRandom } from '../lib/random.ts'
 
 export const summary = 'superseded entries that the renewals of a fleet cause, and the outage that every node survives'
 /** Nodes. */

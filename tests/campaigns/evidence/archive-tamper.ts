@@ -31,8 +31,7 @@ import { verifyArchive } from '../../../apps/cli/src/commands/evidence/archive-f
 import { ArchiveWriter } from '../../../apps/cli/src/commands/evidence/archive-files/write.ts'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
 import { seededRandom } from '../lib/random.ts'
-import { tamperArchive } from './archive-changes.ts'
-import type { ArchiveContent } from './archive-changes.ts'
+import { type ArchiveContent, tamperArchive } from './archive-changes.ts'
 import { foundNetwork } from './found-network.ts'
 import { EvidenceScenario, decisionOf, objectOf } from './scenario.ts'
 

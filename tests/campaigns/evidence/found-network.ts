@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DAY, draftGenesisBlock, signList, writeInstant, writeJson, writePrivateKeyFile } from '@chancery/protocol'
 import type { GenesisBlock } from '@chancery/protocol'
-import { testSeed, testSigner } from '@chancery/testkit'
-import type { ManualClock } from '@chancery/testkit'
+import { type ManualClock, testSeed, testSigner } from '@chancery/testkit'
 
 export interface FoundedNetwork {
   readonly genesis: GenesisBlock

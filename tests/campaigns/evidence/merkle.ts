@@ -13,8 +13,7 @@ import {
 import type { CapabilityMembershipProof, JsonObject } from '@chancery/protocol'
 import { foreignCommitment, foreignSovereign, foreignTree, wireText } from '@chancery/testkit'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
-import { seededRandom } from '../lib/random.ts'
-import type { Random } from '../lib/random.ts'
+import { type Random, seededRandom } from '../lib/random.ts'
 
 export const summary =
   'random sets of capabilities: root and path as another implementation builds them, no forgery holds'

@@ -1,5 +1,4 @@
-import { instantOf } from '@chancery/protocol'
-import type { GenesisBlock } from '@chancery/protocol'
+import { type GenesisBlock, instantOf } from '@chancery/protocol'
 import { checkEvidencePack, explainEvidencePack, readEvidencePack, writeEvidencePack } from '@chancery/sdk'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
 import { seededRandom } from '../lib/random.ts'

@@ -11,8 +11,7 @@ import type { BoundaryDecision, ContextRecord, JsonObject, JsonValue } from '@ch
 import { EvidencePackError, checkEvidencePack, readEvidencePack, sealPack, writeEvidencePack } from '@chancery/sdk'
 import type { EvidencePack, PackCheck, PackTrust } from '@chancery/sdk'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
-import { seededRandom } from '../lib/random.ts'
-import type { Random } from '../lib/random.ts'
+import { type Random, seededRandom } from '../lib/random.ts'
 import { PackScenario } from './pack-scenario.ts'
 
 export const summary =

@@ -1,5 +1,4 @@
-import { isJsonObject } from '@chancery/protocol'
-import type { BoundaryDecision, JsonObject, Signer } from '@chancery/protocol'
+import { type BoundaryDecision, type JsonObject, type Signer, isJsonObject } from '@chancery/protocol'
 import { EXECUTED_CAPABILITY as CAPABILITY, signExecution, testSigner } from '@chancery/testkit'
 import type { SendOptions, TestResponse } from '@chancery/testkit'
 

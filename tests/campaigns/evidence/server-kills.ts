@@ -4,8 +4,7 @@ import { createTestNetwork, startAuthorityProcess, startTemporaryPostgres } from
 import type { AuthorityProcess, TemporaryPostgres } from '@chancery/testkit'
 import pg from 'pg'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
-import { SETTINGS, inspectGoingOn, inspectStore, noEvidenceAcks, served } from './kills.ts'
-import type { EvidenceAcks } from './kills.ts'
+import { type EvidenceAcks, SETTINGS, inspectGoingOn, inspectStore, noEvidenceAcks, served } from './kills.ts'
 import { EvidenceScenario, decisionOf } from './scenario.ts'
 import { seededRandom } from '../lib/random.ts'
 

@@ -7,14 +7,12 @@ import {
   storeAnchorForm,
 } from '@chancery/protocol'
 import type { JsonValue, StoreFinding } from '@chancery/protocol'
-import { startTestAuthority } from '@chancery/testkit'
-import type { Backend } from '@chancery/testkit'
+import { type Backend, startTestAuthority } from '@chancery/testkit'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
 import { editLine, forgeFrom, nextAnchored } from './forging.ts'
 import { TamperedTables } from './rows.ts'
 import { EvidenceScenario, decisionOf, objectOf } from './scenario.ts'
-import { seededRandom } from '../lib/random.ts'
-import type { Random } from '../lib/random.ts'
+import { type Random, seededRandom } from '../lib/random.ts'
 
 export const summary =
   'exports and stored rows edited, cut, reordered and recomputed from a position on: all detected, at the right position'

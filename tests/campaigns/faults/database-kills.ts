@@ -1,10 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { startTemporaryPostgres } from '@chancery/testkit'
-import type { TemporaryPostgres } from '@chancery/testkit'
+import { type TemporaryPostgres, startTemporaryPostgres } from '@chancery/testkit'
 import pg from 'pg'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
-import { runFaultCases } from './fault-cases.ts'
-import type { FaultSetup } from './fault-cases.ts'
+import { type FaultSetup, runFaultCases } from './fault-cases.ts'
 import { openFaultInstances } from './fault-instances.ts'
 
 export const summary = 'kill -9 of PostgreSQL, or of one of its processes, under the load of three instances'

@@ -1,9 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
-import { runFaultCases } from './fault-cases.ts'
-import type { FaultSetup } from './fault-cases.ts'
-import { openFaultInstances } from './fault-instances.ts'
-import type { FaultInstances } from './fault-instances.ts'
+import { type FaultSetup, runFaultCases } from './fault-cases.ts'
+import { type FaultInstances, openFaultInstances } from './fault-instances.ts'
 import { startReplicatedServer } from '../lib/replicated-server.ts'
 
 export const summary = 'a synchronous standby takes over under the load of three instances; the old primary is fenced'

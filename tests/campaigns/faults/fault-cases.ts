@@ -3,8 +3,7 @@ import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
 import { checkPromises } from './fault-checks.ts'
 import type { FaultInstances } from './fault-instances.ts'
 import { FaultRecorder } from './fault-recorder.ts'
-import { seededRandom } from '../lib/random.ts'
-import type { Random } from '../lib/random.ts'
+import { type Random, seededRandom } from '../lib/random.ts'
 import { openRows } from '../lib/rows.ts'
 
 /**

@@ -1,19 +1,18 @@
 import { commands } from '@chancery/authority'
 import { checkEnrollment } from '../enrollment/checks.ts'
-import type { FaultInstances } from './fault-instances.ts'
+import type { CheckedInstances } from './fault-instances.ts'
 import type { FaultRecorder } from './fault-recorder.ts'
-import { text } from '../lib/rows.ts'
-import type { Row, Rows } from '../lib/rows.ts'
+import { type Row, type Rows, text } from '../lib/rows.ts'
 
 /**
  * Checks promises 2, 3 and 4 (docs/operate/reliability.md) after a fault: acknowledged changes are stored, refused ones
  * are not, no change is stored in part, no sequence has a gap or two contents, and no spent nonce is accepted.
  */
 export async function checkPromises(
-  instances: FaultInstances,
+  instances: CheckedInstances,
   recorder: FaultRecorder,
   rows: Rows,
-  inspect: (instances: FaultInstances) => Promise<string[]> = checkInspection,
+  inspect: (instances: CheckedInstances) => Promise<string[]> = checkInspection,
 ): Promise<string[]> {
   const { publicKey } = instances.network.authority
   return [
@@ -49,13 +48,13 @@ async function checkBooks(recorder: FaultRecorder, rows: Rows): Promise<string[]
 }
 
 /** Runs `chancery authority verify-db`: lists, feeds, policies, evidence chain and anchors. */
-export async function checkInspection(instances: FaultInstances): Promise<string[]> {
+export async function checkInspection(instances: CheckedInstances): Promise<string[]> {
   const outcome = await commands.verifyDatabase({ flags: {}, envFile: instances.envFile })
   return outcome.ok ? outcome.problems.map((problem) => `verify-db: ${problem}`) : [`verify-db: ${outcome.message}`]
 }
 
 /** A spent nonce is refused by every instance. */
-export async function checkReplays(instances: FaultInstances, recorder: FaultRecorder): Promise<string[]> {
+export async function checkReplays(instances: CheckedInstances, recorder: FaultRecorder): Promise<string[]> {
   const violations: string[] = []
   for (const call of recorder.spent)
     for (const [index, process] of instances.processes.entries()) {
@@ -68,7 +67,7 @@ export async function checkReplays(instances: FaultInstances, recorder: FaultRec
 }
 
 /** All instances serve the same list, feed and policy, byte for byte. */
-async function checkServedAlike(instances: FaultInstances): Promise<string[]> {
+async function checkServedAlike(instances: CheckedInstances): Promise<string[]> {
   const violations: string[] = []
   for (const path of ['/crl', '/sovereign-revocation-feed', '/policy']) {
     const answers = await Promise.all(instances.processes.map((process) => process.request('GET', path)))

@@ -2,8 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { createTestNetwork, startAuthorityProcess } from '@chancery/testkit'
-import type { AuthorityProcess, TestNetwork } from '@chancery/testkit'
+import { type AuthorityProcess, type TestNetwork, createTestNetwork, startAuthorityProcess } from '@chancery/testkit'
 
 /** Three instances of one authority in HA mode, as separate processes that can be cut off, paused and killed. */
 export interface FaultInstances {
@@ -23,6 +22,9 @@ export interface FaultInstances {
   awaitReady(seconds: number, wanted?: 200 | 503): Promise<readonly number[]>
   close(): Promise<void>
 }
+
+/** What the checks use: a clock that cannot be moved has no file. */
+export type CheckedInstances = Omit<FaultInstances, 'clockFile'>
 
 export interface InstancesOptions {
   /** Database URL of each instance, so that each can have its own proxy. Empty when `settings` name an SQLite file. */

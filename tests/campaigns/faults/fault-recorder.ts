@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { isJsonObject, writeInstant } from '@chancery/protocol'
-import type { Instant, JsonObject, Signer } from '@chancery/protocol'
+import { type Instant, type JsonObject, type Signer, isJsonObject, writeInstant } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
-import { nodeCaller } from '@chancery/testkit'
-import type { AuthorityProcess, NodeCaller, TestResponse } from '@chancery/testkit'
+import { type AuthorityProcess, type NodeCaller, type TestResponse, nodeCaller } from '@chancery/testkit'
 import { Acks } from '../lib/acknowledgements.ts'
-import type { FaultInstances } from './fault-instances.ts'
+import type { CheckedInstances } from './fault-instances.ts'
 import { newSigner } from '../lib/seed.ts'
 import { RaceNotes } from '../lib/race-runner.ts'
 import type { Random } from '../lib/random.ts'
@@ -51,7 +49,7 @@ export class FaultRecorder {
   lastRefusal = ''
   unknown = 0
   acked = 0
-  readonly #instances: FaultInstances
+  readonly #instances: CheckedInstances
   readonly #random: Random
   readonly #members: Member[] = []
   readonly #active: string[] = []
@@ -59,7 +57,7 @@ export class FaultRecorder {
   #isWorking = false
   #work: Promise<unknown> = Promise.resolve()
 
-  constructor(instances: FaultInstances, random: Random) {
+  constructor(instances: CheckedInstances, random: Random) {
     this.#instances = instances
     this.#random = random
   }

@@ -1,8 +1,7 @@
 import { execFile } from 'node:child_process'
 import { rm } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
-import { isJsonObject, readJson } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, isJsonObject, readJson } from '@chancery/protocol'
 import {
   accepted,
   createTestDatabase,
@@ -16,8 +15,7 @@ import type { AuthorityProcess, TestDatabase, TestNetwork } from '@chancery/test
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
 import { Acks } from '../lib/acknowledgements.ts'
 import { createLoad } from '../enrollment/load.ts'
-import { seededRandom } from '../lib/random.ts'
-import type { Random } from '../lib/random.ts'
+import { type Random, seededRandom } from '../lib/random.ts'
 import { text, withRows } from '../lib/rows.ts'
 
 export const summary =

@@ -1,10 +1,8 @@
-import { draftAgentDescriptor, signAgentDelete, signList, writeInstant } from '@chancery/protocol'
-import type { Signer } from '@chancery/protocol'
+import { type Signer, draftAgentDescriptor, signAgentDelete, signList, writeInstant } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
 import { enroll, nodeCaller } from '@chancery/testkit'
 import { newSigner } from '../lib/seed.ts'
-import { count, name, operate, prepared } from './transition.ts'
-import type { PreparedRequest, TestSetup, Transition } from './transition.ts'
+import { type PreparedRequest, type TestSetup, type Transition, count, name, operate, prepared } from './transition.ts'
 
 /** Keys that may be revoked: one for each round on a database. */
 export const SPARE_OPERATORS = ['spare-1', 'spare-2', 'spare-3', 'spare-4'] as const

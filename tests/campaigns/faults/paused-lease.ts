@@ -1,14 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
-import { isJsonObject, writeInstant } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, isJsonObject, writeInstant } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
 import { createTestNetwork, startAuthorityProcess } from '@chancery/testkit'
 import type { AuthorityProcess, SendOptions, TestResponse, TestNetwork } from '@chancery/testkit'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
 import { EvidenceScenario, decisionOf, objectOf } from '../evidence/scenario.ts'
-import { startOwnServer } from '../lib/private-postgres.ts'
-import type { OwnServer } from '../lib/private-postgres.ts'
+import { type OwnServer, startOwnServer } from '../lib/private-postgres.ts'
 
 export const summary = 'an instance is paused while it holds a lease; another takes over; the late writes must fail'
 export const defaultCount = 5

@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { startTemporaryRedis } from '@chancery/testkit'
-import type { TemporaryRedis } from '@chancery/testkit'
+import { type TemporaryRedis, startTemporaryRedis } from '@chancery/testkit'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
 import { callFrom, startInstances } from '../lib/instances.ts'
 

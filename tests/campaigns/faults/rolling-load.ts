@@ -1,11 +1,9 @@
-import { isJsonObject } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { type JsonObject, type JsonValue, isJsonObject } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
 import { nodeCaller, operatorCaller, send } from '@chancery/testkit'
 import type { NodeCaller, TestResponse, TestNetwork } from '@chancery/testkit'
 import { newSigner } from '../lib/seed.ts'
-import { seededRandom } from '../lib/random.ts'
-import type { Random } from '../lib/random.ts'
+import { type Random, seededRandom } from '../lib/random.ts'
 import { text } from '../lib/rows.ts'
 
 const WORKERS = 6

@@ -1,6 +1,5 @@
 import type { AuditEventType } from '@chancery/contract'
-import { isJsonObject } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, isJsonObject } from '@chancery/protocol'
 import type { AuthorityProcess, TestResponse, TestNetwork } from '@chancery/testkit'
 import type { Random } from '../lib/random.ts'
 import type { Rows } from '../lib/rows.ts'

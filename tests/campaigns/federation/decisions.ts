@@ -1,10 +1,7 @@
-import { isJsonObject, readInstant } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { type JsonObject, type JsonValue, isJsonObject, readInstant } from '@chancery/protocol'
 import { verifyForeignDecision } from '@chancery/sdk'
-import { nodeCaller, testSigner } from '@chancery/testkit'
-import type { TestResponse } from '@chancery/testkit'
-import { predict } from './model.ts'
-import type { Expected, ModelFeed, Question } from './model.ts'
+import { type TestResponse, nodeCaller, testSigner } from '@chancery/testkit'
+import { type Expected, type ModelFeed, type Question, predict } from './model.ts'
 import type { IssuedAttestation, Sovereign } from './sovereign.ts'
 import type { Scenario } from './scenario.ts'
 

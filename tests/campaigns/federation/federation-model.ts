@@ -1,12 +1,9 @@
 import type { Backend } from '@chancery/testkit'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
-import { seededRandom } from '../lib/random.ts'
-import type { Random } from '../lib/random.ts'
-import { askAnything } from './decisions.ts'
-import type { Counts } from './decisions.ts'
+import { type Random, seededRandom } from '../lib/random.ts'
+import { type Counts, askAnything } from './decisions.ts'
 import { settle } from './settle.ts'
-import { STEPS, prepare } from './steps.ts'
-import type { Step } from './steps.ts'
+import { STEPS, type Step, prepare } from './steps.ts'
 import { Scenario } from './scenario.ts'
 
 export const summary =

@@ -1,10 +1,8 @@
 import type { JsonObject, JsonValue } from '@chancery/protocol'
-import { accepted, foreignAttestation } from '@chancery/testkit'
-import type { ForeignObject } from '@chancery/testkit'
+import { type ForeignObject, accepted, foreignAttestation } from '@chancery/testkit'
 import { StubPartner } from '../../../apps/authority/src/features/partners/stub-partner.suite.ts'
 import type { Random } from '../lib/random.ts'
-import { MATERIALS, pickHostile, slow } from './hostile-answers.ts'
-import type { Hostile, Shown } from './hostile-answers.ts'
+import { type Hostile, MATERIALS, type Shown, pickHostile, slow } from './hostile-answers.ts'
 import type { Call } from './partner-hostile.ts'
 
 const FEED = '/sovereign-revocation-feed'

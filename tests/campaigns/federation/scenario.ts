@@ -1,6 +1,5 @@
 import { systemClock } from '@chancery/service-kit'
-import { ManualClock, startFaultProxy } from '@chancery/testkit'
-import type { Backend, FaultProxy } from '@chancery/testkit'
+import { type Backend, type FaultProxy, ManualClock, startFaultProxy } from '@chancery/testkit'
 import type { Random } from '../lib/random.ts'
 import { Sovereign } from './sovereign.ts'
 

@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { accepted } from '@chancery/testkit'
-import { askAbout } from './decisions.ts'
-import type { Counts } from './decisions.ts'
+import { type Counts, askAbout } from './decisions.ts'
 import { isInForce, longestPauseSeconds } from './model.ts'
 import type { Sovereign } from './sovereign.ts'
 import type { Scenario } from './scenario.ts'

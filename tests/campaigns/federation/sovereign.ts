@@ -1,10 +1,8 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { readAuthoritySettings, startAuthority } from '@chancery/authority'
-import type { RunningAuthority } from '@chancery/authority'
-import { readGenesisBlock, readInstant, readJson } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type RunningAuthority, readAuthoritySettings, startAuthority } from '@chancery/authority'
+import { type JsonObject, readGenesisBlock, readInstant, readJson } from '@chancery/protocol'
 import { requireValues, silentLog } from '@chancery/service-kit'
 import {
   accepted,

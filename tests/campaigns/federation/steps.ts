@@ -2,8 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { JsonObject } from '@chancery/protocol'
 import { accepted, testSigner } from '@chancery/testkit'
 import { CAPABILITIES } from './decisions.ts'
-import { instantIn } from './sovereign.ts'
-import type { Sovereign } from './sovereign.ts'
+import { type Sovereign, instantIn } from './sovereign.ts'
 import type { Scenario } from './scenario.ts'
 
 const ROLES = ['role:client', 'role:service', 'role:operator'] as const

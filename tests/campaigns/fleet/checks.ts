@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { isJsonObject, readInstant, writeSortable } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, isJsonObject, readInstant, writeSortable } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
 import { operatorCaller, send } from '@chancery/testkit'
 import { SECRET_BYTES, publicKeyOf, writeSecret } from '../../tools/raw-ed25519.ts'

@@ -1,5 +1,4 @@
-import { fork } from 'node:child_process'
-import type { ChildProcess } from 'node:child_process'
+import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { requireLoopback } from '../../../bench/lib/loopback.ts'
 import type { FleetCall, FleetReplies, FleetTask } from './messages.ts'

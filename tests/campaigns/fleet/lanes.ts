@@ -1,5 +1,4 @@
-import { LoadConnection } from '../../../bench/lib/load-connection.ts'
-import type { Answered, LoadTarget } from '../../../bench/lib/load-connection.ts'
+import { type Answered, LoadConnection, type LoadTarget } from '../../../bench/lib/load-connection.ts'
 
 /** A request that waits for a connection. Its bytes are made when it is sent, so that its signature is never old. */
 export interface Job {

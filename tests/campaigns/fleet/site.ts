@@ -4,12 +4,10 @@ import { join } from 'node:path'
 import { prepareDatabase } from '@chancery/authority'
 import { HOUR, genesisDigest, readGenesisBlock, readJson, writeSortable } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
-import { createMigratedDatabase, createTestNetwork, startTemporaryPostgres } from '@chancery/testkit'
-import type { TestNetwork } from '@chancery/testkit'
+import { type TestNetwork, createMigratedDatabase, createTestNetwork, startTemporaryPostgres } from '@chancery/testkit'
 import pg from 'pg'
 import { seedCertificates, seededCertificateId } from '../../tools/seed-certificates.ts'
-import { startCommandAuthority } from './command-authority.ts'
-import type { CommandAuthority } from './command-authority.ts'
+import { type CommandAuthority, startCommandAuthority } from './command-authority.ts'
 
 export const MODES = {
   /** Every heartbeat is committed before its answer. */

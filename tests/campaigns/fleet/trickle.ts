@@ -1,13 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { isJsonObject, seedSigner } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, isJsonObject, seedSigner } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
-import { nodeCaller, operatorCaller } from '@chancery/testkit'
-import type { NodeCaller, TestResponse } from '@chancery/testkit'
+import { type NodeCaller, type TestResponse, nodeCaller, operatorCaller } from '@chancery/testkit'
 import { seededAddress, seededCertificateId, seededNodeSeed } from '../../tools/seeded-nodes.ts'
 import { text } from '../lib/rows.ts'
-import { gatheringMs } from './checks.ts'
-import type { CheckParts, FleetChecks } from './checks.ts'
+import { type CheckParts, type FleetChecks, gatheringMs } from './checks.ts'
 
 /** A join in each turn, a revocation in every second one. */
 export const TURN_MS = 1000

@@ -14,8 +14,7 @@ import {
   testPolicy,
 } from '@chancery/testkit'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
-import { seededRandom } from '../lib/random.ts'
-import type { Random } from '../lib/random.ts'
+import { type Random, seededRandom } from '../lib/random.ts'
 
 export const summary =
   'random flips and cuts of a gateway state file: refused at the start, or nothing that counts was touched'

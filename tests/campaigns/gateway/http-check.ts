@@ -17,8 +17,7 @@ import type { CheckProxy, CheckedService, ServedRequest } from '../../instances/
 import { sendRaw } from '../../instances/raw-requests.ts'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
 import { seededRandom } from '../lib/random.ts'
-import { caseOf } from './http-check-cases.ts'
-import type { CheckCase, CertificateKind } from './http-check-cases.ts'
+import { type CertificateKind, type CheckCase, caseOf } from './http-check-cases.ts'
 
 export const summary = 'through nginx, Caddy and HAProxy only requests with a fresh proof of a trusted node pass'
 /** Requests. */

@@ -1,15 +1,12 @@
-import { createServer } from 'node:http'
-import type { Server } from 'node:http'
+import { type Server, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import { seconds } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, seconds } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
 import { startTestGateway, testCertificate, testClient, testIssuer, testNetwork, testPolicy } from '@chancery/testkit'
 import type { TestClient, TestGateway, TestIssuer } from '@chancery/testkit'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
-import { BEHAVIOURS, STORED_SEQUENCE, validList } from './malicious-lists.ts'
-import type { Behaviour } from './malicious-lists.ts'
+import { BEHAVIOURS, type Behaviour, STORED_SEQUENCE, validList } from './malicious-lists.ts'
 import { seededRandom } from '../lib/random.ts'
 
 export const summary =

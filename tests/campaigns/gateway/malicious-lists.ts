@@ -1,10 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import { brotliCompressSync } from 'node:zlib'
-import { HOUR, seconds, writeInstant, writeJson } from '@chancery/protocol'
-import type { JsonObject, RevocationList } from '@chancery/protocol'
+import { HOUR, type JsonObject, type RevocationList, seconds, writeInstant, writeJson } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
-import { testIssuer, testList } from '@chancery/testkit'
-import type { TestEntry, TestIssuer } from '@chancery/testkit'
+import { type TestEntry, type TestIssuer, testIssuer, testList } from '@chancery/testkit'
 import type { Random } from '../lib/random.ts'
 
 /** Response of a list server instead of the next valid list, and the expected result in the gateway. */

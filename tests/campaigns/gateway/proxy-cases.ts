@@ -1,6 +1,5 @@
 // oxlint-disable max-lines -- one table of cases
-import { OPERATOR_HEADERS } from '@chancery/contract'
-import type { GatewayOperation } from '@chancery/contract'
+import { type GatewayOperation, OPERATOR_HEADERS } from '@chancery/contract'
 import type { Random } from '../lib/random.ts'
 
 /** One request to the gateway, built in parts, and the expected result. */

@@ -1,15 +1,12 @@
 import { connect } from 'node:net'
-import { GATEWAY_OPERATIONS, OPERATOR_HEADERS } from '@chancery/contract'
-import type { GatewayOperation } from '@chancery/contract'
+import { GATEWAY_OPERATIONS, type GatewayOperation, OPERATOR_HEADERS } from '@chancery/contract'
 import { systemClock } from '@chancery/service-kit'
 import { startTestGateway, testClient, testIssuer, testList, testNetwork, testPolicy } from '@chancery/testkit'
 import type { TestGateway } from '@chancery/testkit'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
-import { proxyCase } from './proxy-cases.ts'
-import type { ProxyCase } from './proxy-cases.ts'
+import { type ProxyCase, proxyCase } from './proxy-cases.ts'
 import { seededRandom } from '../lib/random.ts'
-import { startRecorder } from '../lib/request-recorder.ts'
-import type { RecordedRequest, Recorder } from '../lib/request-recorder.ts'
+import { type RecordedRequest, type Recorder, startRecorder } from '../lib/request-recorder.ts'
 
 export const summary =
   'every operation with mutated path, query, headers and body: the authority sees only what is catalogued'

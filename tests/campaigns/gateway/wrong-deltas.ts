@@ -1,5 +1,4 @@
-import { canonicalJson, changeBetween, listDeltaText } from '@chancery/protocol'
-import type { ListChange, RevocationList } from '@chancery/protocol'
+import { type ListChange, type RevocationList, canonicalJson, changeBetween, listDeltaText } from '@chancery/protocol'
 import type { Random } from '../lib/random.ts'
 
 /** The signed versions of one authority, in order. */

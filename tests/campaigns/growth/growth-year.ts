@@ -8,8 +8,7 @@ import {
   measureBytes,
   mostRows,
 } from '../../../apps/authority/src/database/sizes/measure-tables.ts'
-import { TABLE_ENDS } from '../../../apps/authority/src/database/sizes/table-ends.ts'
-import type { TableName } from '../../../apps/authority/src/database/sizes/table-ends.ts'
+import { TABLE_ENDS, type TableName } from '../../../apps/authority/src/database/sizes/table-ends.ts'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
 import { seededRandom } from '../lib/random.ts'
 import { GrowingNetwork, KEPT } from './network.ts'

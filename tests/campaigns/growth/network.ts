@@ -1,5 +1,4 @@
-import { DAY, draftAgentDescriptor, readJson, signList, writeInstant } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { DAY, type JsonObject, draftAgentDescriptor, readJson, signList, writeInstant } from '@chancery/protocol'
 import {
   accepted,
   createMigratedDatabase,

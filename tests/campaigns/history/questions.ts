@@ -7,12 +7,10 @@ import {
   writeTrustHistoryPage,
 } from '@chancery/protocol'
 import type { GenesisBlock, JsonObject, TrustHistoryPage, TrustSubject } from '@chancery/protocol'
-import { readHistoryLine, verifyPast } from '@chancery/sdk'
-import type { PackTrust } from '@chancery/sdk'
+import { type PackTrust, readHistoryLine, verifyPast } from '@chancery/sdk'
 import { FIRST_KEY, accepted, testSigner } from '@chancery/testkit'
 import type { World } from './actions.ts'
-import { edgesOf, stateAt } from './model.ts'
-import type { ModelRecord, ModelState, ModelView } from './model.ts'
+import { type ModelRecord, type ModelState, type ModelView, edgesOf, stateAt } from './model.ts'
 
 /** Asks about the past, and compares each answer with the model. */
 export class Questions {

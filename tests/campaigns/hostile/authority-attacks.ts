@@ -1,13 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { readJson, writeInstant, writeJson } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, readJson, writeInstant, writeJson } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
 import { costlyVerifications, foreignAttestation, foreignSovereign, foreignTreaty, wireText } from '@chancery/testkit'
 import type { ForeignObject } from '@chancery/testkit'
 import type { AuthoritySetup } from './setup.ts'
-import { exchange, post, readLittle, withhold } from './raw-requests.ts'
-import type { RawResponse } from './raw-requests.ts'
+import { type RawResponse, exchange, post, readLittle, withhold } from './raw-requests.ts'
 import type { Random } from '../lib/random.ts'
 
 /** The responses to an attack, and the violations found. */

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { Client, credentials } from '@grpc/grpc-js'
-import { seconds, toUtf8 } from '@chancery/protocol'
-import type { JoinCertificate, JsonObject, Signer } from '@chancery/protocol'
+import { type JoinCertificate, type JsonObject, type Signer, seconds, toUtf8 } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
 import {
   sendGatewayRequest,
@@ -17,10 +16,8 @@ import {
   testSigner,
 } from '@chancery/testkit'
 import type { GatewayResponse, TestIssuer } from '@chancery/testkit'
-import type { Attack } from './authority-attacks.ts'
-import { outcomeOf } from './authority-attacks.ts'
-import { AUDIENCE, CHECK, NODE_REQUESTS } from './setup.ts'
-import type { GatewaySetup } from './setup.ts'
+import { type Attack, outcomeOf } from './authority-attacks.ts'
+import { AUDIENCE, CHECK, type GatewaySetup, NODE_REQUESTS } from './setup.ts'
 import { post } from './raw-requests.ts'
 import type { Random } from '../lib/random.ts'
 

@@ -1,14 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { merkleLeaf, writeJson } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, merkleLeaf, writeJson } from '@chancery/protocol'
 import { accepted } from '@chancery/testkit'
-import type { Attack } from './authority-attacks.ts'
-import { outcomeOf } from './authority-attacks.ts'
+import { type Attack, outcomeOf } from './authority-attacks.ts'
 import { isAllowed, isOk, member, membersOf } from './members.ts'
-import { DAILY_BYTES } from './setup.ts'
-import type { AuthoritySetup } from './setup.ts'
-import { post } from './raw-requests.ts'
-import type { RawResponse } from './raw-requests.ts'
+import { type AuthoritySetup, DAILY_BYTES } from './setup.ts'
+import { type RawResponse, post } from './raw-requests.ts'
 
 /** Between two responses on two connections, on a busy machine. */
 const TOLERANCE_MS = 50

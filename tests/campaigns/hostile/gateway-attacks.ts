@@ -1,11 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { systemClock } from '@chancery/service-kit'
 import { costlyVerifications } from '@chancery/testkit'
-import type { Attack } from './authority-attacks.ts'
-import { outcomeOf } from './authority-attacks.ts'
+import { type Attack, outcomeOf } from './authority-attacks.ts'
 import type { GatewaySetup } from './setup.ts'
-import { exchange, finishLate, post, withhold } from './raw-requests.ts'
-import type { RawResponse } from './raw-requests.ts'
+import { type RawResponse, exchange, finishLate, post, withhold } from './raw-requests.ts'
 
 /** Longer than the deadline of the gateway under attack. */
 const LATE_MS = 1200

@@ -5,10 +5,8 @@ import type { AddressInfo } from 'node:net'
 import { LIMITERS } from '@chancery/contract'
 import { openGuardedNetwork, startProgram } from '../../mcp/guarded-network.ts'
 import type { Random } from '../lib/random.ts'
-import { outcomeOf } from './authority-attacks.ts'
-import type { Attack } from './authority-attacks.ts'
-import { post } from './raw-requests.ts'
-import type { RawResponse } from './raw-requests.ts'
+import { type Attack, outcomeOf } from './authority-attacks.ts'
+import { type RawResponse, post } from './raw-requests.ts'
 
 /** A guard over HTTP whose node may call one tool, and the server behind it. */
 export interface GuardStage {

@@ -1,12 +1,9 @@
-import { readJson, writeJson } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, readJson, writeJson } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
-import { accepted, nodeCaller, testSigner } from '@chancery/testkit'
-import type { NodeCaller } from '@chancery/testkit'
+import { type NodeCaller, accepted, nodeCaller, testSigner } from '@chancery/testkit'
 import { FACT_CAPABILITY } from './policies.ts'
 import type { AuthoritySetup } from './setup.ts'
-import { post } from './raw-requests.ts'
-import type { RawResponse } from './raw-requests.ts'
+import { type RawResponse, post } from './raw-requests.ts'
 
 let nodes = 0
 

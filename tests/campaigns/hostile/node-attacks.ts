@@ -1,10 +1,8 @@
 import { writeJson } from '@chancery/protocol'
-import type { Attack } from './authority-attacks.ts'
-import { outcomeOf } from './authority-attacks.ts'
+import { type Attack, outcomeOf } from './authority-attacks.ts'
 import { isAllowed, isOk, joined, member } from './members.ts'
 import type { AuthoritySetup } from './setup.ts'
-import { post } from './raw-requests.ts'
-import type { RawResponse } from './raw-requests.ts'
+import { type RawResponse, post } from './raw-requests.ts'
 
 const RENEWALS_PER_HOUR = 6
 

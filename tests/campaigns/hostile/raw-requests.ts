@@ -1,6 +1,5 @@
 import { request } from 'node:http'
-import { connect } from 'node:net'
-import type { Socket } from 'node:net'
+import { type Socket, connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 
 /** Target of the calls, and the local address to call from. */

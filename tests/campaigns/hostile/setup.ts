@@ -35,13 +35,10 @@ import type {
   TestNetwork,
   TestResponse,
 } from '@chancery/testkit'
-import { openFactServer } from './facts.ts'
-import type { FactServer } from './facts.ts'
+import { type FactServer, openFactServer } from './facts.ts'
 import { CEDAR_CAPABILITY, amountIntent, cedarIntent, factIntent } from './policies.ts'
-import { openSvidIssuer } from './svids.ts'
-import type { SvidIssuer } from './svids.ts'
-import { openRows } from '../lib/rows.ts'
-import type { Rows } from '../lib/rows.ts'
+import { type SvidIssuer, openSvidIssuer } from './svids.ts'
+import { type Rows, openRows } from '../lib/rows.ts'
 
 /** A real authority with the usual limits, and the other callers that it must serve. */
 export interface AuthoritySetup {

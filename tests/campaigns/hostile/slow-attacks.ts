@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Attack } from './authority-attacks.ts'
-import { outcomeOf } from './authority-attacks.ts'
+import { type Attack, outcomeOf } from './authority-attacks.ts'
 import { isAllowed, isOk } from './members.ts'
 import { CEDAR_CAPABILITY, SLOW_RULES, amountIntent, cedarIntent } from './policies.ts'
 import type { AuthoritySetup } from './setup.ts'

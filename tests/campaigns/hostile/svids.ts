@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process'
-import { X509Certificate, createPrivateKey } from 'node:crypto'
-import type { KeyObject } from 'node:crypto'
+import { type KeyObject, X509Certificate, createPrivateKey } from 'node:crypto'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

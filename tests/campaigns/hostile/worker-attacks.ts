@@ -1,8 +1,6 @@
 import { writeJson } from '@chancery/protocol'
-import { createTestDatabase, createTestNetwork, startAuthorityProcess } from '@chancery/testkit'
-import type { AuthorityProcess } from '@chancery/testkit'
-import { outcomeOf } from './authority-attacks.ts'
-import type { Attack } from './authority-attacks.ts'
+import { type AuthorityProcess, createTestDatabase, createTestNetwork, startAuthorityProcess } from '@chancery/testkit'
+import { type Attack, outcomeOf } from './authority-attacks.ts'
 import { isOk, joined } from './members.ts'
 import { post } from './raw-requests.ts'
 

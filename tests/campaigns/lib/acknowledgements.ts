@@ -1,6 +1,5 @@
 import { sha256Hex } from '@chancery/protocol'
-import { text } from './rows.ts'
-import type { Row, Rows } from './rows.ts'
+import { type Row, type Rows, text } from './rows.ts'
 
 /** Everything an authority acknowledged, stored outside of it. It must be stored whatever happens to the process. */
 export class Acks {

@@ -1,10 +1,8 @@
-import { writeInstant } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, writeInstant } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
 import { createTestNetwork, operatorCaller, send, testSigner } from '@chancery/testkit'
 import type { TestResponse, TestNetwork } from '@chancery/testkit'
-import { startBalancedInstances } from '../../instances/balanced-instances.ts'
-import type { BalancedInstances } from '../../instances/balanced-instances.ts'
+import { type BalancedInstances, startBalancedInstances } from '../../instances/balanced-instances.ts'
 import { withMoreOperators } from './more-operators.ts'
 import { startOwnServer } from './private-postgres.ts'
 

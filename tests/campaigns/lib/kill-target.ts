@@ -1,10 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { createTestDatabase } from '@chancery/testkit'
-import type { AuthorityProcess, Backend, TestDatabase } from '@chancery/testkit'
+import { type AuthorityProcess, type Backend, type TestDatabase, createTestDatabase } from '@chancery/testkit'
 import type { CampaignOptions, CampaignResult } from './campaign.ts'
 import { startOwnServer } from './private-postgres.ts'
-import { seededRandom } from './random.ts'
-import type { Random } from './random.ts'
+import { type Random, seededRandom } from './random.ts'
 
 /** One engine whose authority is killed repeatedly. */
 export interface KillTarget {

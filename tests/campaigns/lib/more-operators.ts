@@ -1,5 +1,4 @@
-import { testSigner } from '@chancery/testkit'
-import type { TestNetwork } from '@chancery/testkit'
+import { type TestNetwork, testSigner } from '@chancery/testkit'
 
 /** Settings of a network with further operators of the standard tier, each with a test key of its name. */
 export async function withMoreOperators(

@@ -1,5 +1,4 @@
-import { sql } from 'kysely'
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 
 /**
  * Same form as in apps/authority/src/database/migrate.ts, without its types, because the tables of the next release

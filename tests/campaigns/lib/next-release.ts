@@ -1,5 +1,4 @@
-import { registerHooks } from 'node:module'
-import type { LoadHookContext } from 'node:module'
+import { type LoadHookContext, registerHooks } from 'node:module'
 
 /**
  * Loaded first in a process that simulates the next release: this release with further migrations, chosen by

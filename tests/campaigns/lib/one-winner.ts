@@ -1,11 +1,9 @@
 import { testSigner } from '@chancery/testkit'
 import type { CampaignOptions, CampaignResult } from './campaign.ts'
 import { checkEnrollment } from '../enrollment/checks.ts'
-import { sameInvite, sameNonce } from '../enrollment/race-kinds.ts'
-import type { Race } from '../enrollment/race-kinds.ts'
+import { type Race, sameInvite, sameNonce } from '../enrollment/race-kinds.ts'
 import { startOwnServer } from './private-postgres.ts'
-import { RaceNotes, openRaceRunner } from './race-runner.ts'
-import type { RaceRunner, RaceOptions } from './race-runner.ts'
+import { RaceNotes, type RaceOptions, type RaceRunner, openRaceRunner } from './race-runner.ts'
 import { seededRandom } from './random.ts'
 import {
   lastTwoKeys,

@@ -1,5 +1,4 @@
-import { startTemporaryPostgres } from '@chancery/testkit'
-import type { TestDatabase } from '@chancery/testkit'
+import { type TestDatabase, startTemporaryPostgres } from '@chancery/testkit'
 import pg from 'pg'
 
 /** A PostgreSQL server for one campaign, so that users of the shared server do not affect it. */

@@ -3,15 +3,13 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { isJsonObject } from '@chancery/protocol'
+import { type Instant, type Signer, isJsonObject } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
 import { createTestNetwork, nodeCaller, startAuthorityProcess } from '@chancery/testkit'
 import type { AuthorityProcess, NodeCaller, TestResponse, TestNetwork } from '@chancery/testkit'
-import type { Instant, Signer } from '@chancery/protocol'
 import type { OwnServer } from './private-postgres.ts'
 import type { Random } from './random.ts'
-import { openRows } from './rows.ts'
-import type { Rows } from './rows.ts'
+import { type Rows, openRows } from './rows.ts'
 
 /** Several authorities on one new PostgreSQL database, and the results of a round. */
 export interface RaceRunner {

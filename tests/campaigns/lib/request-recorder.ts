@@ -1,5 +1,4 @@
-import { createServer } from 'node:net'
-import type { AddressInfo, Socket } from 'node:net'
+import { type AddressInfo, type Socket, createServer } from 'node:net'
 
 /** One request as it was sent, nothing joined, dropped or decoded. */
 export interface RecordedRequest {

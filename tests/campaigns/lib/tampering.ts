@@ -1,5 +1,4 @@
-import { FloatNumber, foreignSovereign } from '@chancery/testkit'
-import type { ForeignObject, ForeignValue } from '@chancery/testkit'
+import { FloatNumber, type ForeignObject, type ForeignValue, foreignSovereign } from '@chancery/testkit'
 import type { Random } from './random.ts'
 
 /** A key without any signature here. It replaces texts, also keys. */

@@ -2,8 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { HOUR, isJsonObject, readJson, writePrivateKeyFile } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { HOUR, type JsonObject, isJsonObject, readJson, writePrivateKeyFile } from '@chancery/protocol'
 import { MemoryNodeStore, Node } from '@chancery/sdk'
 import { silentLog } from '@chancery/service-kit'
 import {
@@ -24,8 +23,7 @@ import type { Backend, Succeeded, TestAuthority, TestGateway } from '@chancery/t
 import { runRotation } from '../../../apps/authority/src/commands/rotate-key.ts'
 import { Alarms } from './alarms.ts'
 import { passHours, shortenLongWaits } from './quick-days.ts'
-import { Findings, ONE_PROCESS, instantIn } from './tools.ts'
-import type { OperateCase } from './tools.ts'
+import { Findings, ONE_PROCESS, type OperateCase, instantIn } from './tools.ts'
 
 const NETWORK = 'TEST-NET'
 const NEXT = { keyId: 'na-2', seed: 'na-2' }

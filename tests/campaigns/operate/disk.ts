@@ -1,11 +1,9 @@
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { startTemporaryPostgres } from '@chancery/testkit'
-import type { TestDatabase, TemporaryPostgres } from '@chancery/testkit'
+import { type TemporaryPostgres, type TestDatabase, startTemporaryPostgres } from '@chancery/testkit'
 import pg from 'pg'
 import { checkPromises } from '../faults/fault-checks.ts'
-import { openFaultInstances } from '../faults/fault-instances.ts'
-import type { FaultInstances } from '../faults/fault-instances.ts'
+import { type FaultInstances, openFaultInstances } from '../faults/fault-instances.ts'
 import { FaultRecorder } from '../faults/fault-recorder.ts'
 import { Alarms } from './alarms.ts'
 import {
@@ -21,8 +19,7 @@ import {
 import type { OperateCase } from './tools.ts'
 import type { Random } from '../lib/random.ts'
 import { withRows } from '../lib/rows.ts'
-import { mountSmallDisk } from '../lib/small-disk.ts'
-import type { SmallDisk } from '../lib/small-disk.ts'
+import { type SmallDisk, mountSmallDisk } from '../lib/small-disk.ts'
 
 const SQLITE_MEGABYTES = 48
 /** A new cluster takes 40 MB, its write-ahead log 16 MB more for each segment. */

@@ -1,14 +1,12 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { statSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { Server } from 'node:http'
+import { type Server, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { commands } from '@chancery/gateway'
-import { DAY, HOUR, isJsonObject, readJson, writeJson } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { DAY, HOUR, type Instant, isJsonObject, readJson, writeJson } from '@chancery/protocol'
 import {
   ManualClock,
   startTestGateway,
@@ -23,8 +21,7 @@ import type { TestGateway, TestIssuer } from '@chancery/testkit'
 import { toEnv } from '../faults/fault-instances.ts'
 import { Alarms } from './alarms.ts'
 import { shortenLongWaits } from './quick-days.ts'
-import { Findings, ONE_PROCESS, instantIn } from './tools.ts'
-import type { OperateCase } from './tools.ts'
+import { Findings, ONE_PROCESS, type OperateCase, instantIn } from './tools.ts'
 
 const REQUESTS = 5_000_000
 /** About 83,000 requests a day. */
@@ -161,7 +158,7 @@ class FillingState {
       caller: 'client' as const,
       context: {
         client_id: 'caller',
-        auth_method: 'token' as const,
+        auth_method: 'bearer' as const,
         policy_revision: 'test-1',
         network: 'agency',
         trust_decision: { trusted: true, reasons: [] },

@@ -19,8 +19,7 @@ import type { AuthorityProcess, GatewayProcess, TestIssuer, TestNetwork, Tempora
 import { seedCertificates, seededCertificateId } from '../../tools/seed-certificates.ts'
 import { toEnv } from '../faults/fault-instances.ts'
 import { Alarms } from './alarms.ts'
-import { Findings, SCRAPES_AFTER, authorityTarget, doctorOn, healthOf } from './tools.ts'
-import type { OperateCase } from './tools.ts'
+import { Findings, type OperateCase, SCRAPES_AFTER, authorityTarget, doctorOn, healthOf } from './tools.ts'
 
 const SEED = 'operate'
 const BOUND = 1_048_576

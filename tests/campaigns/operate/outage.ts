@@ -7,8 +7,7 @@ import { operatorCaller, send, startFaultProxy, startTemporaryPostgres } from '@
 import type { AuthorityProcess, FaultProxy, TestNetwork, TemporaryPostgres } from '@chancery/testkit'
 import { startShippedHaproxy } from '../../instances/shipped-haproxy.ts'
 import { checkPromises } from '../faults/fault-checks.ts'
-import { openFaultInstances } from '../faults/fault-instances.ts'
-import type { FaultInstances } from '../faults/fault-instances.ts'
+import { type FaultInstances, openFaultInstances } from '../faults/fault-instances.ts'
 import { FaultRecorder } from '../faults/fault-recorder.ts'
 import { Alarms } from './alarms.ts'
 import {

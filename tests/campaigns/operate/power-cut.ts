@@ -11,13 +11,11 @@ import {
 } from '@chancery/testkit'
 import type { AuthorityProcess, TemporaryPostgres, TestNetwork } from '@chancery/testkit'
 import { checkPromises } from '../faults/fault-checks.ts'
-import { toEnv } from '../faults/fault-instances.ts'
-import type { FaultInstances } from '../faults/fault-instances.ts'
+import { type CheckedInstances, toEnv } from '../faults/fault-instances.ts'
 import { FaultRecorder } from '../faults/fault-recorder.ts'
 import type { Random } from '../lib/random.ts'
 import { withRows } from '../lib/rows.ts'
-import { Findings } from './tools.ts'
-import type { OperateCase } from './tools.ts'
+import { Findings, type OperateCase } from './tools.ts'
 
 const UNIT = join(import.meta.dirname, '../../../deploy/systemd/chancery-authority.service')
 /** From the moment at which PostgreSQL accepts connections. */
@@ -176,7 +174,7 @@ class StartedInstance {
   }
 
   /** For the checks of several instances: this one, whichever process it is. */
-  alone(folder: string): FaultInstances {
+  alone(folder: string): CheckedInstances {
     const running = this.#running
     return {
       network: this.network,

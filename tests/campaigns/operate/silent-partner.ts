@@ -1,8 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { commands } from '@chancery/gateway'
-import { readJson } from '@chancery/protocol'
-import type { JoinCertificate, JsonObject } from '@chancery/protocol'
+import { type JoinCertificate, type JsonObject, readJson } from '@chancery/protocol'
 import {
   ManualClock,
   createMigratedDatabase,
@@ -19,8 +18,7 @@ import type { Backend, FaultProxy, TestAuthority, TestGateway } from '@chancery/
 import { toEnv } from '../faults/fault-instances.ts'
 import { Alarms } from './alarms.ts'
 import { passHours, shortenLongWaits } from './quick-days.ts'
-import { Findings, ONE_PROCESS } from './tools.ts'
-import type { OperateCase } from './tools.ts'
+import { Findings, ONE_PROCESS, type OperateCase } from './tools.ts'
 
 const HOME = 'HOME-NET'
 const PARTNER = 'PARTNER-NET'

@@ -7,14 +7,12 @@ import { freePort, send, startFaultProxy, startTemporaryPostgres } from '@chance
 import type { AuthorityProcess, FaultProxy } from '@chancery/testkit'
 import { startBalancer } from '../../instances/balancer.ts'
 import { checkPromises } from '../faults/fault-checks.ts'
-import { openFaultInstances } from '../faults/fault-instances.ts'
-import type { FaultInstances } from '../faults/fault-instances.ts'
+import { type FaultInstances, openFaultInstances } from '../faults/fault-instances.ts'
 import { FaultRecorder } from '../faults/fault-recorder.ts'
 import type { Random } from '../lib/random.ts'
 import { withRows } from '../lib/rows.ts'
 import { throughDoor } from './outage.ts'
-import { Findings } from './tools.ts'
-import type { OperateCase } from './tools.ts'
+import { Findings, type OperateCase } from './tools.ts'
 
 /** Of each statement, there and back. */
 const LATENCY_MS = 200

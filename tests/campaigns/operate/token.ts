@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseEnv } from 'node:util'
-import { isJsonObject } from '@chancery/protocol'
-import type { JoinCertificate, JsonObject } from '@chancery/protocol'
+import { type JoinCertificate, type JsonObject, isJsonObject } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
 import {
   TestToken,
@@ -15,15 +14,13 @@ import {
 } from '@chancery/testkit'
 import type { AuthorityProcess, Backend, NodeCaller, TestDatabase, TestResponse } from '@chancery/testkit'
 import { checkPromises } from '../faults/fault-checks.ts'
-import { openFaultInstances } from '../faults/fault-instances.ts'
-import type { FaultInstances } from '../faults/fault-instances.ts'
+import { type FaultInstances, openFaultInstances } from '../faults/fault-instances.ts'
 import { FaultRecorder } from '../faults/fault-recorder.ts'
 import { readGauge } from '../lib/loop-probe.ts'
 import type { Random } from '../lib/random.ts'
 import { withRows } from '../lib/rows.ts'
 import { Alarms } from './alarms.ts'
-import { ATTESTATION, signingCalls } from './signing-calls.ts'
-import type { SigningCall } from './signing-calls.ts'
+import { ATTESTATION, type SigningCall, signingCalls } from './signing-calls.ts'
 import {
   FOLLOWING,
   Findings,

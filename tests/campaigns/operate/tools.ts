@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { commands } from '@chancery/authority'
-import { isJsonObject, readInstant } from '@chancery/protocol'
-import type { Instant, JsonObject } from '@chancery/protocol'
+import { type Instant, type JsonObject, isJsonObject, readInstant } from '@chancery/protocol'
 import type { AuthorityProcess } from '@chancery/testkit'
 import type { ScrapeTarget } from './alarms.ts'
 import type { FaultInstances } from '../faults/fault-instances.ts'

@@ -1,19 +1,16 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
-import { EndedAtStartError, startAuthorityProcess } from '@chancery/testkit'
-import type { AuthorityProcess } from '@chancery/testkit'
+import { type AuthorityProcess, EndedAtStartError, startAuthorityProcess } from '@chancery/testkit'
 import pg from 'pg'
 import { checkPromises } from '../faults/fault-checks.ts'
-import { openFaultInstances } from '../faults/fault-instances.ts'
-import type { FaultInstances } from '../faults/fault-instances.ts'
+import { type CheckedInstances, type FaultInstances, openFaultInstances } from '../faults/fault-instances.ts'
 import { FaultRecorder } from '../faults/fault-recorder.ts'
 import { Alarms } from './alarms.ts'
 import { Findings, SCRAPES_AFTER, WITHOUT_STANDBY, authorityTarget, authorityTargets, readinessNames } from './tools.ts'
 import type { OperateCase } from './tools.ts'
 import { startOwnServer } from '../lib/private-postgres.ts'
 import type { Random } from '../lib/random.ts'
-import { text, withRows } from '../lib/rows.ts'
-import type { Rows } from '../lib/rows.ts'
+import { type Rows, text, withRows } from '../lib/rows.ts'
 
 const MAIN = join(import.meta.dirname, '..', '..', '..', 'apps', 'cli', 'src', 'main.ts')
 const NEXT_RELEASE = new URL('../lib/next-release.ts', import.meta.url).href
@@ -131,7 +128,7 @@ async function expectRefusedStart(setup: Setup, release: string, findings: Findi
 }
 
 /** Runs `verify-db` of the new release, because this release does not support a newer schema. */
-function inspectNext({ envFile }: FaultInstances): Promise<string[]> {
+function inspectNext({ envFile }: CheckedInstances): Promise<string[]> {
   const args = ['--conditions=development', '--import', NEXT_RELEASE, MAIN, 'authority', 'verify-db']
   return new Promise((resolve) => {
     execFile(

@@ -1,6 +1,5 @@
 import { appendFileSync } from 'node:fs'
-import { createClient, GovernedActionRunner, seedSigner } from '@chancery/sdk'
-import type { GovernedStep, pinAttestation } from '@chancery/sdk'
+import { GovernedActionRunner, type GovernedStep, createClient, type pinAttestation, seedSigner } from '@chancery/sdk'
 import { FileOutbox } from '@chancery/sdk/nodejs'
 
 /** Arguments of the program that the campaign kills. */

@@ -1,5 +1,4 @@
-import { fork } from 'node:child_process'
-import type { ChildProcess } from 'node:child_process'
+import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -7,10 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { isJsonObject } from '@chancery/protocol'
-import type { ExecutionEvidence } from '@chancery/protocol'
-import { createClient, pinAttestation } from '@chancery/sdk'
-import type { GovernedStep } from '@chancery/sdk'
+import { type ExecutionEvidence, isJsonObject } from '@chancery/protocol'
+import { type GovernedStep, createClient, pinAttestation } from '@chancery/sdk'
 import {
   createTestDatabase,
   createTestNetwork,
@@ -21,8 +18,7 @@ import {
 } from '@chancery/testkit'
 import type { AuthorityProcess, TestDatabase, TestNetwork } from '@chancery/testkit'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
-import { seededRandom } from '../lib/random.ts'
-import type { Random } from '../lib/random.ts'
+import { type Random, seededRandom } from '../lib/random.ts'
 import type { ActorTask } from './outbox-actor.ts'
 
 export const summary =

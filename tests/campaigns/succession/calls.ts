@@ -1,7 +1,5 @@
-import { isJsonObject } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
-import { EvidenceScenario, decisionOf, objectOf } from '../evidence/scenario.ts'
-import type { Served } from '../evidence/scenario.ts'
+import { type JsonObject, isJsonObject } from '@chancery/protocol'
+import { EvidenceScenario, type Served, decisionOf, objectOf } from '../evidence/scenario.ts'
 
 const DECISIONS_AT_ONCE = 3
 

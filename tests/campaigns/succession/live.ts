@@ -1,7 +1,6 @@
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
 import { seededRandom } from '../lib/random.ts'
-import { SuccessionRounds } from './rounds.ts'
-import type { Undone } from './rounds.ts'
+import { SuccessionRounds, type Undone } from './rounds.ts'
 
 export const summary =
   'keys are rotated under load: nodes, gateways, an auditor and a partner follow, none is lost, no call fails'

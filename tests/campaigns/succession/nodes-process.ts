@@ -2,8 +2,7 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readGenesisBlock, readJson, seedSigner, toBase64 } from '@chancery/protocol'
 import type { GenesisBlock, JoinCertificate, Signer } from '@chancery/protocol'
-import { Node, RefusedError } from '@chancery/sdk'
-import type { NodeDocument, NodeStore } from '@chancery/sdk'
+import { Node, type NodeDocument, type NodeStore, RefusedError } from '@chancery/sdk'
 import { RefusedCalls } from '../lib/refused-calls.ts'
 
 /** First argument of the process. */

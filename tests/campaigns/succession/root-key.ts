@@ -1,8 +1,7 @@
 import { copyFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { writePrivateKeyFile, writePublicKeyFile } from '@chancery/protocol'
-import { testSeed, testSigner } from '@chancery/testkit'
-import type { TestKey } from '@chancery/testkit'
+import { type TestKey, testSeed, testSigner } from '@chancery/testkit'
 import { chancery } from './commands.ts'
 
 /** A block the root has signed, with the files and settings of its key. */

@@ -12,8 +12,7 @@ import { Business } from './calls.ts'
 import { Fleet } from './nodes.ts'
 import { Gateways } from './gateways.ts'
 import { Partner } from './partner.ts'
-import { Root } from './root-key.ts'
-import type { SignedKey } from './root-key.ts'
+import { Root, type SignedKey } from './root-key.ts'
 import { Watch } from './watch.ts'
 
 const GATEWAYS = 3

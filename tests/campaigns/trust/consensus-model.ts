@@ -2,8 +2,7 @@ import { readConsensusProof, readInstant, readJson, verifyConsensusProof, writeI
 import { foreignConsensus, foreignSovereign, foreignVote, wireText } from '@chancery/testkit'
 import type { ForeignObject, ForeignSovereign } from '@chancery/testkit'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
-import { seededRandom } from '../lib/random.ts'
-import type { Random } from '../lib/random.ts'
+import { type Random, seededRandom } from '../lib/random.ts'
 
 export const summary = 'random sets of votes: the verdict is the one a plain reading of the rules gives'
 export const defaultCount = 100_000

@@ -1,10 +1,8 @@
-import { readJson, writeJson } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, readJson, writeJson } from '@chancery/protocol'
 import { foreignAttestation, foreignFeed, foreignSovereign, startTestAuthority, wireText } from '@chancery/testkit'
 import type { ForeignObject, ForeignSovereign, TestResponse, TestAuthority } from '@chancery/testkit'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
-import { seededRandom } from '../lib/random.ts'
-import type { Random } from '../lib/random.ts'
+import { type Random, seededRandom } from '../lib/random.ts'
 
 export const summary = 'feeds of other sovereigns imported in random orders, against a model (protocol/core 18.3)'
 /** Number of orders. Each is a few valid and invalid imports, followed by a check. */

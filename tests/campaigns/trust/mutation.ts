@@ -10,11 +10,9 @@ import type { JsonObject, JsonValue } from '@chancery/protocol'
 import { FloatNumber, ManualClock, startTestAuthority, wireText } from '@chancery/testkit'
 import type { ForeignObject, ForeignValue, TestResponse, TestAuthority } from '@chancery/testkit'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
-import { seededRandom } from '../lib/random.ts'
-import type { Random } from '../lib/random.ts'
+import { type Random, seededRandom } from '../lib/random.ts'
 import { changes, tamperSignatures } from '../lib/tampering.ts'
-import { makeTargets, tryRead } from './targets.ts'
-import type { Target } from './targets.ts'
+import { type Target, makeTargets, tryRead } from './targets.ts'
 
 export const summary =
   'every field of every signed record changed, removed, added, retyped; every pair of kinds: none holds'

@@ -1,5 +1,4 @@
-import { FloatNumber } from '@chancery/testkit'
-import type { ForeignObject, ForeignValue } from '@chancery/testkit'
+import { FloatNumber, type ForeignObject, type ForeignValue } from '@chancery/testkit'
 import type { ReferenceGate, ReferencePolicy, ReferenceQuestion } from './policy-reference.ts'
 import type { Random } from '../lib/random.ts'
 

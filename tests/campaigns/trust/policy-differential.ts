@@ -10,12 +10,10 @@ import type {
   JsonObject,
   ResolutionFailure,
 } from '@chancery/protocol'
-import { wireText } from '@chancery/testkit'
-import type { ForeignObject } from '@chancery/testkit'
+import { type ForeignObject, wireText } from '@chancery/testkit'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
 import { makeQuestion } from './policy-cases.ts'
-import { decideByReference } from './policy-reference.ts'
-import type { ReferencePolicy, ReferenceQuestion } from './policy-reference.ts'
+import { type ReferencePolicy, type ReferenceQuestion, decideByReference } from './policy-reference.ts'
 import { seededRandom } from '../lib/random.ts'
 
 export const summary = 'random contexts and policies: the engine against a second evaluator, line by line'

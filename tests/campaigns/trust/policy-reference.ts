@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import { FloatNumber, canonicalText } from '@chancery/testkit'
-import type { ForeignObject, ForeignValue } from '@chancery/testkit'
+import { FloatNumber, type ForeignObject, type ForeignValue, canonicalText } from '@chancery/testkit'
 
 /**
  * Second implementation of boundary policies: written from protocol/trust-operations 5 with plain loops and fractions,

@@ -1,10 +1,7 @@
-import { boundaryDecisionForm, isJsonObject, readReceived, verifyReceived } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
-import { accepted, createTestDatabase, startTestAuthority } from '@chancery/testkit'
-import type { Backend, TestAuthority } from '@chancery/testkit'
+import { type JsonObject, boundaryDecisionForm, isJsonObject, readReceived, verifyReceived } from '@chancery/protocol'
+import { type Backend, type TestAuthority, accepted, createTestDatabase, startTestAuthority } from '@chancery/testkit'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
-import { openRows } from '../lib/rows.ts'
-import type { Rows } from '../lib/rows.ts'
+import { type Rows, openRows } from '../lib/rows.ts'
 import { seededRandom } from '../lib/random.ts'
 
 export const summary = 'every byte of stored policies flipped in turn: all denied, health says why, none activated'

@@ -1,5 +1,4 @@
-import { readJson, writeJson } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, readJson, writeJson } from '@chancery/protocol'
 import {
   FloatNumber,
   accepted,
@@ -13,8 +12,7 @@ import {
 } from '@chancery/testkit'
 import type { ForeignObject, TestResponse, TestAuthority } from '@chancery/testkit'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
-import { seededRandom } from '../lib/random.ts'
-import type { Random } from '../lib/random.ts'
+import { type Random, seededRandom } from '../lib/random.ts'
 import { changes, tamperSignatures } from '../lib/tampering.ts'
 
 export const summary = 'every field of attestation, treaty and feed changed, removed, added, retyped: none accepted'

@@ -1,7 +1,6 @@
 import { canonicalJson, isJsonObject, readJson, writeJson } from '@chancery/protocol'
 import type { JsonObject, JsonValue, RecordKindName } from '@chancery/protocol'
-import { EXAMPLES } from '../../../packages/protocol/src/offline/examples.suite.ts'
-import type { Example } from '../../../packages/protocol/src/offline/examples.suite.ts'
+import { EXAMPLES, type Example } from '../../../packages/protocol/src/offline/examples.suite.ts'
 
 /** One worked example, the part of it that is proved, and the routes that verify it. */
 export interface Target extends Example {

@@ -1,10 +1,8 @@
-import { readJson } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, readJson } from '@chancery/protocol'
 import { foreignFeed, foreignSovereign, wireText } from '@chancery/testkit'
 import { newSigner } from '../lib/seed.ts'
 import { text } from '../lib/rows.ts'
-import { count, name, operate, prepared } from '../faults/transition.ts'
-import type { Body, TestSetup, Transition } from '../faults/transition.ts'
+import { type Body, type TestSetup, type Transition, count, name, operate, prepared } from '../faults/transition.ts'
 
 const LICENSE = {
   allowed_source_ids: ['source'],

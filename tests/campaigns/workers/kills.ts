@@ -1,13 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { childPids, isRunning } from '@chancery/testkit'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
-import { seededRandom } from '../lib/random.ts'
-import type { Random } from '../lib/random.ts'
+import { type Random, seededRandom } from '../lib/random.ts'
 import { withRows } from '../lib/rows.ts'
 import { checkEnrollment } from '../enrollment/checks.ts'
 import { WorkersLoad } from './load.ts'
-import { REFRESH_SECONDS, WORKERS, openSetup } from './setup.ts'
-import type { WorkersSetup } from './setup.ts'
+import { REFRESH_SECONDS, WORKERS, type WorkersSetup, openSetup } from './setup.ts'
 
 export const summary =
   'kill -9 of a worker or a supervisor of an authority and a gateway under load; nothing acknowledged is lost'

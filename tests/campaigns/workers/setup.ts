@@ -2,8 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { initializeState, readGatewaySettings } from '@chancery/gateway'
-import { writeJson } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, writeJson } from '@chancery/protocol'
 import { requireValues, systemClock, systemIds } from '@chancery/service-kit'
 import {
   createTestNetwork,
@@ -15,8 +14,7 @@ import {
   testPolicy,
 } from '@chancery/testkit'
 import type { AuthorityProcess, GatewayProcess, TestDatabase, TestNetwork } from '@chancery/testkit'
-import { startOwnServer } from '../lib/private-postgres.ts'
-import type { OwnServer } from '../lib/private-postgres.ts'
+import { type OwnServer, startOwnServer } from '../lib/private-postgres.ts'
 
 export const WORKERS = 2
 /** The shortest interval that a policy allows. */

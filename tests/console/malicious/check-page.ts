@@ -1,5 +1,4 @@
-import { nextFrames, openPage } from '../browser.ts'
-import type { CheckedPage } from '../browser.ts'
+import { type CheckedPage, nextFrames, openPage } from '../browser.ts'
 import { layoutFindings } from '../layout-findings.ts'
 import type { MaliciousSetup } from './setup.ts'
 import { END_OF_TEXT } from './texts.ts'

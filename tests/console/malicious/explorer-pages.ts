@@ -2,10 +2,8 @@ import { enroll, nodeCaller, testSeed, testSigner } from '@chancery/testkit'
 import type { Page } from 'playwright-core'
 import { PAGES } from '../../../apps/console/src/explorer/view-location.ts'
 import { visit as load } from '../browser.ts'
-import { attempt, checkPage, closeChecked, openMaliciousPage } from './check-page.ts'
-import type { Visit } from './check-page.ts'
-import { openExplorer } from './setup.ts'
-import type { MaliciousSetup } from './setup.ts'
+import { type Visit, attempt, checkPage, closeChecked, openMaliciousPage } from './check-page.ts'
+import { type MaliciousSetup, openExplorer } from './setup.ts'
 
 const kindOf = (name: string): string => `explorer: ${name}`
 const [REVIEW, ANSWER] = ['review', 'answer']

@@ -1,7 +1,6 @@
 import type { JsonObject } from '@chancery/protocol'
 import { foreignFeed, foreignSovereign } from '@chancery/testkit'
-import { part, post } from './requests.ts'
-import type { Fields } from './requests.ts'
+import { type Fields, part, post } from './requests.ts'
 import type { MaliciousSetup } from './setup.ts'
 import { asName } from './texts.ts'
 

@@ -1,11 +1,8 @@
 import { createClient } from '@chancery/sdk'
-import { createInvite, enroll, nodeCaller, testSigner } from '@chancery/testkit'
-import type { TestAuthority } from '@chancery/testkit'
+import { type TestAuthority, createInvite, enroll, nodeCaller, testSigner } from '@chancery/testkit'
 import { agentHref, nodeHref } from '../../../apps/console/src/operator/node-key.ts'
-import { part, post } from './requests.ts'
-import type { Fields } from './requests.ts'
-import { goneOperator } from './setup.ts'
-import type { MaliciousSetup } from './setup.ts'
+import { type Fields, part, post } from './requests.ts'
+import { type MaliciousSetup, goneOperator } from './setup.ts'
 import { asName } from './texts.ts'
 
 /** What belongs to a node, an invite or an operator key. */

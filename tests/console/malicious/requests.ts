@@ -1,6 +1,5 @@
 import type { JsonObject } from '@chancery/protocol'
-import { accepted } from '@chancery/testkit'
-import type { TestAuthority } from '@chancery/testkit'
+import { type TestAuthority, accepted } from '@chancery/testkit'
 
 /**
  * The fields that one text is written into. Each returns the addresses of the console that show it, or undefined when

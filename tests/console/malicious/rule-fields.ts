@@ -1,8 +1,7 @@
 import type { BoundaryDecision, JsonObject } from '@chancery/protocol'
 import { accepted, signExecution, testSigner } from '@chancery/testkit'
 import { spendingPolicy } from '../../../apps/cli/src/commands/demo/demo-data.ts'
-import { part, post } from './requests.ts'
-import type { Fields } from './requests.ts'
+import { type Fields, part, post } from './requests.ts'
 import type { MaliciousSetup } from './setup.ts'
 import { asName } from './texts.ts'
 

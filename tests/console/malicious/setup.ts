@@ -1,11 +1,9 @@
-import type { JsonObject } from '@chancery/protocol'
-import { isPlainText } from '@chancery/protocol'
+import { type JsonObject, isPlainText } from '@chancery/protocol'
 import { accepted, foreignTreaty, startTestGateway, testClient, testPolicy } from '@chancery/testkit'
 import type { TestClient, TestGateway } from '@chancery/testkit'
 import { StubPartner } from '../../../apps/authority/src/features/partners/stub-partner.suite.ts'
 import { rowsOf } from '../../../apps/authority/src/testing/rows.suite.ts'
-import { openFrameSetup } from '../frame-setup.ts'
-import type { FrameSetup } from '../frame-setup.ts'
+import { type FrameSetup, openFrameSetup } from '../frame-setup.ts'
 import { pin } from '../mesh-setup.ts'
 import { part } from './requests.ts'
 

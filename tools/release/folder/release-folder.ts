@@ -1,7 +1,6 @@
 import { readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { canonicalJson, readJson, writePublicKeyFile } from '@chancery/protocol'
-import type { JsonObject, Signer } from '@chancery/protocol'
+import { type JsonObject, type Signer, canonicalJson, readJson, writePublicKeyFile } from '@chancery/protocol'
 import { digestRegular } from '../../../apps/cli/src/commands/release/folder-files.ts'
 import {
   CHECKSUMS_FILE,

@@ -1,5 +1,4 @@
-import { isTable, overlay } from './overlay.ts'
-import type { Values } from './overlay.ts'
+import { type Values, isTable, overlay } from './overlay.ts'
 
 /** Everything the chart can do, and the least of it: a value may matter in one of them only. */
 export type Renderings = Readonly<Record<'all' | 'least', Values>>

@@ -1,11 +1,9 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
-import { overlay } from './overlay.ts'
-import type { Values } from './overlay.ts'
+import { type Values, overlay } from './overlay.ts'
 import { execute } from './template/evaluate.ts'
-import { parseTemplate } from './template/parse.ts'
-import type { Node, Parsed } from './template/parse.ts'
+import { type Node, type Parsed, parseTemplate } from './template/parse.ts'
 
 /**
  * Renders the chart as `helm template` does, for tests on machines without helm. It knows what the chart uses and refuses

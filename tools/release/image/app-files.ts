@@ -2,8 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { stagePackage } from '../pack.ts'
-import { readTree } from '../tar.ts'
-import type { TarFile } from '../tar.ts'
+import { type TarFile, readTree } from '../tar.ts'
 import type { Platform } from './platforms.ts'
 
 /** The program in the image: what the workspaces publish, and of the installed packages those that they run with. */

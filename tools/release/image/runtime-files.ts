@@ -6,8 +6,7 @@ import { join } from 'node:path'
 import { fetchLocked } from '../fetch-package.ts'
 import type { TarFile } from '../tar.ts'
 import { withoutSections } from './elf.ts'
-import { DATA, LIBRARIES, USER } from './platforms.ts'
-import type { Platform } from './platforms.ts'
+import { DATA, LIBRARIES, type Platform, USER } from './platforms.ts'
 
 /**
  * The layer below the program: Node.js of the lock file, and of Debian the C and C++ libraries it needs. No shell, no

@@ -1,5 +1,4 @@
-import { execFileSync, spawn, spawnSync } from 'node:child_process'
-import type { ChildProcess } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
   chmodSync,
@@ -15,11 +14,9 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { output, tryAuthority, tryCommands, tryEvidence } from '../try-install.ts'
-import type { Installed } from '../try-install.ts'
+import { type Installed, output, tryAuthority, tryCommands, tryEvidence } from '../try-install.ts'
 import { PLATFORMS } from './platforms.ts'
-import { unpackImage } from './unpack.ts'
-import type { EngineConfig } from './unpack.ts'
+import { type EngineConfig, unpackImage } from './unpack.ts'
 
 /**
  * `npm run image:try`: runs the image that `npm run image` wrote, without an engine: its file system mounted read-only in

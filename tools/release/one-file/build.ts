@@ -2,8 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative, resolve } from 'node:path'
-import { rolldown } from 'rolldown'
-import type { Plugin } from 'rolldown'
+import { type Plugin, rolldown } from 'rolldown'
 
 /**
  * `npm run build:one-file`: the command chancery as one file that needs no Node.js on the machine. Everything it runs

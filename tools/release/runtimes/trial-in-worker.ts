@@ -1,5 +1,4 @@
-import { runTrial } from './trial.ts'
-import type { TrialInput } from './trial.ts'
+import { type TrialInput, runTrial } from './trial.ts'
 
 /** The trial in workerd: `workerd test` calls it. The line before this module sets the input. */
 

@@ -6,8 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Node, RefreshingRelyingParty } from '@chancery/sdk'
 import { FileNodeStore, FileOutbox, httpNodeProof } from '@chancery/sdk/nodejs'
-import { runTrial } from './trial.ts'
-import type { TrialInput } from './trial.ts'
+import { type TrialInput, runTrial } from './trial.ts'
 
 /** The trial in runtimes with the modules of Node.js: key store, outbox and a server. Prints one line of JSON. */
 

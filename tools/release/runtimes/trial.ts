@@ -1,6 +1,5 @@
-import { seedSigner, toBase64, toUtf8, verifySignature } from '@chancery/protocol'
+import { type GenesisBlock, seedSigner, toBase64, toUtf8, verifySignature } from '@chancery/protocol'
 import * as protocol from '@chancery/protocol'
-import type { GenesisBlock } from '@chancery/protocol'
 import { MemoryNodeStore, Node, RefreshingRelyingParty } from '@chancery/sdk'
 import { checkCoreVectors } from '../../../packages/protocol/src/vectors/check-vectors.ts'
 import core from '../../../packages/protocol/src/vectors/core.json' with { type: 'json' }

@@ -1,13 +1,11 @@
-import { writeSortable } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { type Instant, writeSortable } from '@chancery/protocol'
 import { sql } from 'kysely'
 import type { Database } from '../database/database.ts'
 import { AUDIT_TABLES } from '../database/migrations/0048-audit-partitions.ts'
 import { AUDIT } from '../database/partitions/audit-partitions.ts'
 import { readLayout } from '../database/partitions/layout.ts'
 import { partitionTables } from '../database/partitions/partition-tables.ts'
-import { INSERT_AUDIT_EVENTS } from './insert.ts'
-import type { AuditRow } from './insert.ts'
+import { type AuditRow, INSERT_AUDIT_EVENTS } from './insert.ts'
 
 /** Partitions a store on PostgreSQL, with small partitions. All its positions must be below half of `size`. */
 export async function useAuditPartitionsOf(database: Database, size: number): Promise<void> {

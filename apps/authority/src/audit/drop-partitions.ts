@@ -1,9 +1,7 @@
-import { DAY, writeInstant, writeSortable } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { DAY, type Instant, writeInstant, writeSortable } from '@chancery/protocol'
 import { sql } from 'kysely'
 import type { Database, Reader, Transaction } from '../database/database.ts'
-import { checkLease, extendLease } from '../database/locks/leases.ts'
-import type { Lease, LeaseParts } from '../database/locks/leases.ts'
+import { type Lease, type LeaseParts, checkLease, extendLease } from '../database/locks/leases.ts'
 import {
   AUDIT,
   STAYING_POSITION,
@@ -11,8 +9,7 @@ import {
   readLastPosition,
   readRoomEnd,
 } from '../database/partitions/audit-partitions.ts'
-import { lockLayout, readLayout } from '../database/partitions/layout.ts'
-import type { Partition } from '../database/partitions/layout.ts'
+import { type Partition, lockLayout, readLayout } from '../database/partitions/layout.ts'
 import { changeTables, waitForWriters } from '../database/partitions/table-lock.ts'
 import type { Audit } from './record.ts'
 import { leastPosition } from './sequence.ts'

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { JsonObject } from '@chancery/protocol'
-import { accepted, currentBackend, publishFirst, startTestAuthority } from '@chancery/testkit'
-import type { TestAuthority } from '@chancery/testkit'
+import { type TestAuthority, accepted, currentBackend, publishFirst, startTestAuthority } from '@chancery/testkit'
 import { writeAuditLine } from '@chancery/contract'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

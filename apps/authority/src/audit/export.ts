@@ -1,5 +1,4 @@
-import { isJsonObject, readJson, writeJson } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, isJsonObject, readJson, writeJson } from '@chancery/protocol'
 import { findLastNumber, findNumber, assignSequences, readNumbered } from './sequence.ts'
 import type { Database } from '../database/database.ts'
 import { redactEvent } from './redact.ts'

@@ -5,10 +5,8 @@ import type { TestAuthority, TemporaryNats } from '@chancery/testkit'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { BEGINNING } from './export.ts'
-import type { ExportedEvent, LineWriter } from './export.ts'
-import { forwardAudit, resetPosition } from './forward.ts'
-import type { EventReceiver } from './forward.ts'
+import { BEGINNING, type ExportedEvent, type LineWriter } from './export.ts'
+import { type EventReceiver, forwardAudit, resetPosition } from './forward.ts'
 import { natsOptions, openNatsReceiver } from './nats-receiver.ts'
 
 let na: TestAuthority

@@ -1,8 +1,6 @@
-import { withLease } from '../database/locks/leases.ts'
-import type { LeaseParts } from '../database/locks/leases.ts'
+import { type LeaseParts, withLease } from '../database/locks/leases.ts'
 import type { Reader, Transaction } from '../database/database.ts'
-import { subjectsOf } from './subjects.ts'
-import type { EventPosition } from './subjects.ts'
+import { type EventPosition, subjectsOf } from './subjects.ts'
 
 const POSITION = 'audit subjects before'
 const ROWS = 500

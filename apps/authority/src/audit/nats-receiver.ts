@@ -1,9 +1,8 @@
 import { readFile } from 'node:fs/promises'
-import type { AuditFormat } from '@chancery/contract'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect, credsAuthenticator, headers, nanos } from '@nats-io/transport-node'
 import type { NatsConnection, NodeConnectionOptions } from '@nats-io/transport-node'
-import { CLOUD_EVENT_TYPE } from '@chancery/contract'
+import { type AuditFormat, CLOUD_EVENT_TYPE } from '@chancery/contract'
 import type { EventReceiver } from './forward.ts'
 
 export interface NatsOptions {

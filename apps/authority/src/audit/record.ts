@@ -1,15 +1,12 @@
 import { faultAfterAudit, faultAfterCommit } from '#faults'
 import type { AuditEventType } from '@chancery/contract'
-import { writeInstant, writePlainJson, writeSortable } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, writeInstant, writePlainJson, writeSortable } from '@chancery/protocol'
 import { Batcher, LimiterUnavailableError, endOfLoopTurn, readTraceParent } from '@chancery/service-kit'
 import type { Call, Clock, Ids, Limiter, Log } from '@chancery/service-kit'
 import type { Database, Transaction } from '../database/database.ts'
 import type { AuthorityMetrics } from '../metrics.ts'
-import { INSERT_AUDIT_EVENTS } from './insert.ts'
-import type { AuditRow } from './insert.ts'
-import { RefusalShares } from './refusal-shares.ts'
-import type { RefusedCaller } from './refusal-shares.ts'
+import { type AuditRow, INSERT_AUDIT_EVENTS } from './insert.ts'
+import { RefusalShares, type RefusedCaller } from './refusal-shares.ts'
 import { subjectsIn } from './subjects.ts'
 
 /** One event, as protocol/core 26 lists it. Never a body, token, signature or private key. */

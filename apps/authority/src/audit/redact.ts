@@ -1,5 +1,4 @@
-import { isJsonObject } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { type JsonObject, type JsonValue, isJsonObject } from '@chancery/protocol'
 
 const REDACTED = '<redacted>'
 const SECRET_WORDS = [

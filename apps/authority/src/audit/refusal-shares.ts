@@ -1,6 +1,5 @@
 import type { AuditEventType } from '@chancery/contract'
-import { DAY, writeInstant } from '@chancery/protocol'
-import type { Instant, JsonObject } from '@chancery/protocol'
+import { DAY, type Instant, type JsonObject, writeInstant } from '@chancery/protocol'
 import type { Clock, Limiter } from '@chancery/service-kit'
 
 /** Rows of one event type, by all workers of an instance in a minute: enough to detect an attack. */

@@ -1,13 +1,11 @@
-import { DAY, writeInstant, writeSortable } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { DAY, type Instant, writeInstant, writeSortable } from '@chancery/protocol'
 import { dropOldPartitions } from './drop-partitions.ts'
 import type { Audit } from './record.ts'
 import { leastPosition } from './sequence.ts'
 import { STAYING } from './staying-events.ts'
 import { subjectsOf } from './subjects.ts'
 import type { Reader, Transaction } from '../database/database.ts'
-import { withLease } from '../database/locks/leases.ts'
-import type { LeaseParts } from '../database/locks/leases.ts'
+import { type LeaseParts, withLease } from '../database/locks/leases.ts'
 
 const ROWS = 500
 const MAX_BATCHES = 200

@@ -1,5 +1,4 @@
-import { sql } from 'kysely'
-import type { RawBuilder } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Database } from '../database/database.ts'
 import { auditedTreaty } from '../database/migrations/0021-revoked-treaties.ts'
 

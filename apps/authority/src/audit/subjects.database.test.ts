@@ -1,6 +1,5 @@
 import { sql } from 'kysely'
-import { accepted, enroll, nodeCaller, startTestAuthority, testSigner } from '@chancery/testkit'
-import type { TestAuthority } from '@chancery/testkit'
+import { type TestAuthority, accepted, enroll, nodeCaller, startTestAuthority, testSigner } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { rowsOf } from '../testing/rows.suite.ts'
 import { indexOldSubjects } from './index-subjects.job.ts'

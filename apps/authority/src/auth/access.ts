@@ -19,8 +19,7 @@ import { parametersOf, refuseUnknownParameters } from './known-parameters.ts'
 import { authenticateOperator, hasOperatorHeaders, refuseThrottledAddress, screenOperator } from './operator.ts'
 import type { OperatorCall } from './operator.ts'
 import type { Tier } from './operator-keys.ts'
-import { countByKey } from './key-limits.ts'
-import type { KeyLimit } from './key-limits.ts'
+import { type KeyLimit, countByKey } from './key-limits.ts'
 
 /** The call that a handler gets, by the access of its route. A wrong combination does not compile. */
 export type CallFor<A extends Access> = A extends 'operator:standard' | 'operator:privileged'

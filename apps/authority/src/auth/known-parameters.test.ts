@@ -1,6 +1,5 @@
 import { ALL_ROUTES } from '@chancery/contract'
-import { accepted, refused, startTestAuthority } from '@chancery/testkit'
-import type { TestAuthority } from '@chancery/testkit'
+import { type TestAuthority, accepted, refused, startTestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 /** Routes that ignore other names: pages, a probe, and a list that peers ask with other names. */

@@ -1,5 +1,4 @@
-import { Refusal } from '@chancery/contract'
-import type { Route } from '@chancery/contract'
+import { Refusal, type Route } from '@chancery/contract'
 import type { Query } from '@chancery/service-kit'
 
 const MAX_NAMED = 64

@@ -1,6 +1,5 @@
 import { GATEWAY_CALLER_HEADER, signGatewayCaller, writeInstant } from '@chancery/protocol'
-import { ManualClock, startTestAuthority, testSigner } from '@chancery/testkit'
-import type { TestAuthority } from '@chancery/testkit'
+import { ManualClock, type TestAuthority, startTestAuthority, testSigner } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 // Holds: limits count the caller that a trusted gateway names for this request, and otherwise the address.

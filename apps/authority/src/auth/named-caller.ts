@@ -6,8 +6,7 @@ import {
   readInstant,
   verifySignature,
 } from '@chancery/protocol'
-import { limitAddress } from '@chancery/service-kit'
-import type { NameCaller } from '@chancery/service-kit'
+import { type NameCaller, limitAddress } from '@chancery/service-kit'
 import type { AuthParts } from './parts.ts'
 
 /** Signatures that do not verify, of one address in a minute. After them its header is not looked at. */

@@ -1,8 +1,6 @@
 import { LIMITS } from '@chancery/contract'
-import { seconds, sha256, toUtf8, writeSortable } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
-import { Batcher } from '@chancery/service-kit'
-import type { Clock } from '@chancery/service-kit'
+import { type Instant, seconds, sha256, toUtf8, writeSortable } from '@chancery/protocol'
+import { Batcher, type Clock } from '@chancery/service-kit'
 import type { Database, Reader, RoomOption, Statement, Transaction } from '../database/database.ts'
 
 /** Stores a nonce as a digest of its scope and value: fixed width whatever their length. */

@@ -1,6 +1,5 @@
 // oxlint-disable max-lines -- one matrix of headers, keys and nonces with the order of its checks
-import { seconds, signOperatorRequest, writeInstant } from '@chancery/protocol'
-import type { Instant, JsonObject } from '@chancery/protocol'
+import { type Instant, type JsonObject, seconds, signOperatorRequest, writeInstant } from '@chancery/protocol'
 import { readTarget, systemClock } from '@chancery/service-kit'
 import { ManualClock, accepted, currentBackend, refused, startTestAuthority, testSigner } from '@chancery/testkit'
 import type { TestResponse, TestAuthority } from '@chancery/testkit'

@@ -6,8 +6,7 @@ import { listNewestEvents } from '../audit/newest.ts'
 import type { Audit } from '../audit/record.ts'
 import type { Database, Reader } from '../database/database.ts'
 import type { LiveKeyring } from './live-keyring.ts'
-import { buildKeyring } from './operator-keys.ts'
-import type { OperatorKeyring } from './operator-keys.ts'
+import { type OperatorKeyring, buildKeyring } from './operator-keys.ts'
 
 export interface OperatorsFileParts {
   readonly path: string

@@ -1,8 +1,7 @@
 import type { AuthParts } from './parts.ts'
 import type { Transaction } from '../database/database.ts'
 import { checkRevoked, listRevokedKeys } from './operator-keys.ts'
-import { refuseRevokedKey } from './operator.ts'
-import type { OperatorCall } from './operator.ts'
+import { type OperatorCall, refuseRevokedKey } from './operator.ts'
 
 class RevokedMeanwhileError extends Error {
   override readonly name = 'RevokedMeanwhileError'

@@ -1,5 +1,4 @@
-import { ALL_ROUTES, ERRORS } from '@chancery/contract'
-import type { Route } from '@chancery/contract'
+import { ALL_ROUTES, ERRORS, type Route } from '@chancery/contract'
 import { JsonFloat, justificationForm, readJson, readReceived, verifyReceived, writeJson } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { readRecordTexts } from '@chancery/service-kit'

@@ -1,6 +1,5 @@
 import { Refusal } from '@chancery/contract'
-import { SECOND, writeInstant } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { type Instant, SECOND, writeInstant } from '@chancery/protocol'
 import type { AuthParts } from './parts.ts'
 
 /**

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { agents, crl, enrollment } from '@chancery/contract'
-import type { Route } from '@chancery/contract'
+import { type Route, agents, crl, enrollment } from '@chancery/contract'
 import type { Call } from '@chancery/service-kit'
 import { startTestAuthority } from '@chancery/testkit'
 import { describe, expect, it } from 'vitest'

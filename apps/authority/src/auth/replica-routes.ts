@@ -3,8 +3,7 @@ import type { Route } from '@chancery/contract'
 import type { Binding, Call, HandlerResult, MaybePromise } from '@chancery/service-kit'
 import type { Database } from '../database/database.ts'
 import type { Reads } from '../database/replica/reads.ts'
-import { bind } from './access.ts'
-import type { CallFor } from './access.ts'
+import { type CallFor, bind } from './access.ts'
 
 /**
  * Routes that a replica may answer (docs/operate/read-replicas.md): searches, histories, and material that never changes

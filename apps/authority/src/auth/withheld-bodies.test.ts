@@ -1,9 +1,7 @@
-import { connect } from 'node:net'
-import type { Socket } from 'node:net'
+import { type Socket, connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { signOperatorRequest, writeInstant } from '@chancery/protocol'
-import { accepted, eventsOfCallers, startTestAuthority } from '@chancery/testkit'
-import type { TestAuthority } from '@chancery/testkit'
+import { type TestAuthority, accepted, eventsOfCallers, startTestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const IMPORT = '/admin/sovereign-revocation-feeds/import'

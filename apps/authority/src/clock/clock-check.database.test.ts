@@ -1,9 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { JsonObject } from '@chancery/protocol'
-import { createLog, systemClock } from '@chancery/service-kit'
-import type { Clock } from '@chancery/service-kit'
-import { accepted, refused, startTestAuthority } from '@chancery/testkit'
-import type { TestAuthority } from '@chancery/testkit'
+import { type Clock, createLog, systemClock } from '@chancery/service-kit'
+import { type TestAuthority, accepted, refused, startTestAuthority } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 const onPostgres = process.env['CHANCERY_TEST_DATABASE'] === 'postgres'

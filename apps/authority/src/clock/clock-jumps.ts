@@ -1,5 +1,4 @@
-import { seconds } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { type Instant, seconds } from '@chancery/protocol'
 import type { Clock } from '@chancery/service-kit'
 
 /** A wall clock that moved further than this against the monotonic one was set, not corrected (reliability 8). */

@@ -1,5 +1,4 @@
-import { CLOCK_TOLERANCE } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { CLOCK_TOLERANCE, type Instant } from '@chancery/protocol'
 import type { Clock, Log } from '@chancery/service-kit'
 
 interface Parts {

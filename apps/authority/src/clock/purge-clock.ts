@@ -1,5 +1,4 @@
-import { DAY } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { DAY, type Instant } from '@chancery/protocol'
 import type { Clock } from '@chancery/service-kit'
 import { MAX_CLOCK_JUMP, magnitude, monotonicInstant, wallMinusMonotonic } from './clock-jumps.ts'
 

@@ -1,8 +1,7 @@
-import { writeAuditLine } from '@chancery/contract'
+import { type AuditFormat, writeAuditLine } from '@chancery/contract'
 import { createWriteStream } from 'node:fs'
 import { once } from 'node:events'
 import { dirname } from 'node:path'
-import type { AuditFormat } from '@chancery/contract'
 import { writeSortable } from '@chancery/protocol'
 import { PackageMissingError, createLog, loadOptional, systemClock } from '@chancery/service-kit'
 import { BEGINNING, CursorUnknownError, exportAudit, readCursor, writeCursor } from '../audit/export.ts'
@@ -15,10 +14,8 @@ import {
   removePosition,
   resetPosition,
 } from '../audit/forward.ts'
-import { readAuditSettings } from '../settings/audit-settings.ts'
-import type { AuditSettings } from '../settings/audit-settings.ts'
-import { readOrReport } from './command-settings.ts'
-import type { CommandArguments } from './command-settings.ts'
+import { type AuditSettings, readAuditSettings } from '../settings/audit-settings.ts'
+import { type CommandArguments, readOrReport } from './command-settings.ts'
 import { EXPORT_NAME } from '../audit/sequence.ts'
 import type { Database } from '../database/database.ts'
 import { EXPECTED_SCHEMA_VERSION, readSchemaVersion } from '../database/migrate.ts'

@@ -1,5 +1,4 @@
-import { explainSettings, readProcessSettings } from '@chancery/service-kit'
-import type { ExplainedSetting } from '@chancery/service-kit'
+import { type ExplainedSetting, explainSettings, readProcessSettings } from '@chancery/service-kit'
 import { ALL_AUTHORITY_SETTINGS, readAuthoritySettings } from '../settings/authority-settings.ts'
 import { seedNameOf, seedSettings } from '../settings/key-settings.ts'
 import type { CommandArguments } from './command-settings.ts'

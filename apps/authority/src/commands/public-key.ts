@@ -1,7 +1,6 @@
 import { writePublicKeyFile } from '@chancery/protocol'
 import { createLog } from '@chancery/service-kit'
-import { readOrReport } from './command-settings.ts'
-import type { CommandArguments } from './command-settings.ts'
+import { type CommandArguments, readOrReport } from './command-settings.ts'
 import { readKeySource } from '../settings/key-settings.ts'
 import { openSigner } from '../signing/key-providers.ts'
 import { KeyUnavailableError } from '../signing/key-unavailable.ts'

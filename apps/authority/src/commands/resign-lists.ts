@@ -1,9 +1,7 @@
 import type { Instant } from '@chancery/protocol'
 import { NothingToRecoverError } from '../recovery/recover.ts'
-import { ClockError, resignLists as signAgain } from '../recovery/resign-lists.ts'
-import type { ResignResult } from '../recovery/resign-lists.ts'
-import { isOperatorError, readSettingsOrExplain } from './command-settings.ts'
-import type { CommandArguments } from './command-settings.ts'
+import { ClockError, type ResignResult, resignLists as signAgain } from '../recovery/resign-lists.ts'
+import { type CommandArguments, isOperatorError, readSettingsOrExplain } from './command-settings.ts'
 import { withRecovery } from './with-recovery.ts'
 
 export interface ResignArguments extends CommandArguments {

@@ -13,10 +13,8 @@ import type { Log, SettingSources, WorkerStart } from '@chancery/service-kit'
 import { startAuthority } from '../app.ts'
 import { DatabaseUnavailableError } from '../database/errors.ts'
 import { translateDatabaseError } from '../database/open.ts'
-import { explain, isOperatorError } from './command-settings.ts'
-import type { CommandArguments } from './command-settings.ts'
-import { readAuthoritySettings } from '../settings/authority-settings.ts'
-import type { AuthoritySettings } from '../settings/authority-settings.ts'
+import { type CommandArguments, explain, isOperatorError } from './command-settings.ts'
+import { type AuthoritySettings, readAuthoritySettings } from '../settings/authority-settings.ts'
 
 export interface StartArguments extends CommandArguments {
   /** Appends the log to this file instead of standard output, where a command prints other text. */

@@ -1,6 +1,5 @@
 import { LIMITS } from '@chancery/contract'
-import { seconds, writeSortable } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { type Instant, seconds, writeSortable } from '@chancery/protocol'
 import { sql } from 'kysely'
 import type { Reader, Transaction } from './database.ts'
 

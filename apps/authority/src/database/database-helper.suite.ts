@@ -1,7 +1,6 @@
 import { systemClock } from '@chancery/service-kit'
-import type { DatabaseLocation } from './open.ts'
 import { migrate } from './migrate.ts'
-import { openDatabase } from './open.ts'
+import { type DatabaseLocation, openDatabase } from './open.ts'
 import { claimNonces } from '../auth/nonces.ts'
 
 /** The other process of database.suite.ts; not a separate suite. */

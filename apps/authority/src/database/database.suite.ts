@@ -9,8 +9,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { claimDatabase } from '../startup/check-keys.ts'
 import type { Database } from './database.ts'
-import { claimNonces } from '../auth/nonces.ts'
-import type { NonceClaim } from '../auth/nonces.ts'
+import { type NonceClaim, claimNonces } from '../auth/nonces.ts'
 import { countHits } from '../limits/shared-limiter.ts'
 import {
   EXPECTED_SCHEMA_VERSION,
@@ -19,8 +18,7 @@ import {
   migrate,
   readSchemaVersion,
 } from './migrate.ts'
-import { openDatabase } from './open.ts'
-import type { DatabaseLocation } from './open.ts'
+import { type DatabaseLocation, openDatabase } from './open.ts'
 import { rowsOf } from '../testing/rows.suite.ts'
 import { readVersions, versionReader } from './locks/versions.ts'
 

@@ -1,5 +1,4 @@
-import { enroll, nodeCaller, startTestAuthority, testSigner } from '@chancery/testkit'
-import type { TestAuthority } from '@chancery/testkit'
+import { type TestAuthority, enroll, nodeCaller, startTestAuthority, testSigner } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isLargeTable } from './large-table.ts'
 

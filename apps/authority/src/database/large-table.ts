@@ -1,5 +1,4 @@
-import { sql } from 'kysely'
-import type { SelectQueryBuilder } from 'kysely'
+import { type SelectQueryBuilder, sql } from 'kysely'
 import type { Reader } from './database.ts'
 import type { Tables } from './tables.ts'
 

@@ -1,5 +1,4 @@
-import { writeSortable } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { type Instant, writeSortable } from '@chancery/protocol'
 import type { Reader, Transaction } from './database.ts'
 
 /** Stores when something last happened. */

@@ -1,5 +1,4 @@
-import { writeSortable } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { type Instant, writeSortable } from '@chancery/protocol'
 import { WRONG_SETTINGS } from '@chancery/service-kit'
 import { UnknownOutcomeError } from './errors.ts'
 import type { Database, Reader, Transaction } from './database.ts'

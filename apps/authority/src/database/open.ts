@@ -1,8 +1,7 @@
 import { describeChain } from '@chancery/service-kit'
 import { DatabaseUnavailableError, DiskFullError, LockTimeoutError, UnknownOutcomeError } from './errors.ts'
 import type { Database } from './database.ts'
-import { openPostgres, translatePostgresError } from './postgres/open.ts'
-import type { Pooler } from './postgres/open.ts'
+import { type Pooler, openPostgres, translatePostgresError } from './postgres/open.ts'
 import { openExistingSqlite, openSqlite, translateSqliteError } from './sqlite/open.ts'
 
 /** Where the data lives, as the settings say. */
@@ -25,7 +24,7 @@ export function translateDatabaseError(error: unknown): Error | undefined {
   return translateSqliteError(error) ?? translatePostgresError(error)
 }
 
-/** Whether the database failed and still does. A failure while it answers others has a cause of its own. */
+/** Whether the database failed and still does. A failure while it answers others has another cause. */
 export async function isDatabaseAway(error: unknown, database: Pick<Database, 'checkWritable'>): Promise<boolean> {
   const translated = error instanceof UnknownOutcomeError ? error : translateDatabaseError(error)
   if (translated === undefined || translated instanceof DiskFullError) return false

@@ -1,7 +1,6 @@
 import type { Instant } from '@chancery/protocol'
 import { migrate } from './migrate.ts'
-import { openDatabase } from './open.ts'
-import type { DatabaseLocation } from './open.ts'
+import { type DatabaseLocation, openDatabase } from './open.ts'
 
 /** An empty database of this release that belongs to no authority yet. Tests copy one instead of migrating each time. */
 export async function prepareDatabase(place: DatabaseLocation, now: () => Instant): Promise<void> {

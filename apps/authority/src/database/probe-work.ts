@@ -6,8 +6,7 @@ import { sql } from 'kysely'
 import { DiskFullError } from './errors.ts'
 import type { Query, Transaction } from './database.ts'
 import { storeTime } from './latest-times.ts'
-import { withRetries, rollBackAfter } from './transaction.ts'
-import type { TransactOptions } from './transaction.ts'
+import { type TransactOptions, rollBackAfter, withRetries } from './transaction.ts'
 
 /** Less than the next checkpoint of a busy file needs. */
 export const LEAST_FREE_BYTES: number = 1 << 20

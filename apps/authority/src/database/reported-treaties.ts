@@ -1,5 +1,4 @@
-import { DAY, writeSortable } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { DAY, type Instant, writeSortable } from '@chancery/protocol'
 import type { Reader } from './database.ts'
 
 /** A treaty that a partner reports as active. */

@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { currentBackend, startTemporaryPostgres } from '@chancery/testkit'
-import type { TemporaryPostgres } from '@chancery/testkit'
+import { type TemporaryPostgres, currentBackend, startTemporaryPostgres } from '@chancery/testkit'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { UnknownOutcomeError } from './errors.ts'

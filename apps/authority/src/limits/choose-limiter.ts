@@ -1,6 +1,5 @@
 import { fromBase64, sha256Hex } from '@chancery/protocol'
-import { MemoryLimiter } from '@chancery/service-kit'
-import type { Limiter } from '@chancery/service-kit'
+import { type Limiter, MemoryLimiter } from '@chancery/service-kit'
 import type { Core } from '../core.ts'
 import type { AuthoritySettings } from '../settings/authority-settings.ts'
 import { FallbackCounts } from './fallback-counts.ts'

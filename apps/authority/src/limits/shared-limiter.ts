@@ -1,6 +1,5 @@
 import { WINDOW_SECONDS } from '@chancery/contract'
-import { Batcher, LimiterUnavailableError } from '@chancery/service-kit'
-import type { Clock, Limiter } from '@chancery/service-kit'
+import { Batcher, type Clock, type Limiter, LimiterUnavailableError } from '@chancery/service-kit'
 import { sql } from 'kysely'
 import { DiskFullError } from '../database/errors.ts'
 import type { Database, Statement } from '../database/database.ts'

@@ -1,6 +1,5 @@
 import { SCRIPT_POLICY, trustedTypesPolicy } from '@chancery/contract'
-import { html, markup } from '@chancery/service-kit'
-import type { HttpResponse, Markup } from '@chancery/service-kit'
+import { type HttpResponse, type Markup, html, markup } from '@chancery/service-kit'
 import { toDisplay } from './display-time.ts'
 import type { Core } from '../core.ts'
 import { writeInstant } from '@chancery/protocol'

@@ -1,5 +1,4 @@
-import { markup } from '@chancery/service-kit'
-import type { Markup, MarkupValue } from '@chancery/service-kit'
+import { type Markup, type MarkupValue, markup } from '@chancery/service-kit'
 
 /** The state of something: shown by a word and a shape, the colour only repeats it. */
 export type Tone = 'good' | 'watch' | 'bad' | 'ended' | 'plain'

@@ -1,7 +1,5 @@
-import { fromBase64, sha256Hex } from '@chancery/protocol'
-import type { GenesisBlock } from '@chancery/protocol'
-import { markup } from '@chancery/service-kit'
-import type { Markup } from '@chancery/service-kit'
+import { type GenesisBlock, fromBase64, sha256Hex } from '@chancery/protocol'
+import { type Markup, markup } from '@chancery/service-kit'
 
 /** Name, version and key of the network, at the top of every page. */
 export function whose(genesis: GenesisBlock, href: string): Markup {

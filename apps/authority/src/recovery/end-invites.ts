@@ -1,5 +1,4 @@
-import { writeSortable } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { type Instant, writeSortable } from '@chancery/protocol'
 import type { Transaction } from '../database/database.ts'
 
 /**

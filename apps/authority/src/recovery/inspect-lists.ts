@@ -1,11 +1,9 @@
-import { DAY, HOUR, isJsonObject, readInstant } from '@chancery/protocol'
-import type { Instant, JsonObject } from '@chancery/protocol'
+import { DAY, HOUR, type Instant, type JsonObject, isJsonObject, readInstant } from '@chancery/protocol'
 import { sql } from 'kysely'
 import type { Reader } from '../database/database.ts'
 import { DamagedListError, findList, loadListText } from '../database/list-segments.ts'
 import { mayLeaveOut } from './left-out.ts'
-import { pages, parse } from './inspection-report.ts'
-import type { InspectionNotes } from './inspection-report.ts'
+import { type InspectionNotes, pages, parse } from './inspection-report.ts'
 
 const PAGE = 20
 /** How long after the end of its certificate an entry stays on the list; a year for an unknown certificate. */

@@ -1,9 +1,7 @@
-import { MAX_FEED_IDS, isJsonObject, readInstant } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, MAX_FEED_IDS, isJsonObject, readInstant } from '@chancery/protocol'
 import type { Reader } from '../database/database.ts'
 import { mayLeaveOut } from './left-out.ts'
-import { pages, parse } from './inspection-report.ts'
-import type { InspectionNotes } from './inspection-report.ts'
+import { type InspectionNotes, pages, parse } from './inspection-report.ts'
 
 const PAGE = 500
 

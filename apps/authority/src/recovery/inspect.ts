@@ -1,13 +1,11 @@
-import { FormError, JsonError } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { FormError, JsonError, type JsonObject } from '@chancery/protocol'
 import { NO_TEXT } from '../features/crl/index.ts'
 import { findMiscount } from '../database/certificate-counts.ts'
 import type { Reader } from '../database/database.ts'
 import { inspectLists } from './inspect-lists.ts'
 import { inspectPolicies } from './inspect-policies.ts'
 import { inspectSovereign } from './inspect-sovereign.ts'
-import { InspectionNotes, pages, parse } from './inspection-report.ts'
-import type { InspectedAuthority } from './inspection-report.ts'
+import { type InspectedAuthority, InspectionNotes, pages, parse } from './inspection-report.ts'
 
 export interface Inspection {
   /** Number of checked records of each kind. */

@@ -1,5 +1,4 @@
-import { isJsonObject, readJson, verifyList } from '@chancery/protocol'
-import type { JsonObject, Signature } from '@chancery/protocol'
+import { type JsonObject, type Signature, isJsonObject, readJson, verifyList } from '@chancery/protocol'
 
 /** The owner of the database, whose keys verify its own records. */
 export interface InspectedAuthority {

@@ -1,5 +1,4 @@
-import { MAX_FEED_IDS, readInstant } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { type Instant, MAX_FEED_IDS, readInstant } from '@chancery/protocol'
 import type { Reader } from '../database/database.ts'
 
 /**

@@ -15,11 +15,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { commands } from '../index.ts'
 import { copyRows, describeTables } from '../database/copy/copy-rows.ts'
 import { EXPECTED_SCHEMA_VERSION, migrate } from '../database/migrate.ts'
-import { openDatabase } from '../database/open.ts'
-import type { DatabaseLocation } from '../database/open.ts'
+import { type DatabaseLocation, openDatabase } from '../database/open.ts'
 import { openSqliteReadOnly } from '../database/sqlite/open.ts'
-import { writeMark } from '../rollback/mark-file.ts'
-import type { HighWater } from '../rollback/mark-file.ts'
+import { type HighWater, writeMark } from '../rollback/mark-file.ts'
 
 const RELEASES = join(import.meta.dirname, '..', '..', '..', '..', 'tests', 'fixtures', 'releases')
 const QUIET = { flags: {}, onProgress: () => undefined }

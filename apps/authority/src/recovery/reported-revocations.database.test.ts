@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { signList } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, signList } from '@chancery/protocol'
 import {
   accepted,
   createInvite,

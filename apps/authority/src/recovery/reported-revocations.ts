@@ -1,5 +1,4 @@
-import { REVOCATION_REASONS, writeSortable } from '@chancery/protocol'
-import type { Instant, RevocationReason } from '@chancery/protocol'
+import { type Instant, REVOCATION_REASONS, type RevocationReason, writeSortable } from '@chancery/protocol'
 import type { Reader } from '../database/database.ts'
 import type { LostEvent } from './unknown-records.ts'
 

@@ -1,5 +1,4 @@
-import { isJsonObject, readCrl, seconds, verifyList, writeInstant } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, isJsonObject, readCrl, seconds, verifyList, writeInstant } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
 import {
   ManualClock,

@@ -1,5 +1,4 @@
-import { CLOCK_TOLERANCE, readInstant, writeInstant } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { CLOCK_TOLERANCE, type Instant, readInstant, writeInstant } from '@chancery/protocol'
 import type { RecoveryParts } from './parts.ts'
 import { isInFuture } from '../clock/date-after.ts'
 import type { Transaction } from '../database/database.ts'

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { readRevocationFeed } from '@chancery/protocol'
-import type { JsonObject, RevocationFeed } from '@chancery/protocol'
+import { type JsonObject, type RevocationFeed, readRevocationFeed } from '@chancery/protocol'
 import { ManualClock, accepted, detailsOf, foreignSovereign, refused, startTestAuthority } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

@@ -1,5 +1,4 @@
-import { HOUR } from '@chancery/protocol'
-import type { Instant, JsonObject } from '@chancery/protocol'
+import { HOUR, type Instant, type JsonObject } from '@chancery/protocol'
 import type { Reader } from '../database/database.ts'
 
 /** No attestation and no treaty is valid longer, so older events need no revocation. */

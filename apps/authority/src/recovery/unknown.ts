@@ -16,10 +16,8 @@ import type { RecoveryParts } from './parts.ts'
 import { ownKeysAt } from '../signing/own-keys.ts'
 import type { Reader } from '../database/database.ts'
 import { isOurs } from '../features/crl/index.ts'
-import { ReportedRevocations } from './reported-revocations.ts'
-import type { RevokedElsewhere } from './reported-revocations.ts'
-import { LostRecordReader } from './unknown-records.ts'
-import type { LostEvent, LostRecords } from './unknown-records.ts'
+import { ReportedRevocations, type RevokedElsewhere } from './reported-revocations.ts'
+import { type LostEvent, LostRecordReader, type LostRecords } from './unknown-records.ts'
 
 /** No certificate is valid longer, so older events need no revocation. */
 const LONGEST_LIFE = 366n * DAY

@@ -1,5 +1,4 @@
-import { addressKind } from '@chancery/service-kit'
-import type { AddressKind } from '@chancery/service-kit'
+import { type AddressKind, addressKind } from '@chancery/service-kit'
 
 /** Which addresses of others may be called. */
 export type Reach = 'public' | 'private' | 'loopback'

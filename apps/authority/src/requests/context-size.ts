@@ -1,6 +1,5 @@
 import { LIMITS, Refusal } from '@chancery/contract'
-import { canonicalJson } from '@chancery/protocol'
-import type { JsonValue } from '@chancery/protocol'
+import { type JsonValue, canonicalJson } from '@chancery/protocol'
 
 /** The canonical form counts, because it is what is stored and hashed. It is ASCII: one byte per character. */
 export function refuseLargeContext(context: JsonValue, place = 'context'): void {

@@ -1,5 +1,4 @@
-import { currentBackend, startTestAuthority } from '@chancery/testkit'
-import type { TestAuthority } from '@chancery/testkit'
+import { type TestAuthority, currentBackend, startTestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findStoredResponse, storeResponse, purgeStoredResponses } from './idempotency.ts'
 import type { Attempt, StoredResponse } from './idempotency.ts'

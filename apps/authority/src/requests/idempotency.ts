@@ -1,7 +1,6 @@
 import { Refusal } from '@chancery/contract'
 import { DAY, canonicalJson, digestOf, isJsonObject, readEventLine, writeSortable } from '@chancery/protocol'
-import { jsonText } from '@chancery/service-kit'
-import type { Call, HttpResponse } from '@chancery/service-kit'
+import { type Call, type HttpResponse, jsonText } from '@chancery/service-kit'
 import { sql } from 'kysely'
 import type { Database, Reader, Transaction } from '../database/database.ts'
 import { deleteInParts } from '../database/delete-in-parts.ts'

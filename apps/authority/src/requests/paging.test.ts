@@ -2,8 +2,7 @@ import { Refusal } from '@chancery/contract'
 import { readTarget } from '@chancery/service-kit'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { pageMembers, readPage, writeCursor } from './paging.ts'
-import type { Page } from './paging.ts'
+import { type Page, pageMembers, readPage, writeCursor } from './paging.ts'
 
 const read = (query: string): Page => readPage(readTarget(`/x?${query}`).query)
 

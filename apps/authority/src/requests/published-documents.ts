@@ -1,7 +1,6 @@
 import { Refusal } from '@chancery/contract'
 import type { Instant } from '@chancery/protocol'
-import { SharedRead } from '@chancery/service-kit'
-import type { CachedDocument } from '@chancery/service-kit'
+import { type CachedDocument, SharedRead } from '@chancery/service-kit'
 import type { Core } from '../core.ts'
 import type { Versions } from '../database/locks/versions.ts'
 import type { Domain } from '../database/locks/domains.ts'

@@ -1,6 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { Refusal } from '@chancery/contract'
-import type { RefusalCode } from '@chancery/contract'
+import { Refusal, type RefusalCode } from '@chancery/contract'
 import {
   FormError,
   field,

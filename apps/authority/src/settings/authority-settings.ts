@@ -1,5 +1,4 @@
-import { LIMITERS, LIMITS, WINDOW_SECONDS } from '@chancery/contract'
-import type { Limiter, LimiterName } from '@chancery/contract'
+import { LIMITERS, LIMITS, type Limiter, type LimiterName, WINDOW_SECONDS } from '@chancery/contract'
 import { SettingError, integer, onOff, oneOf, readSettings, setting, text } from '@chancery/service-kit'
 import type {
   Reader,
@@ -9,8 +8,7 @@ import type {
   SettingValues,
   SettingsResult,
 } from '@chancery/service-kit'
-import { buildKeyring } from '../auth/operator-keys.ts'
-import type { OperatorKeyring } from '../auth/operator-keys.ts'
+import { type OperatorKeyring, buildKeyring } from '../auth/operator-keys.ts'
 import type { KeySource } from '../signing/key-providers.ts'
 import { AUDIT_SETTINGS } from './audit-settings.ts'
 import { DATABASE_SETTINGS, PROBLEM_NAMES, chooseDatabase, workerProblems } from './database-settings.ts'

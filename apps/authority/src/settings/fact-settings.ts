@@ -1,5 +1,4 @@
-import { SettingError, setting } from '@chancery/service-kit'
-import type { Reader } from '@chancery/service-kit'
+import { type Reader, SettingError, setting } from '@chancery/service-kit'
 import { rootsOfFile } from './partner-settings.ts'
 import { splitList } from './readers.ts'
 

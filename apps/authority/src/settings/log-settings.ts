@@ -1,6 +1,5 @@
 import { isNoteName, readWitnessKey } from '@chancery/protocol'
-import { SettingError, integer, oneOf, setting, text } from '@chancery/service-kit'
-import type { Reader, SettingValues } from '@chancery/service-kit'
+import { type Reader, SettingError, type SettingValues, integer, oneOf, setting, text } from '@chancery/service-kit'
 import { rootsOfFile } from './partner-settings.ts'
 import { splitList } from './readers.ts'
 

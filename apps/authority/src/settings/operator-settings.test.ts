@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import { requireValues } from '@chancery/service-kit'
 import { testSigner } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readAuthoritySettings } from './authority-settings.ts'
-import type { AuthoritySettings } from './authority-settings.ts'
+import { type AuthoritySettings, readAuthoritySettings } from './authority-settings.ts'
 import { MINIMAL, problemsOf, read } from './read-settings.suite.ts'
 
 describe('settings of operators', () => {

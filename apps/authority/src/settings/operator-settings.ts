@@ -1,8 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { ALL_ROUTES, isOperatorsFileError, readOperatorsFile } from '@chancery/contract'
 import { readPublicKeyFile } from '@chancery/protocol'
-import { SettingError, jsonTextMap, oneOf, setting } from '@chancery/service-kit'
-import type { Reader } from '@chancery/service-kit'
+import { type Reader, SettingError, jsonTextMap, oneOf, setting } from '@chancery/service-kit'
 import { splitList } from './readers.ts'
 
 const STANDARD_ROUTES: ReadonlySet<string> = new Set(

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { SettingError, integer, onOff, oneOf, setting } from '@chancery/service-kit'
-import type { Reader } from '@chancery/service-kit'
+import { type Reader, SettingError, integer, onOff, oneOf, setting } from '@chancery/service-kit'
 import { secondsOrOff } from './readers.ts'
 
 const BLOCK = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g

@@ -1,7 +1,6 @@
 import { SettingsError, requireValues } from '@chancery/service-kit'
 import { expect } from 'vitest'
-import { readAuthoritySettings } from './authority-settings.ts'
-import type { AuthoritySettings } from './authority-settings.ts'
+import { type AuthoritySettings, readAuthoritySettings } from './authority-settings.ts'
 
 export const MINIMAL = { GENESIS_FILE: '/etc/genesis.json', NA_PRIVATE_KEY_FILE: '/etc/na.key' }
 

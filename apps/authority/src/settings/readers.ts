@@ -1,6 +1,5 @@
 import { isKeyId, isTrustDomain, readTrustedPublicKey } from '@chancery/protocol'
-import { SettingError, integer } from '@chancery/service-kit'
-import type { Reader } from '@chancery/service-kit'
+import { type Reader, SettingError, integer } from '@chancery/service-kit'
 
 export const keyIdText: Reader<string> = (value) => {
   if (!isKeyId(value)) throw new SettingError('must be 1 to 128 characters of A-Z a-z 0-9 . _ : @ / + = -')

@@ -1,7 +1,6 @@
 import { dirname, join } from 'node:path'
 import type { Log } from '@chancery/service-kit'
-import { openSigner } from './key-providers.ts'
-import type { KeySource } from './key-providers.ts'
+import { type KeySource, openSigner } from './key-providers.ts'
 import type { AuthoritySigner } from './signer.ts'
 
 /** Finds a key of this authority by its public key, which the root signed. Undefined when it is not reachable here. */

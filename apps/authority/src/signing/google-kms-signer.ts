@@ -1,6 +1,5 @@
 import { createPublicKey } from 'node:crypto'
-import { fromBase64, member, toBase64 } from '@chancery/protocol'
-import type { JsonObject, Signer } from '@chancery/protocol'
+import { type JsonObject, type Signer, fromBase64, member, toBase64 } from '@chancery/protocol'
 import { crc32c } from './crc32c.ts'
 import { KeyServiceError, callKeyService, readToken } from './key-service.ts'
 import type { KeyServiceCall, KeyServiceOptions } from './key-service.ts'

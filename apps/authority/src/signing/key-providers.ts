@@ -1,17 +1,13 @@
 import { readFile, stat } from 'node:fs/promises'
-import { fromBase64, readPrivateKeyFile, seedSigner } from '@chancery/protocol'
-import type { Signer } from '@chancery/protocol'
-import { isTracing, traced } from '@chancery/service-kit'
-import type { Log } from '@chancery/service-kit'
-import { openGoogleKmsSigner } from './google-kms-signer.ts'
-import type { GoogleKmsOptions } from './google-kms-signer.ts'
+import { type Signer, fromBase64, readPrivateKeyFile, seedSigner } from '@chancery/protocol'
+import { type Log, isTracing, traced } from '@chancery/service-kit'
+import { type GoogleKmsOptions, openGoogleKmsSigner } from './google-kms-signer.ts'
 import { KeyUnavailableError } from './key-unavailable.ts'
 import { movedSigner } from './moved-signer.ts'
 import { openPkcs11Signer } from './pkcs11-signer.ts'
 import type { AuthoritySigner } from './signer.ts'
 import type { TokenOptions } from './token-session.ts'
-import { openVaultSigner } from './vault-signer.ts'
-import type { VaultOptions } from './vault-signer.ts'
+import { type VaultOptions, openVaultSigner } from './vault-signer.ts'
 
 /** The location of the key in the settings. `setting` is the one to name in an error. */
 export type KeySource = SeedSource | Pkcs11Source | VaultSource | GoogleKmsSource

@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { Agent, request } from 'node:https'
-import { isJsonObject, readJsonBytes } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, isJsonObject, readJsonBytes } from '@chancery/protocol'
 
 /** A key service over HTTPS. Another process may rotate its token, so the file is read for each call. */
 export interface KeyServiceOptions {

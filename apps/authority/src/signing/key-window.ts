@@ -1,5 +1,4 @@
-import { DAY, SECOND, instantOf } from '@chancery/protocol'
-import type { GenesisBlock, Instant } from '@chancery/protocol'
+import { DAY, type GenesisBlock, type Instant, SECOND, instantOf } from '@chancery/protocol'
 import type { Clock } from '@chancery/service-kit'
 
 interface Parts {

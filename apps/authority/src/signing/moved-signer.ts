@@ -1,5 +1,4 @@
-import { createPrivateKey } from 'node:crypto'
-import type { KeyObject } from 'node:crypto'
+import { type KeyObject, createPrivateKey } from 'node:crypto'
 import { Thread } from '@chancery/service-kit'
 import type { AuthoritySigner } from './signer.ts'
 

@@ -4,8 +4,7 @@ import { dirname, join } from 'node:path'
 import { silentLog } from '@chancery/service-kit'
 import { TestToken, accepted, currentBackend, findTokenObstacle, startTestAuthority, testSeed } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openSigner } from './key-providers.ts'
-import type { KeySource } from './key-providers.ts'
+import { type KeySource, openSigner } from './key-providers.ts'
 import { loadCryptoki } from './token-session.ts'
 
 /** With the platform alone, not with our own verifier. */

@@ -1,9 +1,7 @@
-import { toBase64 } from '@chancery/protocol'
-import type { Signer } from '@chancery/protocol'
+import { type Signer, toBase64 } from '@chancery/protocol'
 import { KeyMissingError, KeyUnavailableError, PinRefusedError } from './key-unavailable.ts'
 import { SessionPool } from './session-pool.ts'
-import { TokenSession, loadCryptoki, restartCryptoki } from './token-session.ts'
-import type { Cryptoki, TokenOptions } from './token-session.ts'
+import { type Cryptoki, type TokenOptions, TokenSession, loadCryptoki, restartCryptoki } from './token-session.ts'
 
 /** A key inside a PKCS#11 token. It signs there and cannot leave it. The start refuses an exportable key. */
 export async function openPkcs11Signer(place: TokenOptions, keyId: string, sessions: number): Promise<Signer> {

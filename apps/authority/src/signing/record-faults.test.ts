@@ -1,6 +1,5 @@
 // oxlint-disable max-lines -- the same fault in each kind of signed record
-import { readJson, writeJson } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, readJson, writeJson } from '@chancery/protocol'
 import {
   accepted,
   createMigratedDatabase,

@@ -1,5 +1,4 @@
-import { Refusal } from '@chancery/contract'
-import type { RefusalCode } from '@chancery/contract'
+import { Refusal, type RefusalCode } from '@chancery/contract'
 import {
   addSignature,
   asJson,
@@ -29,8 +28,7 @@ import type {
 } from '@chancery/protocol'
 import type { Clock, Log } from '@chancery/service-kit'
 import type { AuthoritySigner } from './signer.ts'
-import type { SigningHalt } from './signing-halt.ts'
-import { haltReasons } from './signing-halt.ts'
+import { type SigningHalt, haltReasons } from './signing-halt.ts'
 import { whyOutsideWindow } from './key-window.ts'
 
 /** A signed record with its JSON text, for responses: a long record is serialised once, as its signature covers it. */

@@ -1,5 +1,4 @@
-import { fromBase64, isJsonObject, member, toBase64 } from '@chancery/protocol'
-import type { JsonObject, Signer } from '@chancery/protocol'
+import { type JsonObject, type Signer, fromBase64, isJsonObject, member, toBase64 } from '@chancery/protocol'
 import { KeyServiceError, callKeyService, readToken } from './key-service.ts'
 import type { KeyServiceCall, KeyServiceOptions } from './key-service.ts'
 import { KeyUnavailableError } from './key-unavailable.ts'

@@ -3,8 +3,7 @@ import type { RecognitionTreaty } from '@chancery/protocol'
 import { CachedByText } from '../database/cached-by-text.ts'
 import type { Database } from '../database/database.ts'
 import { isRevokedInAudit } from '../audit/revoked-treaties.ts'
-import { ownKeysAt } from './own-keys.ts'
-import type { OwnKeys } from './own-keys.ts'
+import { type OwnKeys, ownKeysAt } from './own-keys.ts'
 import type { RecordFaults } from './record-faults.ts'
 
 /** Maximum size, in characters, of the cache of verified texts. */

@@ -1,5 +1,4 @@
-import { StartError } from '@chancery/service-kit'
-import type { Log } from '@chancery/service-kit'
+import { type Log, StartError } from '@chancery/service-kit'
 import type { Database } from '../database/database.ts'
 import { countSyncStandbys, readServerSettings } from '../database/postgres/server-settings.ts'
 

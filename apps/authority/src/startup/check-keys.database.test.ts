@@ -1,14 +1,12 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DAY, signList, writeInstant, writeJson, writePrivateKeyFile } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { DAY, type JsonObject, signList, writeInstant, writeJson, writePrivateKeyFile } from '@chancery/protocol'
 import { WEAK_POINTS } from '@chancery/protocol/vectors/weak-keys.ts'
 import { createLog, requireValues, systemClock } from '@chancery/service-kit'
 import { ManualClock, createTestDatabase, currentBackend, testSeed, testSigner } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { startAuthority } from '../app.ts'
-import type { RunningAuthority } from '../app.ts'
+import { type RunningAuthority, startAuthority } from '../app.ts'
 import { readAuthoritySettings } from '../settings/authority-settings.ts'
 
 interface Situation {

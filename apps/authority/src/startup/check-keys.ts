@@ -1,4 +1,4 @@
-import { StartError } from '@chancery/service-kit'
+import { type Log, StartError } from '@chancery/service-kit'
 import {
   findPlatformFaults,
   readTrustedPublicKey,
@@ -9,7 +9,6 @@ import {
   toBase64,
 } from '@chancery/protocol'
 import type { GenesisBlock, Instant } from '@chancery/protocol'
-import type { Log } from '@chancery/service-kit'
 import { sharedPublicKeys } from '../auth/operator-keys.ts'
 import type { AuthoritySettings } from '../settings/authority-settings.ts'
 import { isInsideWindow } from '../signing/sign-record.ts'

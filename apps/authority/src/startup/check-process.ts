@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import inspector from 'node:inspector'
-import { StartError } from '@chancery/service-kit'
-import type { Log } from '@chancery/service-kit'
+import { type Log, StartError } from '@chancery/service-kit'
 
 /** The signing key is in memory: no debugger may read it, no crash may write it to a disk (reliability 9). */
 export async function checkProcess(

@@ -1,5 +1,4 @@
-import { AccessLog, StartError, createServer } from '@chancery/service-kit'
-import type { Binding, HttpServer } from '@chancery/service-kit'
+import { AccessLog, type Binding, type HttpServer, StartError, createServer } from '@chancery/service-kit'
 import { guardFor } from '../auth/access.ts'
 import { nameCallers } from '../auth/named-caller.ts'
 import type { Core } from '../core.ts'

@@ -1,18 +1,15 @@
-import { StartError, describeChain, sleep } from '@chancery/service-kit'
-import type { Log } from '@chancery/service-kit'
+import { type Log, StartError, describeChain, sleep } from '@chancery/service-kit'
 import { DatabaseUnavailableError } from '../database/errors.ts'
 import type { Database } from '../database/database.ts'
 import { migrate } from '../database/migrate.ts'
-import { openDatabase, translateDatabaseError } from '../database/open.ts'
-import type { DatabaseLocation } from '../database/open.ts'
+import { type DatabaseLocation, openDatabase, translateDatabaseError } from '../database/open.ts'
 import { isPoolerRefusal } from '../database/postgres/pooled-client.ts'
 import { isRefusedLogin } from '../database/postgres/open.ts'
 import type { AuthoritySettings } from '../settings/authority-settings.ts'
 import { LiveIdentity } from '../signing/identity.ts'
 import { checkDurability } from './check-durability.ts'
 import { checkStartKeys, claimDatabase } from './check-keys.ts'
-import { chooseIdentity } from './open-identity.ts'
-import type { IdentityOptions, IdentityParts } from './open-identity.ts'
+import { type IdentityOptions, type IdentityParts, chooseIdentity } from './open-identity.ts'
 
 /** After a power cut PostgreSQL may take this long. Then the start fails, and the service manager starts again. */
 const WAIT_MS = 60_000

@@ -1,6 +1,5 @@
 import { SERVER_LIMITS } from '@chancery/contract'
-import { accepted, startTestAuthority } from '@chancery/testkit'
-import type { TestResponse } from '@chancery/testkit'
+import { type TestResponse, accepted, startTestAuthority } from '@chancery/testkit'
 import { expect, it } from 'vitest'
 
 it('serves the list while more calls of one address wait at a switch than it has slots, and then each of them', async () => {

@@ -1,7 +1,6 @@
 import type { JsonObject } from '@chancery/protocol'
 import { createLog } from '@chancery/service-kit'
-import { accepted, refused, startTestAuthority } from '@chancery/testkit'
-import type { TestResponse, TestAuthority } from '@chancery/testkit'
+import { type TestAuthority, type TestResponse, accepted, refused, startTestAuthority } from '@chancery/testkit'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { publishAndEdit } from '../features/health/edited-policy.suite.ts'

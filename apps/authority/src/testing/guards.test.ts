@@ -1,7 +1,6 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { ALL_ROUTES, AUDIT_EVENTS, ERRORS, isErrorCode } from '@chancery/contract'
-import type { Access, Route } from '@chancery/contract'
+import { ALL_ROUTES, AUDIT_EVENTS, type Access, ERRORS, type Route, isErrorCode } from '@chancery/contract'
 import { startTestAuthority } from '@chancery/testkit'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { bindingsOf } from '../features.ts'

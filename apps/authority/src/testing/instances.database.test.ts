@@ -1,5 +1,4 @@
-import { accepted, refused, startTestAuthority } from '@chancery/testkit'
-import type { TestAuthority } from '@chancery/testkit'
+import { type TestAuthority, accepted, refused, startTestAuthority } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 /** Reliability 1.5 and 13: a change made on one instance applies on every instance from the next request on. */

@@ -1,5 +1,4 @@
-import { readJson, writeSortable } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, readJson, writeSortable } from '@chancery/protocol'
 import {
   ManualClock,
   accepted,

@@ -1,5 +1,4 @@
-import { AUDIT_FORMATS } from '@chancery/contract'
-import type { AuditFormat } from '@chancery/contract'
+import { AUDIT_FORMATS, type AuditFormat } from '@chancery/contract'
 import { usageError } from '../errors/failure.ts'
 import type { Options } from './options.ts'
 

@@ -1,8 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { stringify } from 'smol-toml'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openNetwork } from '../testing/real-authority.suite.ts'
-import type { RealNetwork } from '../testing/real-authority.suite.ts'
+import { type RealNetwork, openNetwork } from '../testing/real-authority.suite.ts'
 
 /** Every command: every-command.slow.test.ts. */
 describe('the authority of another network on the configured address', () => {

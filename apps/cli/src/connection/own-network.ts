@@ -1,7 +1,5 @@
-import { verifyGenesisBlock } from '@chancery/protocol'
-import type { GenesisBlock } from '@chancery/protocol'
-import { UnreachableError, createClient } from '@chancery/sdk'
-import type { ClientOptions } from '@chancery/sdk'
+import { type GenesisBlock, verifyGenesisBlock } from '@chancery/protocol'
+import { type ClientOptions, UnreachableError, createClient } from '@chancery/sdk'
 import { OtherNetworkError } from '../errors/other-network.ts'
 
 type Fetch = NonNullable<ClientOptions['fetch']>

@@ -1,5 +1,4 @@
-import { named, withReason } from './details.ts'
-import type { Hint } from './details.ts'
+import { type Hint, named, withReason } from './details.ts'
 
 /** By the reason of a refusal. Others need no more than the reason. */
 const REASONS: Readonly<Record<string, string>> = {

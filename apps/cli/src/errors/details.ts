@@ -1,5 +1,4 @@
-import { member } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, member } from '@chancery/protocol'
 import type { RefusedError } from '@chancery/sdk'
 
 /** Returns the hint for one refusal. */

@@ -1,5 +1,4 @@
-import { FormError, JsonError } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { FormError, JsonError, type JsonObject } from '@chancery/protocol'
 import {
   ResponseError,
   DryRunUnsupportedError,

@@ -1,7 +1,6 @@
 import { member } from '@chancery/protocol'
 import type { RefusedError } from '@chancery/sdk'
-import { named } from './details.ts'
-import type { Hint } from './details.ts'
+import { type Hint, named } from './details.ts'
 import { ADMISSION_HINTS } from './admission-hints.ts'
 import { PROOF_HINTS } from './proof-hints.ts'
 import { TRUST_HINTS } from './trust-hints.ts'

@@ -1,5 +1,4 @@
-import { named, withReason } from './details.ts'
-import type { Hint } from './details.ts'
+import { type Hint, named, withReason } from './details.ts'
 
 /** Hints for refused votes, by the reason in the details. */
 const ASSEMBLY: Readonly<Record<string, string>> = {

@@ -1,5 +1,4 @@
-import { named, withReason } from './details.ts'
-import type { Hint } from './details.ts'
+import { type Hint, named, withReason } from './details.ts'
 
 const AS_WRITTEN = 'Give the file unchanged: a changed record does not verify.'
 

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { access, constants, lstat, open, readFile, rename, rm, stat } from 'node:fs/promises'
-import type { FileHandle } from 'node:fs/promises'
+import { type FileHandle, access, constants, lstat, open, readFile, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { CommandError } from '../errors/failure.ts'
 import { shellWord } from '../output/shell-word.ts'

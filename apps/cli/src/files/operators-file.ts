@@ -2,8 +2,7 @@ import { dirname, join, resolve } from 'node:path'
 import { isOperatorsFileError, readOperatorsFile, writeOperatorsFile } from '@chancery/contract'
 import type { ListedOperator, OperatorsFile } from '@chancery/contract'
 import { CommandError, usageError } from '../errors/failure.ts'
-import { JsonError, isJsonObject, readJson } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { JsonError, type JsonObject, isJsonObject, readJson } from '@chancery/protocol'
 import { errorCode, readText, replaceServiceFile } from './files.ts'
 
 /** Its name in the home folder of an authority. */

@@ -1,6 +1,5 @@
 import { constants } from 'node:fs'
-import { open } from 'node:fs/promises'
-import type { FileHandle } from 'node:fs/promises'
+import { type FileHandle, open } from 'node:fs/promises'
 import { errorCode } from './files.ts'
 
 /** The problem of a file that is not opened. */

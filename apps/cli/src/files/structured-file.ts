@@ -1,6 +1,5 @@
 import { resolve } from 'node:path'
-import { JsonFloat, isJsonObject } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { JsonFloat, type JsonObject, type JsonValue, isJsonObject } from '@chancery/protocol'
 import { CommandError } from '../errors/failure.ts'
 import { readText } from './files.ts'
 import { loadJsonObject } from './json-file.ts'

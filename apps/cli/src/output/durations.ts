@@ -1,5 +1,4 @@
-import { DAY, HOUR, MINUTE, SECOND } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { DAY, HOUR, type Instant, MINUTE, SECOND } from '@chancery/protocol'
 import { plural } from './plural.ts'
 
 /** Returns a duration as text: its two largest units, rounded down. */

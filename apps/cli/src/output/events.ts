@@ -1,5 +1,4 @@
-import { visible, writeInstant, writeJson } from '@chancery/protocol'
-import type { Instant, JsonValue } from '@chancery/protocol'
+import { type Instant, type JsonValue, visible, writeInstant, writeJson } from '@chancery/protocol'
 import type { Output } from './result.ts'
 import type { Style } from './style.ts'
 

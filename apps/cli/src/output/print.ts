@@ -1,5 +1,4 @@
-import { visible, writeJson } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { type JsonObject, type JsonValue, visible, writeJson } from '@chancery/protocol'
 import type { ErrorText } from '../errors/explain.ts'
 import type { Output, Result } from './result.ts'
 import type { Style } from './style.ts'

@@ -1,6 +1,5 @@
 import { visible } from '@chancery/protocol'
-import { PLAIN } from './style.ts'
-import type { Style } from './style.ts'
+import { PLAIN, type Style } from './style.ts'
 
 /** Returns names and values in two columns. Values may come from outside, so control characters are escaped. */
 export function fields(rows: readonly (readonly [name: string, value: string])[], style: Style = PLAIN): string {

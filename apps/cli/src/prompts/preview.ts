@@ -1,5 +1,4 @@
-import { visible } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, visible } from '@chancery/protocol'
 import { DryRunUnsupportedError } from '@chancery/sdk'
 import { requireConsent } from './confirm.ts'
 import type { CommandContext } from '../context.ts'

@@ -1,9 +1,7 @@
 import { readFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
-import type { IncomingMessage } from 'node:http'
+import { type IncomingMessage, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { ERRORS } from '@chancery/contract'
-import type { ErrorCode } from '@chancery/contract'
+import { ERRORS, type ErrorCode } from '@chancery/contract'
 import {
   draftPolicyManifest,
   defaultPolicyTerms,

@@ -4,8 +4,7 @@ import type { GenesisBlock } from '@chancery/protocol'
 import { ManualClock, startTestAuthority, testSeed, testSigner } from '@chancery/testkit'
 import type { Backend, TestAuthority } from '@chancery/testkit'
 import { stringify } from 'smol-toml'
-import { TestContext } from './run-command.suite.ts'
-import type { CommandRun, TestContextOptions } from './run-command.suite.ts'
+import { type CommandRun, TestContext, type TestContextOptions } from './run-command.suite.ts'
 
 /** A real authority, and a folder with the configuration of its privileged operator. */
 export interface RealNetwork {

@@ -1,6 +1,5 @@
 import { writeFile } from 'node:fs/promises'
-import { writeJson, writePrivateKeyFile } from '@chancery/protocol'
-import type { GenesisBlock } from '@chancery/protocol'
+import { type GenesisBlock, writeJson, writePrivateKeyFile } from '@chancery/protocol'
 import type { Clock } from '@chancery/service-kit'
 import {
   FIRST_KEY,
@@ -12,8 +11,7 @@ import {
 } from '@chancery/testkit'
 import type { Backend, Succeeded, TestAuthority, TestDatabase, TestKey } from '@chancery/testkit'
 import { stringify } from 'smol-toml'
-import { TestContext } from './run-command.suite.ts'
-import type { CommandRun, TestContextOptions } from './run-command.suite.ts'
+import { type CommandRun, TestContext, type TestContextOptions } from './run-command.suite.ts'
 
 /** A real authority whose key is replaced while commands run against it, always at the same address. */
 export class SuccessionSetup {

@@ -1,5 +1,4 @@
-import { writeJson } from '@chancery/protocol'
-import type { JsonValue } from '@chancery/protocol'
+import { type JsonValue, writeJson } from '@chancery/protocol'
 
 /** Returns a value of a response as text: without quotes, and with a word for a missing value. */
 export function plain(value: JsonValue | undefined): string {

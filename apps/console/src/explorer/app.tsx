@@ -11,12 +11,9 @@ import { MeshPage } from './pages/mesh.tsx'
 import { NetworksPage } from './pages/networks.tsx'
 import { OverviewPage } from './pages/overview.tsx'
 import { RequestPage } from './pages/request.tsx'
-import { readLocation, writeLocation } from './view-location.ts'
-import type { ViewLocation } from './view-location.ts'
-import { loadCatalogue } from './requests/catalogue.ts'
-import type { Catalogue } from './requests/catalogue.ts'
-import { SIGNED_OUT, chooseNetwork, signIn, clearKey, signOut } from './session.ts'
-import type { Draft, Session } from './session.ts'
+import { type ViewLocation, readLocation, writeLocation } from './view-location.ts'
+import { type Catalogue, loadCatalogue } from './requests/catalogue.ts'
+import { type Draft, SIGNED_OUT, type Session, chooseNetwork, clearKey, signIn, signOut } from './session.ts'
 
 export function App(): JSX.Element {
   const view = useViewLocation()

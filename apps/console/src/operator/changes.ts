@@ -2,8 +2,7 @@ import type { ChangeTopic } from '@chancery/contract'
 import type { Changes } from '@chancery/sdk'
 import { CallError, at, openStream, read } from './client.ts'
 import { EventReader } from './event-stream.ts'
-import { createStore } from './store.ts'
-import type { Store } from './store.ts'
+import { type Store, createStore } from './store.ts'
 
 /** The authority sends something at least every 15 seconds. */
 const SILENCE_MS = 40_000

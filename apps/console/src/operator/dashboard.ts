@@ -1,7 +1,6 @@
 import type { DashboardView } from '@chancery/sdk'
 import { at, readPublic } from './client.ts'
-import { SUMMARY_GAP_MS, useLive } from './parts/use-live.ts'
-import type { LiveValue } from './parts/use-live.ts'
+import { type LiveValue, SUMMARY_GAP_MS, useLive } from './parts/use-live.ts'
 import { createStore } from './store.ts'
 
 /** GET /dashboard.json, with members that the library does not read. */

@@ -1,8 +1,7 @@
 import type { NetworkFinding, NetworkFindings } from '@chancery/sdk'
 import { at, read } from './client.ts'
 import { clearOnLock } from './key.ts'
-import { SUMMARY_GAP_MS, useLive } from './parts/use-live.ts'
-import type { LiveValue } from './parts/use-live.ts'
+import { type LiveValue, SUMMARY_GAP_MS, useLive } from './parts/use-live.ts'
 import { createStore } from './store.ts'
 
 /** What needs attention. The frame reads it for the navigation; the overview and the first steps use the same value. */

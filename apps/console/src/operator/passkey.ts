@@ -1,5 +1,4 @@
-import { canonicalBytes, fromBase64, seedSigner, toBase64 } from '@chancery/protocol'
-import type { Signer } from '@chancery/protocol'
+import { type Signer, canonicalBytes, fromBase64, seedSigner, toBase64 } from '@chancery/protocol'
 
 /**
  * Stores the operator key of this machine under a passkey. The passkey does not sign for the authority: the secret that

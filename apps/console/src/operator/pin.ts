@@ -1,5 +1,4 @@
-import { fromBase64, sha256Hex, signedBytes } from '@chancery/protocol'
-import type { GenesisBlock } from '@chancery/protocol'
+import { type GenesisBlock, fromBase64, sha256Hex, signedBytes } from '@chancery/protocol'
 import { readChoice, storeChoice } from './choices.ts'
 
 /** The network that this browser unlocked before. */

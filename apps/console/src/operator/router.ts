@@ -1,5 +1,4 @@
-import { createStore } from './store.ts'
-import type { Store } from './store.ts'
+import { type Store, createStore } from './store.ts'
 import type { PageEntry } from './pages.ts'
 
 /** The address that is shown. Moving between pages replaces content, never the document: the key stays. */

@@ -1,5 +1,4 @@
-import { verifyGenesisBlock, verifyKeyHistory } from '@chancery/protocol'
-import type { GenesisBlock, KeyHistory } from '@chancery/protocol'
+import { type GenesisBlock, type KeyHistory, verifyGenesisBlock, verifyKeyHistory } from '@chancery/protocol'
 import { CallError, at, readPublic } from './client.ts'
 
 /** Verifies the signature of the root key on a genesis block. */

@@ -1,13 +1,11 @@
-import { createServer } from 'node:https'
-import type { Server } from 'node:https'
+import { type Server, createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { canonicalJson, sha256Hex } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { TestCa } from '@chancery/testkit'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { certificateBytes } from '@chancery/protocol'
-import { expectRefusal, startTestSetup } from '../test-gateway.suite.ts'
-import type { TestGatewaySetup } from '../test-gateway.suite.ts'
+import { type TestGatewaySetup, expectRefusal, startTestSetup } from '../test-gateway.suite.ts'
 
 type Delivered = {
   readonly id: string

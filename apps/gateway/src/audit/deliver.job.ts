@@ -1,6 +1,5 @@
 import { isJsonObject, readJsonBytes } from '@chancery/protocol'
-import { callUrl, sleep, toError } from '@chancery/service-kit'
-import type { Log } from '@chancery/service-kit'
+import { type Log, callUrl, sleep, toError } from '@chancery/service-kit'
 import type { DurableState } from '../state/durable-state.ts'
 import type { PendingEvent } from '../state/state-calls.ts'
 

@@ -1,6 +1,5 @@
 import type { GatewayAuditEventName } from '@chancery/contract'
-import { writeInstant } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, writeInstant } from '@chancery/protocol'
 import type { Clock, Ids } from '@chancery/service-kit'
 
 /** Builds an operator event for the audit. Its id stays the same through every delivery. */

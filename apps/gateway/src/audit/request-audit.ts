@@ -1,13 +1,9 @@
 import { faultPoint } from '#faults'
 import { GatewayRefusal } from '@chancery/contract'
-import { writeInstant } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
-import { BatchFullError } from '@chancery/service-kit'
-import type { Clock, Log, MaybePromise } from '@chancery/service-kit'
-import { StateUnavailableError } from '../state/durable-state.ts'
-import type { StateAccess } from '../state/durable-state.ts'
-import { toJson } from './audit-context.ts'
-import type { AuditContext } from './audit-context.ts'
+import { type JsonObject, writeInstant } from '@chancery/protocol'
+import { BatchFullError, type Clock, type Log, type MaybePromise } from '@chancery/service-kit'
+import { type StateAccess, StateUnavailableError } from '../state/durable-state.ts'
+import { type AuditContext, toJson } from './audit-context.ts'
 
 export interface AuditedRequest {
   readonly requestId: string

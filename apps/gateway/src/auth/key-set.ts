@@ -1,6 +1,5 @@
 import type { JsonObject } from '@chancery/protocol'
-import { fetchKeySet, sleep, toError } from '@chancery/service-kit'
-import type { Clock, Log } from '@chancery/service-kit'
+import { type Clock, type Log, fetchKeySet, sleep, toError } from '@chancery/service-kit'
 
 export interface KeySetParts {
   readonly url: URL

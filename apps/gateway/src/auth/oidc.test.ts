@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { createServer } from 'node:https'
-import type { Server } from 'node:https'
+import { type Server, createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { exportJWK, generateKeyPair } from 'jose'
 // @ts-expect-error -- the package has no types, and the test needs one constructor of it

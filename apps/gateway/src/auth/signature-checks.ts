@@ -1,5 +1,4 @@
-import { Shares } from '@chancery/service-kit'
-import type { Clock } from '@chancery/service-kit'
+import { type Clock, Shares } from '@chancery/service-kit'
 
 /** Concurrent checks: of tokens in general, and of addresses that failed too often. */
 const AT_ONCE = 64

@@ -1,5 +1,4 @@
-import { SignJWT, exportJWK, generateKeyPair } from 'jose'
-import type { CryptoKey } from 'jose'
+import { type CryptoKey, SignJWT, exportJWK, generateKeyPair } from 'jose'
 import { startTestGateway, testClient, testIssuer, testList, testNetwork, testPolicy } from '@chancery/testkit'
 import type { TestGateway } from '@chancery/testkit'
 import { systemClock } from '@chancery/service-kit'

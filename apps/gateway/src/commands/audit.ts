@@ -1,7 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { AuditFormat } from '@chancery/contract'
 import { DAY, isJsonObject, readJson } from '@chancery/protocol'
-import { writeAuditLine } from '@chancery/contract'
+import { type AuditFormat, writeAuditLine } from '@chancery/contract'
 import type { GatewaySettings } from '../settings/gateway-settings.ts'
 import {
   Chain,
@@ -18,8 +17,7 @@ import { inTransaction, openStateFile } from '../state/state-file.ts'
 import { StateError } from '../state/state-error.ts'
 import { packageVersion } from './start.ts'
 import { operatorEvent } from '../audit/operator-event.ts'
-import { TOOLS, changeState, done, readState, stateFileOf } from './state-command.ts'
-import type { ToolResult } from './state-command.ts'
+import { TOOLS, type ToolResult, changeState, done, readState, stateFileOf } from './state-command.ts'
 
 /** `audit verify`: verifies the chain from the oldest stored event to the head. */
 export async function verifyAudit(settings: GatewaySettings): Promise<ToolResult> {

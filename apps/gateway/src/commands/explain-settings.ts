@@ -1,5 +1,4 @@
-import { explainSettings, readProcessSettings } from '@chancery/service-kit'
-import type { ExplainedSetting } from '@chancery/service-kit'
+import { type ExplainedSetting, explainSettings, readProcessSettings } from '@chancery/service-kit'
 import { GATEWAY_SETTINGS, readGatewaySettings } from '../settings/gateway-settings.ts'
 
 /** Every setting of a gateway with its value and origin, and the problems that would stop its start. */

@@ -6,8 +6,7 @@ import { copyState } from '../state/copy-state.ts'
 import { openStateFile, syncPath } from '../state/state-file.ts'
 import { StateError } from '../state/state-error.ts'
 import { verifyState } from '../state/verify-state.ts'
-import { done, readState, stateFileOf } from './state-command.ts'
-import type { ToolResult } from './state-command.ts'
+import { type ToolResult, done, readState, stateFileOf } from './state-command.ts'
 
 /** `state backup`: writes a consistent copy while the gateway runs, and verifies it. */
 export async function backup(settings: GatewaySettings, target: string): Promise<ToolResult> {

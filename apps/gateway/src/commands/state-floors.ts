@@ -1,11 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { sha256Hex } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, sha256Hex } from '@chancery/protocol'
 import type { GatewaySettings } from '../settings/gateway-settings.ts'
 import { KEYS_ROW, readCheckpoints } from '../state/checkpoints.ts'
 import { readStateValues } from '../state/state-values.ts'
-import { done, readState, stateFileOf } from './state-command.ts'
-import type { ToolResult } from './state-command.ts'
+import { type ToolResult, done, readState, stateFileOf } from './state-command.ts'
 
 /** Minimum list sequences, to be saved outside the gateway (protocol/gateway 18.5). */
 export interface Floor {

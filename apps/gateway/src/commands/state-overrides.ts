@@ -5,8 +5,7 @@ import { releaseWithdrawn, setSuspect } from '../state/checkpoints.ts'
 import { inTransaction } from '../state/state-file.ts'
 import { StateError } from '../state/state-error.ts'
 import { operatorEvent } from '../audit/operator-event.ts'
-import { TOOLS, changeState, done } from './state-command.ts'
-import type { ToolResult } from './state-command.ts'
+import { TOOLS, type ToolResult, changeState, done } from './state-command.ts'
 
 export interface OverrideArguments {
   readonly network: string

@@ -1,17 +1,13 @@
 import { readFileSync } from 'node:fs'
-import { isJsonObject, readJson, toUtf8 } from '@chancery/protocol'
-import type { JsonValue } from '@chancery/protocol'
-import { issuersOf } from '../policy/policy.ts'
-import type { Policy } from '../policy/policy.ts'
+import { type JsonValue, isJsonObject, readJson, toUtf8 } from '@chancery/protocol'
+import { type Policy, issuersOf } from '../policy/policy.ts'
 import type { GatewaySettings } from '../settings/gateway-settings.ts'
-import { KEYS_ROW, readCheckpoints } from '../state/checkpoints.ts'
-import type { StoredCheckpoint } from '../state/checkpoints.ts'
+import { KEYS_ROW, type StoredCheckpoint, readCheckpoints } from '../state/checkpoints.ts'
 import { verifyState } from '../state/verify-state.ts'
 import { checkList } from '../trust/check-list.ts'
 import { continueFollowing, storedKeys } from '../trust/followed-keys.ts'
 import { issuerKey } from '../trust/snapshot.ts'
-import { TOOLS, policyOf, readState } from './state-command.ts'
-import type { ToolResult } from './state-command.ts'
+import { TOOLS, type ToolResult, policyOf, readState } from './state-command.ts'
 
 export interface VerifyArguments {
   readonly file: string

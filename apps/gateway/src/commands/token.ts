@@ -1,7 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { TOKEN_BYTES } from '../auth/credentials.ts'
-import { done } from './state-command.ts'
-import type { ToolResult } from './state-command.ts'
+import { type ToolResult, done } from './state-command.ts'
 
 /**
  * `token new`: creates 256 random bits with a prefix and a checksum, so that scanners and people detect a mistyped

@@ -1,7 +1,5 @@
-import { GATEWAY_ERRORS, GatewayRefusal, Refusal } from '@chancery/contract'
-import type { ErrorCode, GatewayErrorName } from '@chancery/contract'
-import { HttpResponse, json, toError } from '@chancery/service-kit'
-import type { Log } from '@chancery/service-kit'
+import { type ErrorCode, GATEWAY_ERRORS, type GatewayErrorName, GatewayRefusal, Refusal } from '@chancery/contract'
+import { HttpResponse, type Log, json, toError } from '@chancery/service-kit'
 import { QuotaUnavailableError } from '../quota/quota.ts'
 import { StateUnavailableError } from '../state/durable-state.ts'
 

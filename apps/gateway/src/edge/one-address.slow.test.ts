@@ -1,9 +1,7 @@
-import { connect } from 'node:net'
-import type { Socket } from 'node:net'
+import { type Socket, connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { connect as connectSecure } from 'node:tls'
-import { TestCa, startTestGateway } from '@chancery/testkit'
-import type { TestGateway } from '@chancery/testkit'
+import { TestCa, type TestGateway, startTestGateway } from '@chancery/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
 import { startTestSetup } from '../test-gateway.suite.ts'
 

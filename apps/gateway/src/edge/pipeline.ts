@@ -9,8 +9,7 @@ import type { ClientCall, GatewayBinding } from './call.ts'
 import { Deadline } from './deadline.ts'
 import type { EdgeParts } from './edge-parts.ts'
 import { responseFor, toRefusal } from './error-body.ts'
-import { OpenClientCall, RequestCall } from './open-call.ts'
-import type { IncomingRequest } from './open-call.ts'
+import { type IncomingRequest, OpenClientCall, RequestCall } from './open-call.ts'
 import type { CallerSlots, RequestSlots } from './request-slots.ts'
 
 /** Longest header field: a scheme and a token of 16 KiB. */

@@ -2,8 +2,7 @@ import { testClient, startTestGateway, testIssuer, testList, testNetwork, testPo
 import type { TestGateway } from '@chancery/testkit'
 import { systemClock } from '@chancery/service-kit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { startScriptedAuthority } from '../scripted-authority.suite.ts'
-import type { ScriptedAuthority } from '../scripted-authority.suite.ts'
+import { type ScriptedAuthority, startScriptedAuthority } from '../scripted-authority.suite.ts'
 import { RawCaller, expectRefusal, rawRequest } from '../test-gateway.suite.ts'
 
 const PLACES = 4

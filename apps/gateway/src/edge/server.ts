@@ -1,7 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import { GATEWAY_ERRORS, GATEWAY_HEADERS, GatewayRefusal } from '@chancery/contract'
-import { AccessLog, Edge } from '@chancery/service-kit'
-import type { Failure } from '@chancery/service-kit'
+import { AccessLog, Edge, type Failure } from '@chancery/service-kit'
 import type { TlsMaterial } from '../policy/tls-files.ts'
 import type { GatewayBinding } from './call.ts'
 import { ClientTls } from './client-tls.ts'

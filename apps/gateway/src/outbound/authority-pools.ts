@@ -13,8 +13,7 @@ import type { Clock } from '@chancery/service-kit'
 import { Pool } from 'undici'
 import type { NetworkPolicy, Policy } from '../policy/policy.ts'
 import type { GatewaySettings } from '../settings/gateway-settings.ts'
-import { UpstreamExchange } from './upstream-exchange.ts'
-import type { UpstreamResponse, UpstreamCall } from './upstream-exchange.ts'
+import { type UpstreamCall, UpstreamExchange, type UpstreamResponse } from './upstream-exchange.ts'
 
 const CONNECT_MS = 3000
 const CONNECTIONS = 16

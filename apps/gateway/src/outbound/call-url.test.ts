@@ -1,5 +1,4 @@
-import { createServer } from 'node:https'
-import type { Server } from 'node:https'
+import { type Server, createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { TestCa } from '@chancery/testkit'
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest'

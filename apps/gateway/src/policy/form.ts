@@ -1,5 +1,4 @@
-import { isJsonObject, member, readInstant, visible } from '@chancery/protocol'
-import type { Instant, JsonValue } from '@chancery/protocol'
+import { type Instant, type JsonValue, isJsonObject, member, readInstant, visible } from '@chancery/protocol'
 
 /** One problem of a file, with the path of the member and never its value. */
 export interface Problem {

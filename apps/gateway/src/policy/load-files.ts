@@ -1,9 +1,7 @@
 import type { Instant } from '@chancery/protocol'
 import type { GatewaySettings } from '../settings/gateway-settings.ts'
-import { recordFiles } from './files.ts'
-import type { RecordedFiles } from './files.ts'
-import { loadConfiguration } from './load-configuration.ts'
-import type { Configuration, LoadedConfiguration } from './load-configuration.ts'
+import { type RecordedFiles, recordFiles } from './files.ts'
+import { type Configuration, type LoadedConfiguration, loadConfiguration } from './load-configuration.ts'
 
 /** A configuration with the files it was read from, so that worker processes can read the same. */
 export interface LoadedFiles {

@@ -1,7 +1,5 @@
-import { isJsonObject } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
-import { Form, integerIn, pathOf, textMatching, textUpTo, textsOf } from './form.ts'
-import type { Problems } from './form.ts'
+import { type JsonObject, type JsonValue, isJsonObject } from '@chancery/protocol'
+import { Form, type Problems, integerIn, pathOf, textMatching, textUpTo, textsOf } from './form.ts'
 import { parse } from './read-policy.ts'
 import { checkUrl } from './urls.ts'
 

@@ -1,7 +1,5 @@
-import { PROOF_AUDIENCE, isJsonObject, isTrustDomain } from '@chancery/protocol'
-import type { JsonValue } from '@chancery/protocol'
-import { Form, integerIn, pathOf, textMatching, textUpTo, textsOf, truth } from './form.ts'
-import type { Check, Problems } from './form.ts'
+import { type JsonValue, PROOF_AUDIENCE, isJsonObject, isTrustDomain } from '@chancery/protocol'
+import { type Check, Form, type Problems, integerIn, pathOf, textMatching, textUpTo, textsOf, truth } from './form.ts'
 import { readPattern } from './path-pattern.ts'
 import type { CheckPolicy, CheckQuestion, CheckRoute, NetworkPolicy, PatternSegment } from './policy.ts'
 

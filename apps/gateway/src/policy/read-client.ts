@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
 import { ALL_ROUTES } from '@chancery/contract'
 import type { JsonValue } from '@chancery/protocol'
-import { Form, instant, integerIn, textMatching, textUpTo, textsOf, truth } from './form.ts'
-import type { Problems } from './form.ts'
+import { Form, type Problems, instant, integerIn, textMatching, textUpTo, textsOf, truth } from './form.ts'
 import type { ClientPolicy } from './policy.ts'
 
 const CLIENT_MEMBERS = [

@@ -10,8 +10,7 @@ import {
 } from '@chancery/protocol'
 import type { JoinCertificate, JsonValue, Signer } from '@chancery/protocol'
 import type { ReadNamedFile } from './files.ts'
-import { Form, pathOf, textUpTo } from './form.ts'
-import type { Check, Problems } from './form.ts'
+import { type Check, Form, type Problems, pathOf, textUpTo } from './form.ts'
 import type { DecisionPolicy } from './policy.ts'
 
 const MEMBERS = ['key_file', 'certificate_file', 'subjects', 'capability_prefixes']

@@ -1,7 +1,6 @@
 import { FormError, isJsonObject, readRevocationList, readTrustedPublicKey, seconds } from '@chancery/protocol'
 import type { Freshness, JsonValue, RevocationList } from '@chancery/protocol'
-import { Form, integerIn, pathOf, truth } from './form.ts'
-import type { Problems } from './form.ts'
+import { Form, type Problems, integerIn, pathOf, truth } from './form.ts'
 import type { IssuerPolicy } from './policy.ts'
 import { checkUrl } from './urls.ts'
 

@@ -1,11 +1,9 @@
-import { instantOf, isJsonObject, toUtf8, writeJson } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { type JsonObject, type JsonValue, instantOf, isJsonObject, toUtf8, writeJson } from '@chancery/protocol'
 import { testClient, testIssuer, testList, testNetwork, testPolicy } from '@chancery/testkit'
 import { describe, expect, it } from 'vitest'
 import { at } from '../test-gateway.suite.ts'
 import { Problems } from './form.ts'
-import { keysOf } from './policy.ts'
-import type { Policy } from './policy.ts'
+import { type Policy, keysOf } from './policy.ts'
 import { readPolicy } from './read-policy.ts'
 
 const NOW = at('2026-03-02T12:00:00Z')

@@ -2,8 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
 import type { Instant } from '@chancery/protocol'
 import type { GatewaySettings } from '../settings/gateway-settings.ts'
-import { readConfigFile, readTextFile } from './files.ts'
-import type { ReadConfigFile } from './files.ts'
+import { type ReadConfigFile, readConfigFile, readTextFile } from './files.ts'
 
 /** Certificate, key and client authority of the mutual TLS listener. */
 export interface TlsMaterial {

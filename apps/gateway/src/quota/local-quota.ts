@@ -1,7 +1,6 @@
 import type { Clock, MaybePromise } from '@chancery/service-kit'
 import type { ProofMark } from './proof-mark.ts'
-import { WINDOW_MS } from './quota.ts'
-import type { Quota, QuotaResult, QuotaClaim, SpendResult, SpentProof } from './quota.ts'
+import { type Quota, type QuotaClaim, type QuotaResult, type SpendResult, type SpentProof, WINDOW_MS } from './quota.ts'
 import { SpentProofs } from './spent-proofs.ts'
 
 interface Window {

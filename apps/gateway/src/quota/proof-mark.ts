@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { open, rename } from 'node:fs/promises'
-import { isJsonObject, readInstant, readJson, seconds, writeInstant } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { type Instant, isJsonObject, readInstant, readJson, seconds, writeInstant } from '@chancery/protocol'
 import type { Log } from '@chancery/service-kit'
 import { MAX_AHEAD, QuotaUnavailableError } from './quota.ts'
 

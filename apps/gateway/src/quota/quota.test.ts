@@ -5,10 +5,8 @@ import { ManualClock, startTemporaryRedis } from '@chancery/testkit'
 import { Redis } from 'ioredis'
 import { afterAll, describe, expect, it } from 'vitest'
 import { LocalQuota } from './local-quota.ts'
-import { PROOF_MS, QuotaUnavailableError } from './quota.ts'
-import type { Quota, QuotaClaim } from './quota.ts'
-import { RedisQuota, quotaKey } from './redis-quota.ts'
-import type { RedisQuotaOptions } from './redis-quota.ts'
+import { PROOF_MS, type Quota, type QuotaClaim, QuotaUnavailableError } from './quota.ts'
+import { RedisQuota, type RedisQuotaOptions, quotaKey } from './redis-quota.ts'
 
 const URL = 'redis://127.0.0.1:6379'
 const namespace = `test-${randomUUID()}`

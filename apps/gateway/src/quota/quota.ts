@@ -1,5 +1,4 @@
-import { seconds } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { type Instant, seconds } from '@chancery/protocol'
 import type { MaybePromise } from '@chancery/service-kit'
 
 /** What is counted for a client in windows of 60 s. */

@@ -1,8 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
 import { getCACertificates } from 'node:tls'
-import { restoreFastStrings, toError } from '@chancery/service-kit'
-import type { Clock, Log } from '@chancery/service-kit'
+import { type Clock, type Log, restoreFastStrings, toError } from '@chancery/service-kit'
 import { MAX_AHEAD, PROOF_MS, QuotaUnavailableError, WINDOW_MS } from './quota.ts'
 import type { Quota, QuotaResult, QuotaClaim, SpendResult, SpentProof } from './quota.ts'
 

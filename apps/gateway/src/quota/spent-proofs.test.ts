@@ -1,9 +1,7 @@
-import { seconds } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { type Instant, seconds } from '@chancery/protocol'
 import { ManualClock } from '@chancery/testkit'
 import { describe, expect, it } from 'vitest'
-import { PROOF_MS, QuotaUnavailableError } from './quota.ts'
-import type { SpentProof } from './quota.ts'
+import { PROOF_MS, QuotaUnavailableError, type SpentProof } from './quota.ts'
 import { SpentProofs } from './spent-proofs.ts'
 
 /** Proofs are accepted until 60 s after their time (docs/protocol/request-proof.md). */

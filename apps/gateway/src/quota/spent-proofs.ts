@@ -1,7 +1,6 @@
 import type { Instant } from '@chancery/protocol'
 import type { Clock } from '@chancery/service-kit'
-import { PROOF_MS, QuotaUnavailableError } from './quota.ts'
-import type { SpentProof } from './quota.ts'
+import { PROOF_MS, QuotaUnavailableError, type SpentProof } from './quota.ts'
 
 const MAX_PROOFS = 1_000_000
 

@@ -1,6 +1,5 @@
 import { isIP } from 'node:net'
-import { SettingError } from '@chancery/service-kit'
-import type { Reader } from '@chancery/service-kit'
+import { type Reader, SettingError } from '@chancery/service-kit'
 
 /** Reads a socket address: an IP address with a port, an IPv6 address in brackets. */
 export const socketAddress: Reader<{ readonly host: string; readonly port: number }> = (value) => {

@@ -1,6 +1,5 @@
 import type { JsonObject } from '@chancery/protocol'
-import { startJobs, toError } from '@chancery/service-kit'
-import type { Job } from '@chancery/service-kit'
+import { type Job, startJobs, toError } from '@chancery/service-kit'
 import { AuditDelivery } from '../audit/deliver.job.ts'
 import { operatorEvent } from '../audit/operator-event.ts'
 import type { Core } from '../core.ts'

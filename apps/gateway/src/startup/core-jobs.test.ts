@@ -1,8 +1,7 @@
 import { createLog } from '@chancery/service-kit'
 import { ManualClock } from '@chancery/testkit'
 import { expect, it } from 'vitest'
-import { coreJobs } from './core-jobs.ts'
-import type { CoreJobParts } from './core-jobs.ts'
+import { type CoreJobParts, coreJobs } from './core-jobs.ts'
 
 it('logs a list that grows towards the limit once a day, and again when it grows after shrinking', async () => {
   const clock = new ManualClock()

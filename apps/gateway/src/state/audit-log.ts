@@ -1,8 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { canonicalJson, isJsonObject, readInstant, readJson, sha256Hex } from '@chancery/protocol'
 import type { Instant, JsonObject } from '@chancery/protocol'
-import { readStateValues, writeStateValues } from './state-values.ts'
-import type { StateValues } from './state-values.ts'
+import { type StateValues, readStateValues, writeStateValues } from './state-values.ts'
 
 /** One stored event: the canonical text that its hash covers, and the hash. */
 export interface AuditRow {

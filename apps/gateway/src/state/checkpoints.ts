@@ -1,6 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { changeFacts, readStateValues, writeStateValues } from './state-values.ts'
-import type { FactRow } from './state-values.ts'
+import { type FactRow, changeFacts, readStateValues, writeStateValues } from './state-values.ts'
 
 /** A revocation that an earlier list named and a later list does not. */
 export interface WithdrawnEntry {

@@ -1,6 +1,5 @@
 import type { JsonObject } from '@chancery/protocol'
-import { BatchClosedError, Batcher, Thread, ThreadError, toError } from '@chancery/service-kit'
-import type { Log } from '@chancery/service-kit'
+import { BatchClosedError, Batcher, type Log, Thread, ThreadError, toError } from '@chancery/service-kit'
 import type { PendingKind, PruneLimit } from './audit-log.ts'
 import type { StoredCheckpoint } from './checkpoints.ts'
 import { NO_USAGE } from './state-calls.ts'

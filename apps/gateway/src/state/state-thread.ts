@@ -1,7 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { faultPoint } from '#faults'
-import { isJsonObject, readJson, readJsonBytes, sha256Hex } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, isJsonObject, readJson, readJsonBytes, sha256Hex } from '@chancery/protocol'
 import { serveCalls } from '@chancery/service-kit/threads'
 import {
   appendEvents,
@@ -16,10 +15,8 @@ import {
 import type { PendingKind } from './audit-log.ts'
 import { readCheckpoints, writeCheckpoint, writeEquivocation } from './checkpoints.ts'
 import type { StoredCheckpoint, WithdrawnEntry } from './checkpoints.ts'
-import { readStateValues } from './state-values.ts'
-import type { StateValues } from './state-values.ts'
-import { acquireFileLock } from './file-lock.ts'
-import type { FileLock } from './file-lock.ts'
+import { type StateValues, readStateValues } from './state-values.ts'
+import { type FileLock, acquireFileLock } from './file-lock.ts'
 import type {
   CheckpointRequest,
   EquivocationRequest,

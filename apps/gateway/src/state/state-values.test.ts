@@ -1,7 +1,6 @@
 import { canonicalJson, sha256Hex } from '@chancery/protocol'
 import { expect, it } from 'vitest'
-import { digestOfRow } from './state-values.ts'
-import type { FactRow } from './state-values.ts'
+import { type FactRow, digestOfRow } from './state-values.ts'
 
 const MIB = 1_048_576
 

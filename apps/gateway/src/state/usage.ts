@@ -1,6 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { DAY, MINUTE } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { DAY, type Instant, MINUTE } from '@chancery/protocol'
 import { timeOfEvent } from './audit-log.ts'
 import type { StateUsage } from './state-calls.ts'
 import { pragma } from './state-file.ts'

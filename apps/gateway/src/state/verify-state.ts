@@ -2,8 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { findBrokenLink } from './audit-log.ts'
 import { factRows } from './checkpoints.ts'
 import { SCHEMA } from './schema.ts'
-import { EMPTY_STATE_VALUES, changeFacts, readStateValues } from './state-values.ts'
-import type { StateValues } from './state-values.ts'
+import { EMPTY_STATE_VALUES, type StateValues, changeFacts, readStateValues } from './state-values.ts'
 import { StateError } from './state-error.ts'
 
 /**

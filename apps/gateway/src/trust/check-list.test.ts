@@ -1,9 +1,7 @@
-import { HOUR, MINUTE, readInstant, seconds, toUtf8, writeJson } from '@chancery/protocol'
-import type { RevocationList } from '@chancery/protocol'
+import { HOUR, MINUTE, type RevocationList, readInstant, seconds, toUtf8, writeJson } from '@chancery/protocol'
 import { testIssuer, testList } from '@chancery/testkit'
 import { describe, expect, it } from 'vitest'
-import { checkList } from './check-list.ts'
-import type { AcceptedList, ListTask } from './check-list.ts'
+import { type AcceptedList, type ListTask, checkList } from './check-list.ts'
 import { readIndex } from './revocation-index.ts'
 
 const NOW = readInstant('2026-03-02T12:00:00Z') ?? 0n

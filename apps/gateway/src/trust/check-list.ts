@@ -14,8 +14,7 @@ import {
   writeJson,
 } from '@chancery/protocol'
 import type { Freshness, Instant, JsonObject, ListPosition, ScannedList } from '@chancery/protocol'
-import { hasId, indexRows, rowsOfIndex } from './revocation-index.ts'
-import type { IndexEntry, IndexRow, SharedIndex } from './revocation-index.ts'
+import { type IndexEntry, type IndexRow, type SharedIndex, hasId, indexRows, rowsOfIndex } from './revocation-index.ts'
 
 /** An offered list and what it is checked against. Plain data, so that it can be sent to another thread. */
 export interface ListTask {

@@ -1,6 +1,5 @@
 import type { ListPosition } from '@chancery/protocol'
-import { OutboundError } from '@chancery/service-kit'
-import type { BlocksResponse } from '@chancery/service-kit'
+import { type BlocksResponse, OutboundError } from '@chancery/service-kit'
 import { authorityAddress } from '../policy/urls.ts'
 
 /**

@@ -1,5 +1,4 @@
-import { createServer } from 'node:http'
-import type { Server } from 'node:http'
+import { type Server, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { canonicalJson, changeBetween, listDeltaText, seconds, writeJson } from '@chancery/protocol'
 import type { RevocationList } from '@chancery/protocol'

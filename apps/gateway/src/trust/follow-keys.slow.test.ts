@@ -1,6 +1,5 @@
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:http'
-import type { Server } from 'node:http'
+import { type Server, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -36,8 +35,7 @@ import { readPolicy } from '../policy/read-policy.ts'
 import { readGatewaySettings } from '../settings/gateway-settings.ts'
 import { createStateFile } from '../state/state-file.ts'
 import { KeyFollower } from './follow-keys.ts'
-import { openTrust } from './open-trust.ts'
-import type { OpenedTrust } from './open-trust.ts'
+import { type OpenedTrust, openTrust } from './open-trust.ts'
 import { isNetworkUsable } from './snapshot.ts'
 
 const keys = { first: await testIssuer('agency', 'na-1'), second: await testIssuer('agency', 'na-2') }

@@ -1,5 +1,4 @@
-import { canonicalJson, asJson, allAuthorityKeys, readTrustedPublicKey } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, allAuthorityKeys, asJson, canonicalJson, readTrustedPublicKey } from '@chancery/protocol'
 import { OutboundError, callUrl } from '@chancery/service-kit'
 import type { Clock, Log, OutboundResponse } from '@chancery/service-kit'
 import type { Counter, Labelled } from '@chancery/service-kit'

@@ -12,8 +12,7 @@ import type { FormerKey, HeldKeys } from '@chancery/protocol'
 import { authorityAddress } from '../policy/urls.ts'
 import { filePolicyOf, issuersOfNetwork } from '../policy/policy.ts'
 import type { FollowedKeys, IssuerPolicy, NetworkPolicy, Policy } from '../policy/policy.ts'
-import { KEYS_ROW } from '../state/checkpoints.ts'
-import type { StoredCheckpoint } from '../state/checkpoints.ts'
+import { KEYS_ROW, type StoredCheckpoint } from '../state/checkpoints.ts'
 import { StateError } from '../state/state-error.ts'
 
 /** What an offered block is verified against before the first one was followed: the keys of the policy file. */

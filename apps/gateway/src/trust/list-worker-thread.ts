@@ -1,8 +1,6 @@
 import { serveCalls, lowerThreadPriority } from '@chancery/service-kit/threads'
-import { checkList } from './check-list.ts'
-import type { ListTask } from './check-list.ts'
-import { listOf, readSuccession } from './read-succession.ts'
-import type { SuccessionTask } from './read-succession.ts'
+import { type ListTask, checkList } from './check-list.ts'
+import { type SuccessionTask, listOf, readSuccession } from './read-succession.ts'
 
 // Reads, verifies and indexes lists of a hundred thousand revocations, so that no request waits for it.
 lowerThreadPriority()

@@ -1,8 +1,6 @@
-import { createServer } from 'node:http'
-import type { Server, ServerResponse } from 'node:http'
+import { type Server, type ServerResponse, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { seconds, writeJson } from '@chancery/protocol'
-import type { JsonObject, RevocationList } from '@chancery/protocol'
+import { type JsonObject, type RevocationList, seconds, writeJson } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
 import {
   startTestGateway,

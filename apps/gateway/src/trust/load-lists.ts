@@ -1,12 +1,10 @@
-import { listProblems, toUtf8, writeJson } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { type Instant, listProblems, toUtf8, writeJson } from '@chancery/protocol'
 import type { Problems } from '../policy/form.ts'
 import type { IssuerPolicy } from '../policy/policy.ts'
 import type { StoredCheckpoint } from '../state/checkpoints.ts'
 import type { ListWorker } from './list-worker.ts'
 import type { AcceptedList, ListOutcome, ListTask } from './check-list.ts'
-import { issuerKey } from './snapshot.ts'
-import type { IssuerState } from './snapshot.ts'
+import { type IssuerState, issuerKey } from './snapshot.ts'
 
 /** Returns the last list of an issuer from the store or from memory. */
 export type StoredLists = (policy: IssuerPolicy) => Promise<StoredCheckpoint | IssuerState | undefined>

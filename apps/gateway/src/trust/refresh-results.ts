@@ -1,5 +1,4 @@
-import { writeInstant } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { type Instant, writeInstant } from '@chancery/protocol'
 
 export const REFRESH_OUTCOMES = [
   'installed',

@@ -1,9 +1,7 @@
 import { listProblems } from '@chancery/protocol'
 import type { Freshness, Instant, IssuerTrust, ListPosition, NetworkTrust } from '@chancery/protocol'
-import { issuersOfNetwork } from '../policy/policy.ts'
-import type { IssuerPolicy, NetworkPolicy, Policy } from '../policy/policy.ts'
-import { readIndex } from './revocation-index.ts'
-import type { SharedIndex } from './revocation-index.ts'
+import { type IssuerPolicy, type NetworkPolicy, type Policy, issuersOfNetwork } from '../policy/policy.ts'
+import { type SharedIndex, readIndex } from './revocation-index.ts'
 
 /** The current list of one issuer, prepared for verification. It is never changed, only replaced. */
 export interface IssuerState {

@@ -1,5 +1,4 @@
-import { createServer } from 'node:http'
-import type { Server, ServerResponse } from 'node:http'
+import { type Server, type ServerResponse, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createGzip, gzipSync } from 'node:zlib'
 import { LIST_HEAD_HEADER, canonicalBytes, seconds, toBase64, writeJson, writeListHeadHeader } from '@chancery/protocol'

@@ -1,6 +1,5 @@
 import type { Channel } from '@chancery/service-kit'
-import { LEASE_MS } from './messages.ts'
-import type { Lease } from './messages.ts'
+import { LEASE_MS, type Lease } from './messages.ts'
 
 const LEASE_NS = BigInt(LEASE_MS) * 1_000_000n
 

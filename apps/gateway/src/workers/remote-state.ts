@@ -1,11 +1,8 @@
 import type { JsonObject } from '@chancery/protocol'
-import { BatchFullError, ChannelError } from '@chancery/service-kit'
-import type { Channel } from '@chancery/service-kit'
+import { BatchFullError, type Channel, ChannelError } from '@chancery/service-kit'
 import type { StoredCheckpoint } from '../state/checkpoints.ts'
-import { StateUnavailableError } from '../state/durable-state.ts'
-import type { StateAccess } from '../state/durable-state.ts'
-import { NO_USAGE } from '../state/state-calls.ts'
-import type { StateUsage } from '../state/state-calls.ts'
+import { type StateAccess, StateUnavailableError } from '../state/durable-state.ts'
+import { NO_USAGE, type StateUsage } from '../state/state-calls.ts'
 import type { LeaseHolder } from './lease-holder.ts'
 
 /** The state of the supervisor, which alone writes the file. A call resolves after the commit there. */

@@ -1,8 +1,6 @@
-import type { Policy, IssuerPolicy } from '../policy/policy.ts'
-import { issuersOf } from '../policy/policy.ts'
+import { type IssuerPolicy, type Policy, issuersOf } from '../policy/policy.ts'
 import type { SharedIndex } from '../trust/revocation-index.ts'
-import { issuerKey } from '../trust/snapshot.ts'
-import type { IssuerState, TrustSnapshot } from '../trust/snapshot.ts'
+import { type IssuerState, type TrustSnapshot, issuerKey } from '../trust/snapshot.ts'
 import type { IssuerMessage, ListMessage } from './messages.ts'
 
 /** Lists that the worker has are left out: they may have megabytes. */

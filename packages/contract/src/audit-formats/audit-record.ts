@@ -1,9 +1,7 @@
 import { AUDIT_EVENTS } from '../audit-events.ts'
 import { GATEWAY_AUDIT_EVENTS } from '../gateway/audit-events.ts'
-import { isJsonObject, readInstant } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
-import { AUTHORITY_EVENT_MAPPINGS, GATEWAY_EVENT_MAPPINGS } from './mapping.ts'
-import type { EventMapping } from './mapping.ts'
+import { type JsonObject, type JsonValue, isJsonObject, readInstant } from '@chancery/protocol'
+import { AUTHORITY_EVENT_MAPPINGS, type EventMapping, GATEWAY_EVENT_MAPPINGS } from './mapping.ts'
 
 /** The service that recorded an event. */
 export interface AuditOrigin {

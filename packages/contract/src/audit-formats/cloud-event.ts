@@ -1,6 +1,5 @@
 import type { JsonObject } from '@chancery/protocol'
-import { operatorOf, subjectOf } from './audit-record.ts'
-import type { AuditOrigin, AuditRecord } from './audit-record.ts'
+import { type AuditOrigin, type AuditRecord, operatorOf, subjectOf } from './audit-record.ts'
 
 /** The media type of one event in structured mode. */
 export const CLOUD_EVENT_TYPE = 'application/cloudevents+json; charset=utf-8'

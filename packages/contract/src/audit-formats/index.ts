@@ -1,8 +1,6 @@
 import type { AuditFormat } from '../commands/audit.ts'
-import { writeJson } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
-import { readAuthorityEvent, readGatewayEvent } from './audit-record.ts'
-import type { AuditOrigin } from './audit-record.ts'
+import { type JsonObject, writeJson } from '@chancery/protocol'
+import { type AuditOrigin, readAuthorityEvent, readGatewayEvent } from './audit-record.ts'
 import { toCloudEvent } from './cloud-event.ts'
 import { toOcsf } from './ocsf.ts'
 

@@ -1,9 +1,7 @@
-import { isJsonObject } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { type JsonObject, type JsonValue, isJsonObject } from '@chancery/protocol'
 import { firstText, millisecondsOf, operatorOf, subjectOf, textOf } from './audit-record.ts'
 import type { AuditOrigin, AuditRecord } from './audit-record.ts'
-import { ENTITY_ACTIVITIES, SEVERITIES } from './mapping.ts'
-import type { CallMapping, EntityMapping } from './mapping.ts'
+import { type CallMapping, ENTITY_ACTIVITIES, type EntityMapping, SEVERITIES } from './mapping.ts'
 
 /** The version of OCSF that the events follow. */
 export const OCSF_VERSION = '1.8.0'

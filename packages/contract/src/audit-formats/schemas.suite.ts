@@ -1,5 +1,4 @@
-import { Ajv2020 } from 'ajv/dist/2020.js'
-import type { ValidateFunction } from 'ajv/dist/2020.js'
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 
 const text = { type: 'string', minLength: 1 } as const
 /** A text of CloudEvents: no control characters and no half characters. */

@@ -1,5 +1,4 @@
-import { HOST_OPTIONS } from './command.ts'
-import type { Command } from './command.ts'
+import { type Command, HOST_OPTIONS } from './command.ts'
 import { recoveryCommands } from './recovery.ts'
 
 export const authorityCommands: readonly Command[] = [

@@ -1,5 +1,4 @@
-import { CHANGED, HOST_OPTIONS } from './command.ts'
-import type { Command } from './command.ts'
+import { CHANGED, type Command, HOST_OPTIONS } from './command.ts'
 
 /** Commands that check a deployment: with its settings, and from outside like a verifier. */
 export const doctorCommands: readonly Command[] = [

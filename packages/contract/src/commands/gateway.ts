@@ -1,5 +1,4 @@
-import { CHANGED } from './command.ts'
-import type { Command, CommandArgument, CommandOption } from './command.ts'
+import { CHANGED, type Command, type CommandArgument, type CommandOption } from './command.ts'
 import { ENV_FILE, gatewayAudit } from './gateway-audit.ts'
 import { gatewaySetup } from './gateway-setup.ts'
 

@@ -1,6 +1,5 @@
 import { REVOCATION_REASONS } from '@chancery/protocol'
-import { HOST_OPTIONS } from './command.ts'
-import type { Command } from './command.ts'
+import { type Command, HOST_OPTIONS } from './command.ts'
 
 /** Commands that copy, restore and repair the database of an authority. */
 export const recoveryCommands: readonly Command[] = [

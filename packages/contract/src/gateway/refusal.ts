@@ -1,6 +1,5 @@
 import type { JsonObject } from '@chancery/protocol'
-import { GATEWAY_ERRORS } from './errors.ts'
-import type { GatewayErrorName } from './errors.ts'
+import { GATEWAY_ERRORS, type GatewayErrorName } from './errors.ts'
 
 export interface GatewayRefusalOptions extends ErrorOptions {
   /** Whole seconds for `Retry-After`, where a better value than 60 is known. */

@@ -1,5 +1,4 @@
-import { isJsonObject } from '../canonical/json-value.ts'
-import type { JsonValue } from '../canonical/json-value.ts'
+import { type JsonValue, isJsonObject } from '../canonical/json-value.ts'
 import { FormError } from '../reading/form-error.ts'
 import { requireOrder } from '../reading/text.ts'
 import { isSpiffeAlgorithm } from './algorithms.ts'

@@ -6,8 +6,7 @@ import {
   draftAgreementFromOffer,
   agreementRecordForm,
 } from '../artifacts/agreement-record.ts'
-import { capabilityOfferForm } from '../artifacts/capability-offer.ts'
-import type { CapabilityOffer } from '../artifacts/capability-offer.ts'
+import { type CapabilityOffer, capabilityOfferForm } from '../artifacts/capability-offer.ts'
 import { draftTrustEvidence } from '../artifacts/trust-evidence.ts'
 import type { Verdict } from '../artifacts/verdict.ts'
 import { toBase64 } from '../canonical/base64.ts'
@@ -15,8 +14,7 @@ import { readInstant } from '../canonical/time.ts'
 import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
 import { asJson } from '../signing/forms.ts'
 import { asReceived, readReceived, signForm } from '../signing/received.ts'
-import { seedSigner } from '../signing/sign.ts'
-import type { Signer } from '../signing/sign.ts'
+import { type Signer, seedSigner } from '../signing/sign.ts'
 import { checkAcceptableCounter, checkAcceptableOffer, checkCounterable } from './negotiate.ts'
 import { verifyAgreement } from './verify-agreement.ts'
 

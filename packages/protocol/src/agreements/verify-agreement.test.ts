@@ -1,15 +1,12 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { agreementRecordForm } from '../artifacts/agreement-record.ts'
-import type { AgreementRecord } from '../artifacts/agreement-record.ts'
+import { type AgreementRecord, agreementRecordForm } from '../artifacts/agreement-record.ts'
 import { toBase64 } from '../canonical/base64.ts'
 import type { JsonObject } from '../canonical/json-value.ts'
 import { readJson } from '../canonical/read-json.ts'
 import { asReceived, readReceived, signForm } from '../signing/received.ts'
-import { seedSigner } from '../signing/sign.ts'
-import type { Signer } from '../signing/sign.ts'
+import { type Signer, seedSigner } from '../signing/sign.ts'
 import trust from '../vectors/trust.json' with { type: 'json' }
-import { trustAgreement, verifyAgreement } from './verify-agreement.ts'
-import type { PartyKeys } from './verify-agreement.ts'
+import { type PartyKeys, trustAgreement, verifyAgreement } from './verify-agreement.ts'
 
 const found = trust.examples.find((each) => each.example === 'E4')
 const [na, partner] = trust.keys.map(({ public_key }) => public_key) as [string, string]

@@ -1,9 +1,7 @@
 import type { AgreementRecord } from '../artifacts/agreement-record.ts'
-import { invalid, VALID } from '../artifacts/verdict.ts'
-import type { Verdict } from '../artifacts/verdict.ts'
+import { VALID, type Verdict, invalid } from '../artifacts/verdict.ts'
 import { instantOf } from '../reading/text.ts'
-import { checkReceivedForm, receivedBytes } from '../signing/received.ts'
-import type { Received } from '../signing/received.ts'
+import { type Received, checkReceivedForm, receivedBytes } from '../signing/received.ts'
 import { verifyAny } from '../signing/verify-any.ts'
 
 export type AgreementReason =

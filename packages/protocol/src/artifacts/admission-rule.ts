@@ -1,7 +1,5 @@
-import { isJsonObject, member } from '../canonical/json-value.ts'
-import type { JsonValue } from '../canonical/json-value.ts'
-import { ADMISSION_ALGORITHMS } from '../admission/algorithms.ts'
-import type { AdmissionAlgorithm } from '../admission/algorithms.ts'
+import { type JsonValue, isJsonObject, member } from '../canonical/json-value.ts'
+import { ADMISSION_ALGORITHMS, type AdmissionAlgorithm } from '../admission/algorithms.ts'
 import { checkRuleTerms } from '../admission/check-rule.ts'
 import type { AdmissionTerms, RequiredClaims } from '../admission/terms.ts'
 import { FormError } from '../reading/form-error.ts'
@@ -101,7 +99,7 @@ const expiredTerms = {
   grace_hours: required(integer(1, MAX_GRACE_HOURS)),
 }
 
-const facts = {
+const origin = {
   network_name: required(identifier),
   created_by: required(keyId),
   issued_at: required(timestamp),
@@ -112,8 +110,8 @@ const facts = {
 const termsShape: Read<AdmissionTerms> = byKind(closed(terms), closed(expiredTerms))
 
 export const admissionRuleShape: Read<AdmissionRule> = byKind(
-  closed({ ...terms, ...facts }),
-  closed({ ...expiredTerms, ...facts }),
+  closed({ ...terms, ...origin }),
+  closed({ ...expiredTerms, ...origin }),
 )
 
 function byKind<Evidence, Expired>(ofEvidence: Read<Evidence>, ofExpired: Read<Expired>): Read<Evidence | Expired> {

@@ -1,8 +1,7 @@
 import type { JsonObject } from '../canonical/json-value.ts'
 import { integer, object } from '../reading/shape.ts'
 import { label, requireOrder, timestamp } from '../reading/text.ts'
-import { closedPart, listOf, yes } from '../reading/trust-form.ts'
-import type { Kind } from '../reading/trust-form.ts'
+import { type Kind, closedPart, listOf, yes } from '../reading/trust-form.ts'
 
 /** What is agreed, and for how long (protocol/trust-operations 3.1). */
 export type AgreementTerms = {

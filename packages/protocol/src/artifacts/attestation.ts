@@ -1,6 +1,5 @@
 import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
-import { hours, writeInstant } from '../canonical/time.ts'
-import type { Instant } from '../canonical/time.ts'
+import { type Instant, hours, writeInstant } from '../canonical/time.ts'
 import { arrayOf, closed, nullable, oneOf, readRecord, required, withDefault } from '../reading/shape.ts'
 import type { Read } from '../reading/read.ts'
 import { freeForm, identifier, plainText, requireOrder, signatures, timestamp } from '../reading/text.ts'

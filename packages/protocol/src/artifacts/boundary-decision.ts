@@ -1,13 +1,10 @@
 import { FormError } from '../reading/form-error.ts'
 import { boolean, string } from '../reading/shape.ts'
 import { identifier, timestamp } from '../reading/text.ts'
-import { closedPart, listOf, omit, orNull, signedOnceForm, yes } from '../reading/trust-form.ts'
-import type { RecordForm } from '../reading/trust-form.ts'
+import { type RecordForm, closedPart, listOf, omit, orNull, signedOnceForm, yes } from '../reading/trust-form.ts'
 import type { Signature } from '../signing/sign.ts'
-import { attestationBinding, policyBinding } from './decision-bindings.ts'
-import type { AttestationBinding, PolicyBinding } from './decision-bindings.ts'
-import { freshnessProofForm } from './freshness-proof.ts'
-import type { FreshnessProof } from './freshness-proof.ts'
+import { type AttestationBinding, type PolicyBinding, attestationBinding, policyBinding } from './decision-bindings.ts'
+import { type FreshnessProof, freshnessProofForm } from './freshness-proof.ts'
 
 export type GateResult = { readonly gate_name: string; readonly passed: boolean; readonly detail: string }
 

@@ -1,9 +1,7 @@
-import { writeInstant } from '../canonical/time.ts'
-import type { Instant } from '../canonical/time.ts'
+import { type Instant, writeInstant } from '../canonical/time.ts'
 import { isTrue, integer } from '../reading/shape.ts'
 import { digest, identifier, timestamp } from '../reading/text.ts'
-import { omit, signedOnceForm, yes } from '../reading/trust-form.ts'
-import type { RecordForm } from '../reading/trust-form.ts'
+import { type RecordForm, omit, signedOnceForm, yes } from '../reading/trust-form.ts'
 import type { Signature } from '../signing/sign.ts'
 
 /** A promise about a set of capabilities that shows none of them (protocol/trust-operations 7.2). */

@@ -1,12 +1,9 @@
-import { writeInstant } from '../canonical/time.ts'
-import type { Instant } from '../canonical/time.ts'
-import { merkleLeaf } from '../disclosure/merkle.ts'
+import { type Instant, writeInstant } from '../canonical/time.ts'
+import { type MerkleStep, merkleLeaf } from '../disclosure/merkle.ts'
 import { saltedLeaf } from '../disclosure/salted.ts'
-import type { MerkleStep } from '../disclosure/merkle.ts'
 import { boolean } from '../reading/shape.ts'
 import { digest, identifier, plainText, salt, timestamp } from '../reading/text.ts'
-import { closedPart, listOf, omit, unsignedForm, yes } from '../reading/trust-form.ts'
-import type { RecordForm } from '../reading/trust-form.ts'
+import { type RecordForm, closedPart, listOf, omit, unsignedForm, yes } from '../reading/trust-form.ts'
 
 /** Proves that one capability is in a commitment. It has no signature: the path is the proof (protocol/trust-operations 7.3). */
 export type CapabilityMembershipProof = {

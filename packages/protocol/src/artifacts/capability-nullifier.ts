@@ -1,8 +1,6 @@
-import { seconds, writeInstant } from '../canonical/time.ts'
-import type { Instant } from '../canonical/time.ts'
+import { type Instant, seconds, writeInstant } from '../canonical/time.ts'
 import { identifier, matching, timestamp } from '../reading/text.ts'
-import { signedOnceForm, yes } from '../reading/trust-form.ts'
-import type { RecordForm } from '../reading/trust-form.ts'
+import { type RecordForm, signedOnceForm, yes } from '../reading/trust-form.ts'
 import type { Signature } from '../signing/sign.ts'
 
 /** Lets a verifier accept a proof once: a verifier that stored its id refuses the second use (protocol/trust-operations 7.5). */

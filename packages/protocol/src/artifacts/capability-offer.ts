@@ -1,14 +1,11 @@
 import type { JsonObject } from '../canonical/json-value.ts'
-import { writeInstant } from '../canonical/time.ts'
-import type { Instant } from '../canonical/time.ts'
+import { type Instant, writeInstant } from '../canonical/time.ts'
 import { object, string } from '../reading/shape.ts'
 import { identifier, timestamp } from '../reading/text.ts'
-import { signedListForm, yes } from '../reading/trust-form.ts'
-import type { RecordForm } from '../reading/trust-form.ts'
+import { type RecordForm, signedListForm, yes } from '../reading/trust-form.ts'
 import { asJson } from '../signing/forms.ts'
 import type { Signature } from '../signing/sign.ts'
-import { agreementTerms } from './agreement-terms.ts'
-import type { AgreementTerms } from './agreement-terms.ts'
+import { type AgreementTerms, agreementTerms } from './agreement-terms.ts'
 import type { TrustEvidence } from './trust-evidence.ts'
 
 /** Capabilities one sovereign offers another (protocol/trust-operations 3.2). */

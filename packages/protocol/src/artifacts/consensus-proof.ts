@@ -1,12 +1,9 @@
-import { seconds, writeInstant } from '../canonical/time.ts'
-import type { Instant } from '../canonical/time.ts'
+import { type Instant, seconds, writeInstant } from '../canonical/time.ts'
 import { integer, string } from '../reading/shape.ts'
 import { identifier, timestamp } from '../reading/text.ts'
-import { listOf, orNull, signedOnceForm, yes } from '../reading/trust-form.ts'
-import type { RecordForm } from '../reading/trust-form.ts'
+import { type RecordForm, listOf, orNull, signedOnceForm, yes } from '../reading/trust-form.ts'
 import type { Signature } from '../signing/sign.ts'
-import { voteForm } from './validator-vote.ts'
-import type { ValidatorVote } from './validator-vote.ts'
+import { type ValidatorVote, voteForm } from './validator-vote.ts'
 
 /** That K of N validators approve a justification (protocol/trust-operations 8.2). */
 export type ConsensusProof = {

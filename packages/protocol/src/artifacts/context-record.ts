@@ -2,8 +2,7 @@ import { digestOf } from '../canonical/digest.ts'
 import type { JsonObject } from '../canonical/json-value.ts'
 import { integer, object, oneOf } from '../reading/shape.ts'
 import { identifier, label, timestamp } from '../reading/text.ts'
-import { omit, unsignedForm, yes } from '../reading/trust-form.ts'
-import type { RecordForm } from '../reading/trust-form.ts'
+import { type RecordForm, omit, unsignedForm, yes } from '../reading/trust-form.ts'
 import { asReceived, signedProjection } from '../signing/received.ts'
 
 export const PARENT_KINDS = ['agreement', 'delegation', 'direct', 'attestation'] as const

@@ -1,6 +1,5 @@
 import type { JsonValue } from '../canonical/json-value.ts'
-import { HOUR, writeInstant } from '../canonical/time.ts'
-import type { Instant } from '../canonical/time.ts'
+import { HOUR, type Instant, writeInstant } from '../canonical/time.ts'
 import { arrayOf, closed, integer, oneOf, readRecord, required, string, withDefault } from '../reading/shape.ts'
 import type { Read } from '../reading/read.ts'
 import { identifier, requireOrder, signatures, timestamp, uncheckedSignatures } from '../reading/text.ts'

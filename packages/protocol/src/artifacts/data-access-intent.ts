@@ -1,8 +1,6 @@
-import { seconds, writeInstant } from '../canonical/time.ts'
-import type { Instant } from '../canonical/time.ts'
+import { type Instant, seconds, writeInstant } from '../canonical/time.ts'
 import { identifier, label, timestamp } from '../reading/text.ts'
-import { closedPart, listOf, orNull, signedOnceForm, yes } from '../reading/trust-form.ts'
-import type { Kind, RecordForm } from '../reading/trust-form.ts'
+import { type Kind, type RecordForm, closedPart, listOf, orNull, signedOnceForm, yes } from '../reading/trust-form.ts'
 import type { Signature } from '../signing/sign.ts'
 import { volumeBytes } from './data-license-policy.ts'
 

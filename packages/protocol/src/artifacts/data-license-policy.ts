@@ -1,10 +1,8 @@
 import type { JsonValue } from '../canonical/json-value.ts'
-import { writeInstant } from '../canonical/time.ts'
-import type { Instant } from '../canonical/time.ts'
+import { type Instant, writeInstant } from '../canonical/time.ts'
 import { integer } from '../reading/shape.ts'
 import { identifier, label, timestamp } from '../reading/text.ts'
-import { listOf, orNull, signedOnceForm, yes } from '../reading/trust-form.ts'
-import type { RecordForm } from '../reading/trust-form.ts'
+import { type RecordForm, listOf, orNull, signedOnceForm, yes } from '../reading/trust-form.ts'
 import type { Signature } from '../signing/sign.ts'
 
 /** What a licensor lets its data be used for (protocol/trust-operations 9.1). */

@@ -1,8 +1,7 @@
 import { digestOf } from '../canonical/digest.ts'
 import { boolean, integer, oneOf, string } from '../reading/shape.ts'
 import { identifier } from '../reading/text.ts'
-import { closedPart, listOf, orNull, yes } from '../reading/trust-form.ts'
-import type { Kind } from '../reading/trust-form.ts'
+import { type Kind, closedPart, listOf, orNull, yes } from '../reading/trust-form.ts'
 
 /** A policy that was applied, by its exact content. */
 export type AppliedPolicy = {

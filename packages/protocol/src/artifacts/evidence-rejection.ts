@@ -4,8 +4,7 @@ import { boolean, closed, integer, nullable, readRecord, required } from '../rea
 import type { Read } from '../reading/read.ts'
 import { digest, identifier, matching, timestamp } from '../reading/text.ts'
 import { described } from '../reading/schema.ts'
-import { NO_SUBJECT } from './evidence-store-entry.ts'
-import type { EntrySubject } from './evidence-store-entry.ts'
+import { type EntrySubject, NO_SUBJECT } from './evidence-store-entry.ts'
 
 /** What a refused submission leaves in the store (protocol/trust-operations 6.14): never the submitted record. */
 export type EvidenceRejection = {

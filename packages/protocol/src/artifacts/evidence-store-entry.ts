@@ -1,5 +1,4 @@
-import { isJsonObject } from '../canonical/json-value.ts'
-import type { JsonValue } from '../canonical/json-value.ts'
+import { type JsonValue, isJsonObject } from '../canonical/json-value.ts'
 import { isInstant } from '../canonical/time.ts'
 import { closed, integer, nullable, readRecord, required, string } from '../reading/shape.ts'
 import type { Read } from '../reading/read.ts'

@@ -1,13 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { asJson, signList } from '../signing/forms.ts'
-import { seedSigner } from '../signing/sign.ts'
-import type { Signer } from '../signing/sign.ts'
+import { type Signer, seedSigner } from '../signing/sign.ts'
 import { allAuthorityKeys, authorityKeysAt, genesisDigest, verifySuccession } from './followed-keys.ts'
 import type { AuthorityKeys } from './followed-keys.ts'
-import { draftGenesisBlock } from './genesis-block.ts'
-import type { GenesisBlock } from './genesis-block.ts'
-import { readKeyHistory } from './key-history.ts'
-import type { FormerKey, KeyHistory } from './key-history.ts'
+import { type GenesisBlock, draftGenesisBlock } from './genesis-block.ts'
+import { type FormerKey, type KeyHistory, readKeyHistory } from './key-history.ts'
 
 const signer = (keyId: string, byte: number): Promise<Signer> =>
   seedSigner(keyId, Buffer.alloc(32, byte).toString('base64'))

@@ -1,14 +1,10 @@
 import { canonicalJson } from '../canonical/canonical-json.ts'
 import { digestOf } from '../canonical/digest.ts'
-import { readInstant } from '../canonical/time.ts'
-import type { Instant } from '../canonical/time.ts'
+import { type Instant, readInstant } from '../canonical/time.ts'
 import { instantOf } from '../reading/text.ts'
-import { verifyGenesisBlock } from './genesis-block.ts'
-import type { GenesisBlock } from './genesis-block.ts'
-import { verifyKeyHistory, wasCurrent } from './key-history.ts'
-import type { FormerKey, KeyHistory } from './key-history.ts'
-import { VALID, invalid } from './verdict.ts'
-import type { Verdict } from './verdict.ts'
+import { type GenesisBlock, verifyGenesisBlock } from './genesis-block.ts'
+import { type FormerKey, type KeyHistory, verifyKeyHistory, wasCurrent } from './key-history.ts'
+import { VALID, type Verdict, invalid } from './verdict.ts'
 
 /** The keys of one authority as its root signed them: the current one, and the former ones with their periods. */
 export type AuthorityKeys = {

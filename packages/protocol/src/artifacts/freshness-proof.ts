@@ -1,14 +1,11 @@
 import { instantOf } from '../reading/text.ts'
 import { integer, string } from '../reading/shape.ts'
 import { identifier, timestamp } from '../reading/text.ts'
-import { signedOnceForm, yes } from '../reading/trust-form.ts'
-import type { RecordForm } from '../reading/trust-form.ts'
+import { type RecordForm, signedOnceForm, yes } from '../reading/trust-form.ts'
 import type { Signature } from '../signing/sign.ts'
-import { verifyReceivedPlainly } from '../signing/received.ts'
-import type { Received } from '../signing/received.ts'
+import { type Received, verifyReceivedPlainly } from '../signing/received.ts'
 import type { Instant } from '../canonical/time.ts'
-import { VALID, invalid } from './verdict.ts'
-import type { Verdict } from './verdict.ts'
+import { VALID, type Verdict, invalid } from './verdict.ts'
 
 /** How long a proof, and a decision, is good for. */
 export const PROOF_LIFETIME_SECONDS = 300

@@ -1,7 +1,6 @@
 import { canonicalJson } from '../canonical/canonical-json.ts'
 import type { JsonValue } from '../canonical/json-value.ts'
-import { CLOCK_TOLERANCE, hours, readInstant, writeInstant } from '../canonical/time.ts'
-import type { Instant } from '../canonical/time.ts'
+import { CLOCK_TOLERANCE, type Instant, hours, readInstant, writeInstant } from '../canonical/time.ts'
 import { toUtf8 } from '../canonical/utf8.ts'
 import { arrayOf, closed, readRecord, required, string, withDefault } from '../reading/shape.ts'
 import type { Read } from '../reading/read.ts'
@@ -16,8 +15,7 @@ import {
 } from '../reading/text.ts'
 import type { Signature } from '../signing/sign.ts'
 import { verifyAny } from '../signing/verify-any.ts'
-import { VALID, invalid } from './verdict.ts'
-import type { Verdict } from './verdict.ts'
+import { VALID, type Verdict, invalid } from './verdict.ts'
 
 /** Membership of one node key in the network (protocol/core 6). */
 export type JoinCertificate = {

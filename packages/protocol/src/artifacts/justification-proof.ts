@@ -1,14 +1,11 @@
 import type { JsonObject } from '../canonical/json-value.ts'
 import { boolean, object, string } from '../reading/shape.ts'
 import { identifier, timestamp } from '../reading/text.ts'
-import { closedPart, listOf, orNull, signedOnceForm, yes } from '../reading/trust-form.ts'
-import type { RecordForm } from '../reading/trust-form.ts'
+import { type RecordForm, closedPart, listOf, orNull, signedOnceForm, yes } from '../reading/trust-form.ts'
 import type { Signature } from '../signing/sign.ts'
-import { verifyReceivedPlainly } from '../signing/received.ts'
-import type { Received } from '../signing/received.ts'
+import { type Received, verifyReceivedPlainly } from '../signing/received.ts'
 import type { BoundaryDecision } from './boundary-decision.ts'
-import { VALID, invalid } from './verdict.ts'
-import type { Verdict } from './verdict.ts'
+import { VALID, type Verdict, invalid } from './verdict.ts'
 
 export type GateTraceEntry = {
   readonly gate_name: string

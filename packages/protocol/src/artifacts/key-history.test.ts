@@ -2,11 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { FormError } from '../reading/form-error.ts'
 import { instantOf } from '../reading/text.ts'
 import { asJson, signList } from '../signing/forms.ts'
-import { seedSigner } from '../signing/sign.ts'
-import type { Signer } from '../signing/sign.ts'
+import { type Signer, seedSigner } from '../signing/sign.ts'
 import { draftGenesisBlock } from './genesis-block.ts'
-import { readKeyHistory, verifyKeyHistory, wasCurrent } from './key-history.ts'
-import type { KeyHistory } from './key-history.ts'
+import { type KeyHistory, readKeyHistory, verifyKeyHistory, wasCurrent } from './key-history.ts'
 
 const signer = (keyId: string, byte: number): Promise<Signer> =>
   seedSigner(keyId, Buffer.alloc(32, byte).toString('base64'))

@@ -6,8 +6,7 @@ import { identifier, instantOf, publicKey, requireOrder, signatures, timestamp }
 import type { Signature } from '../signing/sign.ts'
 import { verifyEvery } from '../signing/forms.ts'
 import type { GenesisBlock } from './genesis-block.ts'
-import { VALID, invalid } from './verdict.ts'
-import type { Verdict } from './verdict.ts'
+import { VALID, type Verdict, invalid } from './verdict.ts'
 
 /** A key the authority signed with before, and when. */
 export type FormerKey = {

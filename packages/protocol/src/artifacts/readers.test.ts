@@ -1,13 +1,11 @@
 // oxlint-disable max-lines -- one table of records with the wrong values of each field
 import { describe, expect, it } from 'vitest'
-import { JsonFloat, isJsonObject } from '../canonical/json-value.ts'
-import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
+import { JsonFloat, type JsonObject, type JsonValue, isJsonObject } from '../canonical/json-value.ts'
 import { canonicalJson } from '../canonical/canonical-json.ts'
 import { readJson } from '../canonical/read-json.ts'
 import { FormError } from '../reading/form-error.ts'
 import { seedSigner } from '../signing/sign.ts'
-import { signList, verifyList } from '../signing/forms.ts'
-import type { SignedList } from '../signing/forms.ts'
+import { type SignedList, signList, verifyList } from '../signing/forms.ts'
 import core from '../vectors/core.json' with { type: 'json' }
 import { readAgentDescriptor } from './agent-descriptor.ts'
 import { readAttestation } from './attestation.ts'

@@ -4,8 +4,7 @@ import { FormError } from '../reading/form-error.ts'
 import { arrayOf, closed, oneOf, readRecord, required, withDefault } from '../reading/shape.ts'
 import type { Read } from '../reading/read.ts'
 import { identifier, plainText, publicKey } from '../reading/text.ts'
-import { STANDINGS } from './attestation.ts'
-import type { AttestationStatus } from './attestation.ts'
+import { type AttestationStatus, STANDINGS } from './attestation.ts'
 
 export type RecognizedIssuer = {
   readonly sovereign_id: string

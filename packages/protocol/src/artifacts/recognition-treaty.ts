@@ -1,12 +1,10 @@
 import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
-import { hours, writeInstant } from '../canonical/time.ts'
-import type { Instant } from '../canonical/time.ts'
+import { type Instant, hours, writeInstant } from '../canonical/time.ts'
 import { arrayOf, closed, oneOf, readRecord, required, withDefault } from '../reading/shape.ts'
 import type { Read } from '../reading/read.ts'
 import { freeForm, identifier, plainText, publicKey, requireOrder, signatures, timestamp } from '../reading/text.ts'
 import type { Signature } from '../signing/sign.ts'
-import { STANDINGS } from './attestation.ts'
-import type { AttestationStatus } from './attestation.ts'
+import { type AttestationStatus, STANDINGS } from './attestation.ts'
 
 export type TreatyScope = {
   /** Roles accepted from the subject; an empty list accepts nothing. */

@@ -4,8 +4,7 @@ import { described } from '../reading/schema.ts'
 import { closed, integer, object, required, string } from '../reading/shape.ts'
 import type { Read } from '../reading/read.ts'
 import { identifier, timestamp } from '../reading/text.ts'
-import { orNull, signedOnceForm, yes } from '../reading/trust-form.ts'
-import type { RecordForm } from '../reading/trust-form.ts'
+import { type RecordForm, orNull, signedOnceForm, yes } from '../reading/trust-form.ts'
 import type { Signature } from '../signing/sign.ts'
 
 /** The last removed record of a resource: where its chain goes on. */

@@ -1,7 +1,6 @@
 import { integer, string } from '../reading/shape.ts'
 import { identifier, timestamp } from '../reading/text.ts'
-import { omit, signedOnceForm, yes } from '../reading/trust-form.ts'
-import type { RecordForm } from '../reading/trust-form.ts'
+import { type RecordForm, omit, signedOnceForm, yes } from '../reading/trust-form.ts'
 import { asReceived, receivedDigest } from '../signing/received.ts'
 import type { Signature } from '../signing/sign.ts'
 

@@ -1,18 +1,14 @@
 import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
-import { writeInstant } from '../canonical/time.ts'
-import type { Instant } from '../canonical/time.ts'
+import { type Instant, writeInstant } from '../canonical/time.ts'
 import { FormError } from '../reading/form-error.ts'
 import { described } from '../reading/schema.ts'
 import { boolean, integer, object, string } from '../reading/shape.ts'
 import type { Read } from '../reading/read.ts'
 import { identifier, timestamp } from '../reading/text.ts'
-import { listOf, signedListForm, yes } from '../reading/trust-form.ts'
-import type { RecordForm } from '../reading/trust-form.ts'
+import { type RecordForm, listOf, signedListForm, yes } from '../reading/trust-form.ts'
 import type { Signature } from '../signing/sign.ts'
-import { verifyReceivedPlainly } from '../signing/received.ts'
-import type { Received } from '../signing/received.ts'
-import { VALID, invalid } from './verdict.ts'
-import type { Verdict } from './verdict.ts'
+import { type Received, verifyReceivedPlainly } from '../signing/received.ts'
+import { VALID, type Verdict, invalid } from './verdict.ts'
 
 export const TRUST_VERDICTS = ['allow', 'warn', 'block', 'escalate'] as const
 export type TrustVerdict = (typeof TRUST_VERDICTS)[number]

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
-import { JsonFloat } from '../canonical/json-value.ts'
+import { JsonFloat, type JsonObject, type JsonValue } from '../canonical/json-value.ts'
 import { readJson } from '../canonical/read-json.ts'
 import { FormError } from '../reading/form-error.ts'
 import { readReceived } from '../signing/received.ts'

@@ -1,5 +1,4 @@
-import { isJsonObject } from '../canonical/json-value.ts'
-import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
+import { type JsonObject, type JsonValue, isJsonObject } from '../canonical/json-value.ts'
 import { FormError } from '../reading/form-error.ts'
 import type { Read } from '../reading/read.ts'
 import { arrayOf, closed, readRecord, required, string } from '../reading/shape.ts'
@@ -7,8 +6,7 @@ import { identifier, keyId, publicKeys, timestamp } from '../reading/text.ts'
 import type { RecordForm } from '../reading/trust-form.ts'
 import { accessIntentForm } from './data-access-intent.ts'
 import { licensePolicyForm } from './data-license-policy.ts'
-import { NO_SUBJECT } from './evidence-store-entry.ts'
-import type { EntrySubject } from './evidence-store-entry.ts'
+import { type EntrySubject, NO_SUBJECT } from './evidence-store-entry.ts'
 
 /**
  * The uses of an intent that its license does not allow, as an operator had them recorded (protocol/trust-operations

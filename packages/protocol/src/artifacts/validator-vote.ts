@@ -1,10 +1,8 @@
-import { writeInstant } from '../canonical/time.ts'
-import type { Instant } from '../canonical/time.ts'
+import { type Instant, writeInstant } from '../canonical/time.ts'
 import { sha256Hex } from '../canonical/digest.ts'
 import { boolean, string } from '../reading/shape.ts'
 import { identifier, timestamp } from '../reading/text.ts'
-import { orNull, signedOnceForm, yes } from '../reading/trust-form.ts'
-import type { RecordForm } from '../reading/trust-form.ts'
+import { type RecordForm, orNull, signedOnceForm, yes } from '../reading/trust-form.ts'
 import type { Signature } from '../signing/sign.ts'
 
 /** What one validator says about a justification proof (protocol/trust-operations 8.1). */

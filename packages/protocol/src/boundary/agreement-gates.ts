@@ -2,8 +2,7 @@ import type { FreshnessProof, FreshnessReason } from '../artifacts/freshness-pro
 import type { Verdict } from '../artifacts/verdict.ts'
 import { instantOf } from '../reading/text.ts'
 import type { ContextFacts } from './facts.ts'
-import { builtInStep, runInOrder } from './gate-step.ts'
-import type { GateStep } from './gate-step.ts'
+import { type GateStep, builtInStep, runInOrder } from './gate-step.ts'
 
 /** What two parties agreed on, as far as a decision asks for it. */
 export interface AgreedTerms {

@@ -3,8 +3,7 @@ import { instantOf } from '../reading/text.ts'
 import { capabilityStep, freshnessStep } from './agreement-gates.ts'
 import type { AttestationBasis } from './attestation-basis.ts'
 import type { ContextFacts } from './facts.ts'
-import { builtInStep, runInOrder } from './gate-step.ts'
-import type { GateStep } from './gate-step.ts'
+import { type GateStep, builtInStep, runInOrder } from './gate-step.ts'
 
 /**
  * The built-in gates of the attestation basis (protocol/trust-operations 4.3), up to the first that denies.

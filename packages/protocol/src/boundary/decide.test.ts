@@ -1,10 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { AgreementTerms } from '../artifacts/agreement-terms.ts'
 import { boundaryDecisionForm } from '../artifacts/boundary-decision.ts'
-import { contextDigest } from '../artifacts/context-record.ts'
-import type { ContextRecord } from '../artifacts/context-record.ts'
-import { freshnessProofForm, verifyFreshnessProof } from '../artifacts/freshness-proof.ts'
-import type { FreshnessProof } from '../artifacts/freshness-proof.ts'
+import { type ContextRecord, contextDigest } from '../artifacts/context-record.ts'
+import { type FreshnessProof, freshnessProofForm, verifyFreshnessProof } from '../artifacts/freshness-proof.ts'
 import { justificationForm, verifyJustification } from '../artifacts/justification-proof.ts'
 import { toBase64 } from '../canonical/base64.ts'
 import type { JsonObject } from '../canonical/json-value.ts'
@@ -15,8 +13,7 @@ import { seedSigner } from '../signing/sign.ts'
 import trust from '../vectors/trust.json' with { type: 'json' }
 import type { DemandedFreshness } from './agreement-gates.ts'
 import { decideOnAgreement, draftBoundaryDecision, draftJustification } from './decide.ts'
-import { concludeRun } from './gate-step.ts'
-import type { GateRun, GateStep } from './gate-step.ts'
+import { type GateRun, type GateStep, concludeRun } from './gate-step.ts'
 
 const terms: AgreementTerms = {
   capabilities: ['ledger.read'],

@@ -1,16 +1,12 @@
 import type { BoundaryDecision, GateResult } from '../artifacts/boundary-decision.ts'
 import type { ContextRecord } from '../artifacts/context-record.ts'
 import type { AttestationBinding, PolicyBinding } from '../artifacts/decision-bindings.ts'
-import { PROOF_LIFETIME_SECONDS } from '../artifacts/freshness-proof.ts'
-import type { FreshnessProof } from '../artifacts/freshness-proof.ts'
+import { type FreshnessProof, PROOF_LIFETIME_SECONDS } from '../artifacts/freshness-proof.ts'
 import type { JustificationProof } from '../artifacts/justification-proof.ts'
-import { seconds, writeInstant } from '../canonical/time.ts'
-import type { Instant } from '../canonical/time.ts'
+import { type Instant, seconds, writeInstant } from '../canonical/time.ts'
 import { instantOf } from '../reading/text.ts'
-import { runAgreementGates } from './agreement-gates.ts'
-import type { AgreedTerms, DemandedFreshness } from './agreement-gates.ts'
-import { concludeRun } from './gate-step.ts'
-import type { GateRun, GateStep } from './gate-step.ts'
+import { type AgreedTerms, type DemandedFreshness, runAgreementGates } from './agreement-gates.ts'
+import { type GateRun, type GateStep, concludeRun } from './gate-step.ts'
 
 /** A decision on the agreement alone, without policies (protocol/trust-operations 4.5). */
 export function decideOnAgreement(context: ContextRecord, terms: AgreedTerms, demanded?: DemandedFreshness): GateRun {

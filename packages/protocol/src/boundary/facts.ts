@@ -1,9 +1,7 @@
-import { isJsonObject, member } from '../canonical/json-value.ts'
-import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
+import { type JsonObject, type JsonValue, isJsonObject, member } from '../canonical/json-value.ts'
 import { FormError } from '../reading/form-error.ts'
 import type { EngineAnswers } from './engine-question.ts'
-import { valueTypeOf } from './scalar.ts'
-import type { ValueType } from './scalar.ts'
+import { type ValueType, valueTypeOf } from './scalar.ts'
 
 /** The members of a context record a policy can read (protocol/trust-operations 4.1). */
 export interface ContextFacts {

@@ -3,8 +3,7 @@ import type { FactQuestion } from './engine-question.ts'
 import type { AskingGate } from './gates/gate.ts'
 import { CONTEXT, draft, gate } from './policies.suite.ts'
 import { listQuestions, runPolicyGates } from './policy-gates.ts'
-import type { ReadyPolicy } from './policy-set.ts'
-import { preparePolicy } from './policy-set.ts'
+import { type ReadyPolicy, preparePolicy } from './policy-set.ts'
 
 // Holds: which gates ask first, and that a gate that throws asks nothing, denies, and leaves the others as they are.
 

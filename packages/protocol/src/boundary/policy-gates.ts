@@ -4,8 +4,7 @@ import type { JsonObject } from '../canonical/json-value.ts'
 import type { AskedQuestion, EngineQuestion } from './engine-question.ts'
 import type { Facts } from './facts.ts'
 import type { GateStep } from './gate-step.ts'
-import { GATE_OUTCOMES } from './gates/gate.ts'
-import type { AskingGate, GateReading, ReadyGate } from './gates/gate.ts'
+import { type AskingGate, GATE_OUTCOMES, type GateReading, type ReadyGate } from './gates/gate.ts'
 import type { ReadyPolicy } from './policy-set.ts'
 
 export interface PolicyRun {

@@ -1,5 +1,4 @@
-import { isJsonObject, member } from '../canonical/json-value.ts'
-import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
+import { type JsonObject, type JsonValue, isJsonObject, member } from '../canonical/json-value.ts'
 import { hasOffset, readInstant, writeInstant } from '../canonical/time.ts'
 import { EMPTY_SELECTOR, GATE_READERS, SELECTOR_READERS, description } from '../artifacts/boundary-policy.ts'
 import type { BoundaryPolicyIntent, GateSpec, PolicySelector } from '../artifacts/boundary-policy.ts'

@@ -3,8 +3,7 @@ import { readInstant } from '../canonical/time.ts'
 import { EMPTY_SELECTOR } from '../artifacts/boundary-policy.ts'
 import { seedSigner } from '../signing/sign.ts'
 import { AUTHORITY, CONTEXT, checkedPolicy, gate, storedRow } from './policies.suite.ts'
-import { checkStoredPolicy, findSetProblems, resolvePolicies } from './policy-set.ts'
-import type { CheckedPolicy } from './policy-set.ts'
+import { type CheckedPolicy, checkStoredPolicy, findSetProblems, resolvePolicies } from './policy-set.ts'
 
 const NOW = readInstant('2027-03-04T05:06:07Z') ?? 0n
 const FACTS = { context: CONTEXT, attestation: undefined }

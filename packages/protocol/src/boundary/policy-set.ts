@@ -9,10 +9,8 @@ import { MAX_ITEMS } from '../reading/trust-form.ts'
 import { readReceived, verifyReceivedPlainly } from '../signing/received.ts'
 import type { Facts } from './facts.ts'
 import type { AskingGate, ReadyGate } from './gates/gate.ts'
-import { GATE_TYPES } from './gates/registry.ts'
-import type { GateRegistry } from './gates/registry.ts'
-import { prepareSelector } from './selector.ts'
-import type { ReadySelector } from './selector.ts'
+import { GATE_TYPES, type GateRegistry } from './gates/registry.ts'
+import { type ReadySelector, prepareSelector } from './selector.ts'
 import { findPolicyIssues, prepareGate } from './validate-policy.ts'
 
 export const RESOLUTION_FAILURES = [

@@ -1,16 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import fc from 'fast-check'
 import type { JsonObject } from '../canonical/json-value.ts'
-import type { BoundaryPolicy } from '../artifacts/boundary-policy.ts'
-import { boundaryPolicyDigest } from '../artifacts/boundary-policy.ts'
+import { type BoundaryPolicy, boundaryPolicyDigest } from '../artifacts/boundary-policy.ts'
 import type { PolicyBinding } from '../artifacts/decision-bindings.ts'
 import { instantOf } from '../reading/text.ts'
 import { draftBoundaryDecision, draftJustification } from './decide.ts'
 import type { CedarAnswer, EngineAnswer } from './engine-question.ts'
 import { boundaryQuestions, evaluateBoundary } from './evaluate.ts'
 import { preparePolicy } from './policy-set.ts'
-import { replayDecision, replayQuestions } from './replay.ts'
-import type { StoredCase } from './replay.ts'
+import { type StoredCase, replayDecision, replayQuestions } from './replay.ts'
 
 // Holds: a replay gives the recorded bytes of pure gates, finds every change of a result, a reason, an input or the list
 // of gates, and never calls a decision the same that it did not compute.

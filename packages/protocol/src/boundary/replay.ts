@@ -1,6 +1,5 @@
 import type { BoundaryDecision } from '../artifacts/boundary-decision.ts'
-import { boundaryPolicyDigest } from '../artifacts/boundary-policy.ts'
-import type { BoundaryPolicy } from '../artifacts/boundary-policy.ts'
+import { type BoundaryPolicy, boundaryPolicyDigest } from '../artifacts/boundary-policy.ts'
 import type { ContextRecord } from '../artifacts/context-record.ts'
 import type { GateEvaluation } from '../artifacts/decision-bindings.ts'
 import type { GateTraceEntry } from '../artifacts/justification-proof.ts'

@@ -1,5 +1,4 @@
-import { JsonFloat, isJsonObject } from '../canonical/json-value.ts'
-import type { JsonValue } from '../canonical/json-value.ts'
+import { JsonFloat, type JsonValue, isJsonObject } from '../canonical/json-value.ts'
 
 /** What a list of a selector or a gate may hold, and what may be compared with it (protocol/trust-operations 5.5). */
 export type Scalar = null | boolean | string | number | bigint | JsonFloat

@@ -1,8 +1,6 @@
 import type { PolicySelector } from '../artifacts/boundary-policy.ts'
-import { findFact, readFactPath } from './facts.ts'
-import type { FactPath, Facts } from './facts.ts'
-import { equalScalars } from './scalar.ts'
-import type { Scalar } from './scalar.ts'
+import { type FactPath, type Facts, findFact, readFactPath } from './facts.ts'
+import { type Scalar, equalScalars } from './scalar.ts'
 import { comparable } from './gates/listed.ts'
 
 /** A selector prepared for many requests. */

@@ -1,10 +1,8 @@
-import { boundaryPolicyDigest } from '../artifacts/boundary-policy.ts'
-import type { BoundaryPolicy } from '../artifacts/boundary-policy.ts'
+import { type BoundaryPolicy, boundaryPolicyDigest } from '../artifacts/boundary-policy.ts'
 import type { Instant } from '../canonical/time.ts'
 import { concludeSteps, evaluatePolicies } from './evaluate.ts'
 import type { Facts } from './facts.ts'
-import { preparePolicy } from './policy-set.ts'
-import type { CheckedPolicy } from './policy-set.ts'
+import { type CheckedPolicy, preparePolicy } from './policy-set.ts'
 
 /** What one set of policies makes of a request. */
 export type SimulatedVerdict = { readonly authorized: boolean; readonly denial_reason: string | null }

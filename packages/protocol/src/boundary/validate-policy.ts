@@ -7,8 +7,7 @@ import { instantOf } from '../reading/text.ts'
 import { readFactPath } from './facts.ts'
 import type { ReadyGate } from './gates/gate.ts'
 import { MAX_LISTED } from './gates/listed.ts'
-import { GATE_TYPES } from './gates/registry.ts'
-import type { GateRegistry } from './gates/registry.ts'
+import { GATE_TYPES, type GateRegistry } from './gates/registry.ts'
 import { isCapabilityPattern } from './selector.ts'
 
 export const ISSUE_CODES = [

@@ -1,21 +1,16 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { boundaryDecisionForm } from '../artifacts/boundary-decision.ts'
-import type { BoundaryDecision } from '../artifacts/boundary-decision.ts'
-import { policySetDigest } from '../artifacts/decision-bindings.ts'
-import type { PolicyBinding } from '../artifacts/decision-bindings.ts'
-import { freshnessProofForm } from '../artifacts/freshness-proof.ts'
-import type { FreshnessProof } from '../artifacts/freshness-proof.ts'
+import { type BoundaryDecision, boundaryDecisionForm } from '../artifacts/boundary-decision.ts'
+import { type PolicyBinding, policySetDigest } from '../artifacts/decision-bindings.ts'
+import { type FreshnessProof, freshnessProofForm } from '../artifacts/freshness-proof.ts'
 import { toBase64 } from '../canonical/base64.ts'
 import type { JsonObject } from '../canonical/json-value.ts'
 import { readJson } from '../canonical/read-json.ts'
 import { instantOf } from '../reading/text.ts'
 import { asJson } from '../signing/forms.ts'
 import { readReceived, signForm } from '../signing/received.ts'
-import { seedSigner } from '../signing/sign.ts'
-import type { Signer } from '../signing/sign.ts'
+import { type Signer, seedSigner } from '../signing/sign.ts'
 import trust from '../vectors/trust.json' with { type: 'json' }
-import { verifyBoundaryDecision } from './verify-decision.ts'
-import type { DecisionExpectations } from './verify-decision.ts'
+import { type DecisionExpectations, verifyBoundaryDecision } from './verify-decision.ts'
 
 const example = (id: string): { bytes: string; signatures: readonly { key_id: string; sig: string }[] } => {
   const found = trust.examples.find((each) => each.example === id)

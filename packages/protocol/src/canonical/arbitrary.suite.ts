@@ -1,6 +1,5 @@
 import * as fc from 'fast-check'
-import { JsonFloat, emptyObject } from './json-value.ts'
-import type { JsonValue } from './json-value.ts'
+import { JsonFloat, type JsonValue, emptyObject } from './json-value.ts'
 
 const text: fc.Arbitrary<string> = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 8 }),

@@ -1,5 +1,4 @@
-import { JsonFloat, MAX_INTEGER, MIN_INTEGER } from './json-value.ts'
-import type { JsonObject, JsonValue } from './json-value.ts'
+import { JsonFloat, type JsonObject, type JsonValue, MAX_INTEGER, MIN_INTEGER } from './json-value.ts'
 import { fromUtf8, isAscii, toUtf8 } from './utf8.ts'
 
 /**

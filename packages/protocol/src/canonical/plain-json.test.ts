@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { writeJson } from './canonical-json.ts'
-import { JsonFloat } from './json-value.ts'
-import type { JsonValue } from './json-value.ts'
+import { JsonFloat, type JsonValue } from './json-value.ts'
 import { writePlainJson } from './plain-json.ts'
 
 describe('writePlainJson', () => {

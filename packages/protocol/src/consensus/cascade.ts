@@ -1,7 +1,5 @@
-import { JsonFloat } from '../canonical/json-value.ts'
-import type { JsonObject } from '../canonical/json-value.ts'
-import { writeInstant } from '../canonical/time.ts'
-import type { Instant } from '../canonical/time.ts'
+import { JsonFloat, type JsonObject } from '../canonical/json-value.ts'
+import { type Instant, writeInstant } from '../canonical/time.ts'
 import { instantOf } from '../reading/text.ts'
 
 /** What a vote contributes: its time, and the state that the validator used. */

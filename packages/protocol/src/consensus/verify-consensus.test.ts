@@ -1,16 +1,12 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { consensusForm, draftConsensusProof } from '../artifacts/consensus-proof.ts'
-import type { ConsensusProof } from '../artifacts/consensus-proof.ts'
-import { draftValidatorVote, voteForm } from '../artifacts/validator-vote.ts'
-import type { ValidatorVote } from '../artifacts/validator-vote.ts'
+import { type ConsensusProof, consensusForm, draftConsensusProof } from '../artifacts/consensus-proof.ts'
+import { type ValidatorVote, draftValidatorVote, voteForm } from '../artifacts/validator-vote.ts'
 import { toBase64 } from '../canonical/base64.ts'
 import { seconds } from '../canonical/time.ts'
 import { asJson } from '../signing/forms.ts'
 import { signForm } from '../signing/received.ts'
-import { seedSigner } from '../signing/sign.ts'
-import type { Signer } from '../signing/sign.ts'
-import { readConsensusProof, verifyConsensusProof } from './verify-consensus.ts'
-import type { ConsensusTrust } from './verify-consensus.ts'
+import { type Signer, seedSigner } from '../signing/sign.ts'
+import { type ConsensusTrust, readConsensusProof, verifyConsensusProof } from './verify-consensus.ts'
 
 const NOW = 1_893_456_000_000_000n
 const NAMES = ['v1', 'v2', 'v3', 'v4'] as const

@@ -1,16 +1,13 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { accessIntentForm, draftDataAccessIntent } from '../artifacts/data-access-intent.ts'
 import type { DataAccessIntent, DeclaredSource } from '../artifacts/data-access-intent.ts'
-import { draftDataLicensePolicy, licensePolicyForm } from '../artifacts/data-license-policy.ts'
-import type { DataLicensePolicy } from '../artifacts/data-license-policy.ts'
+import { type DataLicensePolicy, draftDataLicensePolicy, licensePolicyForm } from '../artifacts/data-license-policy.ts'
 import { toBase64 } from '../canonical/base64.ts'
 import { DAY, HOUR, seconds } from '../canonical/time.ts'
 import { asJson } from '../signing/forms.ts'
 import { signForm } from '../signing/received.ts'
-import { seedSigner } from '../signing/sign.ts'
-import type { Signer } from '../signing/sign.ts'
-import { readDataAccessIntent, readDataLicensePolicy, verifyDataUsage } from './verify-usage.ts'
-import type { UsageTrust } from './verify-usage.ts'
+import { type Signer, seedSigner } from '../signing/sign.ts'
+import { type UsageTrust, readDataAccessIntent, readDataLicensePolicy, verifyDataUsage } from './verify-usage.ts'
 
 const NOW = 1_893_456_000_000_000n
 let agent: Signer

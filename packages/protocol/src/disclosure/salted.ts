@@ -1,8 +1,7 @@
 import { sha256, toHex } from '../canonical/digest.ts'
 import { fromHex } from '../canonical/hex.ts'
 import { toUtf8 } from '../canonical/utf8.ts'
-import { treeOver } from './merkle.ts'
-import type { MerkleTree, NodeHash } from './merkle.ts'
+import { type MerkleTree, type NodeHash, treeOver } from './merkle.ts'
 
 /** On every verdict about a commitment or proof of the founding form (protocol/trust-operations 7.6). */
 export const UNSALTED = 'unsalted: hidden names can be guessed'

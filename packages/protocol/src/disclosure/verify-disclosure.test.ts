@@ -7,8 +7,7 @@ import { toBase64 } from '../canonical/base64.ts'
 import { seconds } from '../canonical/time.ts'
 import { asJson } from '../signing/forms.ts'
 import { signForm } from '../signing/received.ts'
-import { seedSigner } from '../signing/sign.ts'
-import type { Signer } from '../signing/sign.ts'
+import { type Signer, seedSigner } from '../signing/sign.ts'
 import { buildMerkleTree, merkleLeaf } from './merkle.ts'
 import {
   proveMembership,

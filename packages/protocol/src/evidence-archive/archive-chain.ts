@@ -1,17 +1,13 @@
-import { allAuthorityKeys, signersOf } from '../artifacts/followed-keys.ts'
-import type { SignerKeys } from '../artifacts/followed-keys.ts'
-import { logIdentityForm } from '../artifacts/log-identity.ts'
-import type { LogIdentity } from '../artifacts/log-identity.ts'
+import { type SignerKeys, allAuthorityKeys, signersOf } from '../artifacts/followed-keys.ts'
+import { type LogIdentity, logIdentityForm } from '../artifacts/log-identity.ts'
 import type { RetentionCheckpoint } from '../artifacts/retention-checkpoint.ts'
 import { sha256Hex } from '../canonical/digest.ts'
-import { checkpointText, logOrigin, readNote, writeNote } from '../evidence-log/note.ts'
-import type { LogCheckpoint } from '../evidence-log/note.ts'
+import { type LogCheckpoint, checkpointText, logOrigin, readNote, writeNote } from '../evidence-log/note.ts'
 import { openCheckpointByAny } from '../evidence-log/open-log.ts'
 import { TreeRange } from '../evidence-log/tree-range.ts'
 import { sameBytes } from '../evidence-log/tree.ts'
 import { asReceived, verifyReceived } from '../signing/received.ts'
-import { readArchiveManifest, readHashes } from './manifest.ts'
-import type { ArchiveManifest, ArchiveSegment } from './manifest.ts'
+import { type ArchiveManifest, type ArchiveSegment, readArchiveManifest, readHashes } from './manifest.ts'
 
 /** The keys of the authority and its network, from a source that the reader of the archive trusts. */
 export interface ArchiveTrust {

@@ -2,8 +2,7 @@ import { fromHex } from '../canonical/hex.ts'
 import { TreeRange } from '../evidence-log/tree-range.ts'
 import { hashLeaf } from '../evidence-log/tree.ts'
 import type { ReadEvent } from '../evidence/read-event.ts'
-import { writeHashes } from './manifest.ts'
-import type { ArchiveSegment } from './manifest.ts'
+import { type ArchiveSegment, writeHashes } from './manifest.ts'
 
 export type SegmentRefusal =
   | 'segment_missing'

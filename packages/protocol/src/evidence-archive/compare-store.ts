@@ -1,6 +1,5 @@
 import type { LogCheckpoint } from '../evidence-log/note.ts'
-import { consistencyProof } from '../evidence-log/tree.ts'
-import type { NodeReader } from '../evidence-log/tree.ts'
+import { type NodeReader, consistencyProof } from '../evidence-log/tree.ts'
 import { verifyConsistency } from '../evidence-log/verify-proof.ts'
 import { readEventLine } from '../evidence/read-event.ts'
 import { entryOf } from './check-segment.ts'

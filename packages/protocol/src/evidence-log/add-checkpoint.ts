@@ -1,8 +1,7 @@
 import { fromBase64, toBase64 } from '../canonical/base64.ts'
 import { sha256 } from '../canonical/digest.ts'
 import { openCheckpointByAny } from './open-log.ts'
-import { readCheckpointText, readNote } from './note.ts'
-import type { LogCheckpoint, SignedNote } from './note.ts'
+import { type LogCheckpoint, type SignedNote, readCheckpointText, readNote } from './note.ts'
 import { HASH_BYTES, sameBytes } from './tree.ts'
 import { verifyConsistency } from './verify-proof.ts'
 

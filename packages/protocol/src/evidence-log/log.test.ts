@@ -17,8 +17,7 @@ import {
   readWitnessKey,
   writeWitnessKey,
 } from './note.ts'
-import { nodesFromTiles, readIndexPath, readTilePath, tilePath, widthInTree } from './tiles.ts'
-import type { TileReader } from './tiles.ts'
+import { type TileReader, nodesFromTiles, readIndexPath, readTilePath, tilePath, widthInTree } from './tiles.ts'
 import { consistencyProof, hashLeaf, inclusionProof, treeRoot } from './tree.ts'
 import { verifyConsistency, verifyInclusion } from './verify-proof.ts'
 

@@ -1,10 +1,7 @@
-import { allAuthorityKeys, authorityKeysAt } from '../artifacts/followed-keys.ts'
-import type { AuthorityKeys } from '../artifacts/followed-keys.ts'
-import { logIdentityForm } from '../artifacts/log-identity.ts'
-import type { LogIdentity } from '../artifacts/log-identity.ts'
+import { type AuthorityKeys, allAuthorityKeys, authorityKeysAt } from '../artifacts/followed-keys.ts'
+import { type LogIdentity, logIdentityForm } from '../artifacts/log-identity.ts'
 import { asReceived, verifyReceived } from '../signing/received.ts'
-import { logOrigin, openCheckpoint } from './note.ts'
-import type { LogCheckpoint } from './note.ts'
+import { type LogCheckpoint, logOrigin, openCheckpoint } from './note.ts'
 
 /** The checkpoint of a note that one of the keys signed under this name. */
 export async function openCheckpointByAny(

@@ -2,10 +2,8 @@ import { createHash } from 'node:crypto'
 import { toBase64 } from '../canonical/base64.ts'
 import { sha256 } from '../canonical/digest.ts'
 import { toUtf8 } from '../canonical/utf8.ts'
-import { seedSigner } from '../signing/sign.ts'
-import type { Signer } from '../signing/sign.ts'
-import { hashLeaf } from './tree.ts'
-import type { NodeReader } from './tree.ts'
+import { type Signer, seedSigner } from '../signing/sign.ts'
+import { type NodeReader, hashLeaf } from './tree.ts'
 
 export const signer = (name: string, byte: number): Promise<Signer> =>
   seedSigner(name, toBase64(new Uint8Array(32).fill(byte)))

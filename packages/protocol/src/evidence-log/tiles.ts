@@ -1,5 +1,4 @@
-import { HASH_BYTES, hashChildren } from './tree.ts'
-import type { NodeReader } from './tree.ts'
+import { HASH_BYTES, type NodeReader, hashChildren } from './tree.ts'
 
 /** Hashes of a full tile, and levels of the tree one tile spans (C2SP tlog-tiles). */
 export const TILE_WIDTH = 256

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { DecisionChains } from './chain-state.ts'
-import type { StoredDecision } from './chain-state.ts'
+import { DecisionChains, type StoredDecision } from './chain-state.ts'
 
 const decision = (at: number): StoredDecision => ({
   decision_id: `d-${at}`,

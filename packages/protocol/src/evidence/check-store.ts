@@ -1,17 +1,14 @@
-import type { RetentionCheckpoint } from '../artifacts/retention-checkpoint.ts'
 import { signersOf } from '../artifacts/followed-keys.ts'
-import { retentionCheckpointForm } from '../artifacts/retention-checkpoint.ts'
+import { type RetentionCheckpoint, retentionCheckpointForm } from '../artifacts/retention-checkpoint.ts'
 import { asReceived, signedText } from '../signing/received.ts'
 import type { AnchorChecker } from './check-anchors.ts'
 import { checkDecisionChain, checkDecisionRules, checkResourceChain } from './check-execution.ts'
 import type { CheckedExecution, RemovedPart, SignedPart, StoreKeys } from './check-payload.ts'
-import { checkSignature, openLine } from './verify-line.ts'
-import type { VerifiedLine } from './verify-line.ts'
+import { type VerifiedLine, checkSignature, openLine } from './verify-line.ts'
 import { DecisionChains, ResourceChains } from './chain-state.ts'
 import type { ReadEvent } from './read-event.ts'
-import { Findings } from './report.ts'
+import { Findings, type StoreFailureReason, type StoreReport } from './report.ts'
 import type { LineShortcuts } from './shortcuts.ts'
-import type { StoreFailureReason, StoreReport } from './report.ts'
 
 export interface StoreCheckOptions {
   readonly keys: StoreKeys

@@ -5,8 +5,7 @@ import { executionEvidenceForm } from '../artifacts/execution-evidence.ts'
 import { canonicalJson } from '../canonical/canonical-json.ts'
 import type { JsonObject } from '../canonical/json-value.ts'
 import type { RecordForm } from '../reading/trust-form.ts'
-import { signedText } from '../signing/received.ts'
-import type { Received } from '../signing/received.ts'
+import { type Received, signedText } from '../signing/received.ts'
 import { cutSignature } from './plain-text.ts'
 
 const signature = { key_id: 'k', sig: 'c2ln' }

@@ -1,5 +1,4 @@
-import { isJsonObject, member } from '../canonical/json-value.ts'
-import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
+import { type JsonObject, type JsonValue, isJsonObject, member } from '../canonical/json-value.ts'
 import type { FormMembers } from '../reading/trust-form.ts'
 import type { Received } from '../signing/received.ts'
 

@@ -1,10 +1,8 @@
 import type { BoundaryDecision } from '../artifacts/boundary-decision.ts'
-import { NO_SUBJECT } from '../artifacts/evidence-store-entry.ts'
-import type { EntrySubject } from '../artifacts/evidence-store-entry.ts'
+import { type EntrySubject, NO_SUBJECT } from '../artifacts/evidence-store-entry.ts'
 import type { ExecutionEvidence } from '../artifacts/execution-evidence.ts'
 import { digestOf } from '../canonical/digest.ts'
-import { isJsonObject, member } from '../canonical/json-value.ts'
-import type { JsonObject } from '../canonical/json-value.ts'
+import { type JsonObject, isJsonObject, member } from '../canonical/json-value.ts'
 
 /** What an envelope takes from a decision and its context. */
 export interface DecisionParts {

@@ -4,12 +4,9 @@ import { readPublicKey } from '../signing/keys.ts'
 import { checkReceivedForm, signaturesOf } from '../signing/received.ts'
 import { verifySignature, verifySignatureBytes } from '../signing/verify.ts'
 import type { EvidenceStoreEntry } from '../artifacts/evidence-store-entry.ts'
-import { checkPayload } from './check-payload.ts'
-import type { CheckedPayload, Problem, SignedPart, StoreKeys } from './check-payload.ts'
-import { readEventLine } from './read-event.ts'
-import type { ReadEvent } from './read-event.ts'
-import { lineShortcuts } from './shortcuts.ts'
-import type { LineShortcuts } from './shortcuts.ts'
+import { type CheckedPayload, type Problem, type SignedPart, type StoreKeys, checkPayload } from './check-payload.ts'
+import { type ReadEvent, readEventLine } from './read-event.ts'
+import { type LineShortcuts, lineShortcuts } from './shortcuts.ts'
 
 /**
  * What one line says by itself, and all that is wrong with it by itself: what is left are its links to other entries.

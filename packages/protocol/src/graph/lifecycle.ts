@@ -1,5 +1,4 @@
-import { HOUR, SECOND } from '../canonical/time.ts'
-import type { Instant } from '../canonical/time.ts'
+import { HOUR, type Instant, SECOND } from '../canonical/time.ts'
 import { instantOf } from '../reading/text.ts'
 
 export type LifecycleState = 'active' | 'expiring_soon' | 'expired' | 'revoked' | 'replaced'

@@ -1,5 +1,4 @@
-import { isActiveEdge } from './recognition-graph.ts'
-import type { RecognitionEdge } from './recognition-graph.ts'
+import { type RecognitionEdge, isActiveEdge } from './recognition-graph.ts'
 import { indexEdges } from './trust-index.ts'
 import { reachableFrom } from './trust-path.ts'
 

@@ -2,8 +2,7 @@ import { compareCodePoints } from '../canonical/canonical-json.ts'
 import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
 import type { Instant } from '../canonical/time.ts'
 import { isActiveState, treatyLifecycle } from './lifecycle.ts'
-import { sortMaterial } from './material-page.ts'
-import type { EndedTreaty, RevokedMaterial, WithdrawnAttestation } from './material-page.ts'
+import { type EndedTreaty, type RevokedMaterial, type WithdrawnAttestation, sortMaterial } from './material-page.ts'
 import type { ExpiryRisk, LifecycleState, TreatyRecordState } from './lifecycle.ts'
 
 /** A stored treaty as the graph needs it; `treaty` is the signed record, needed only where it is shown. */

@@ -1,5 +1,4 @@
-import { MAX_HOPS, findTrustPath } from './trust-path.ts'
-import type { TrustPath } from './trust-path.ts'
+import { MAX_HOPS, type TrustPath, findTrustPath } from './trust-path.ts'
 import type { RecognitionEdge } from './recognition-graph.ts'
 import type { TrustIndex } from './trust-index.ts'
 

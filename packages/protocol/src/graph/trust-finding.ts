@@ -1,8 +1,7 @@
 import type { Severity, TrustFinding, TrustSignal } from '../artifacts/trust-evidence.ts'
 import { MAX_ITEMS } from '../reading/trust-form.ts'
-import { MAX_HOPS, findTrustPath } from './trust-path.ts'
+import { MAX_HOPS, type TrustPath, findTrustPath } from './trust-path.ts'
 import type { TrustIndex } from './trust-index.ts'
-import type { TrustPath } from './trust-path.ts'
 
 /** What a trust finding needs to know of the recognition graph. */
 export interface GraphTrust {

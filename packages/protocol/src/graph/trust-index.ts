@@ -1,5 +1,4 @@
-import { compareEdges, isActiveEdge, isRevokedEdge } from './recognition-graph.ts'
-import type { RecognitionEdge } from './recognition-graph.ts'
+import { type RecognitionEdge, compareEdges, isActiveEdge, isRevokedEdge } from './recognition-graph.ts'
 
 /**
  * Edges prepared for many searches. Sovereigns are numbers and the neighbours of sovereign `n` are

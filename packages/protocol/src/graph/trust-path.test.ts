@@ -2,8 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { RecognitionEdge } from './recognition-graph.ts'
 import { indexEdges } from './trust-index.ts'
-import { MAX_HOPS, findTrustPath, reachableFrom } from './trust-path.ts'
-import type { TrustPath } from './trust-path.ts'
+import { MAX_HOPS, type TrustPath, findTrustPath, reachableFrom } from './trust-path.ts'
 
 type AttestationStatus = Pick<RecognitionEdge, 'status' | 'lifecycle_state'>
 const ACTIVE: AttestationStatus = { status: 'active', lifecycle_state: 'active' }

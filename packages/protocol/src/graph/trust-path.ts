@@ -1,6 +1,5 @@
 import type { RecognitionEdge } from './recognition-graph.ts'
-import { pairName } from './trust-index.ts'
-import type { TrustIndex } from './trust-index.ts'
+import { type TrustIndex, pairName } from './trust-index.ts'
 
 /** Longer chains explain nothing to anyone; the bound also bounds the search (protocol/core 20.3). */
 export const MAX_HOPS = 16

@@ -1,16 +1,11 @@
-import type { Attestation } from '../artifacts/attestation.ts'
-import { readAttestation } from '../artifacts/attestation.ts'
-import type { JoinCertificate } from '../artifacts/join-certificate.ts'
-import { readJoinCertificate } from '../artifacts/join-certificate.ts'
-import type { RecognitionTreaty } from '../artifacts/recognition-treaty.ts'
-import { readRecognitionTreaty } from '../artifacts/recognition-treaty.ts'
+import { type Attestation, readAttestation } from '../artifacts/attestation.ts'
+import { type JoinCertificate, readJoinCertificate } from '../artifacts/join-certificate.ts'
+import { type RecognitionTreaty, readRecognitionTreaty } from '../artifacts/recognition-treaty.ts'
 import { sha256Hex } from '../canonical/digest.ts'
-import { isJsonObject } from '../canonical/json-value.ts'
-import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
+import { type JsonObject, type JsonValue, isJsonObject } from '../canonical/json-value.ts'
 import type { Instant } from '../canonical/time.ts'
 import { instantOf } from '../reading/text.ts'
-import { asJson, signedBytes } from '../signing/forms.ts'
-import type { SignedList } from '../signing/forms.ts'
+import { type SignedList, asJson, signedBytes } from '../signing/forms.ts'
 
 /** The records of which a past state can be asked. */
 export const RECORD_SUBJECTS = ['certificate', 'attestation', 'treaty'] as const

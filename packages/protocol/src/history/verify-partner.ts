@@ -1,7 +1,6 @@
 import type { Attestation } from '../artifacts/attestation.ts'
 import type { RecognitionTreaty } from '../artifacts/recognition-treaty.ts'
-import type { Instant } from '../canonical/time.ts'
-import { requireInstant } from '../canonical/time.ts'
+import { type Instant, requireInstant } from '../canonical/time.ts'
 import { instantOf } from '../reading/text.ts'
 import { finding, verifyOwn, verifyStated, outsideFinding } from './verify-own.ts'
 import type { HistoryFinding, TrustNote, TrustReason } from './verify-own.ts'

@@ -1,11 +1,8 @@
 import type { Attestation } from '../artifacts/attestation.ts'
-import type { Instant } from '../canonical/time.ts'
-import { requireInstant, writeInstant } from '../canonical/time.ts'
-import { finding, verifyOwn, verifyStated } from './verify-own.ts'
-import type { HistoryFinding, TrustNote } from './verify-own.ts'
+import { type Instant, requireInstant, writeInstant } from '../canonical/time.ts'
+import { type HistoryFinding, type TrustNote, finding, verifyOwn, verifyStated } from './verify-own.ts'
 import { verifyPartner } from './verify-partner.ts'
-import { ProvenPages, importedStandings, standingsOf } from './pages.ts'
-import type { HistoryPage, SavedLists } from './pages.ts'
+import { type HistoryPage, ProvenPages, type SavedLists, importedStandings, standingsOf } from './pages.ts'
 import type { RecordSubject, SubjectRecord, TrustSubject } from './subject.ts'
 
 /** The state of a record at a past time, with the records that prove it. */

@@ -1,5 +1,4 @@
-import { isJsonObject } from '../canonical/json-value.ts'
-import type { JsonObject } from '../canonical/json-value.ts'
+import { type JsonObject, isJsonObject } from '../canonical/json-value.ts'
 import { readJson } from '../canonical/read-json.ts'
 import { instantOf } from '../reading/text.ts'
 import { readReceived } from '../signing/received.ts'

@@ -9,11 +9,9 @@ import { readRecognitionTreaty } from '../artifacts/recognition-treaty.ts'
 import { hasSortedIds, readRevocationFeed, withSortedIds } from '../artifacts/revocation-feed.ts'
 import { invalid } from '../artifacts/verdict.ts'
 import type { JsonObject } from '../canonical/json-value.ts'
-import { verifyList } from '../signing/forms.ts'
-import type { SignedList } from '../signing/forms.ts'
+import { type SignedList, verifyList } from '../signing/forms.ts'
 import type { RecordsByKind } from './offline-verdict.ts'
-import { holdSigned, signerKeys } from './trust-inputs.ts'
-import type { Held, OfflineTrust, RecordVerifier } from './trust-inputs.ts'
+import { type Held, type OfflineTrust, type RecordVerifier, holdSigned, signerKeys } from './trust-inputs.ts'
 import type { CoreKindName } from './record-kind.ts'
 
 type Verifies<Kind extends CoreKindName> = RecordVerifier<RecordsByKind[Kind]>

@@ -2,10 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { readGenesisBlock } from '../artifacts/genesis-block.ts'
 import type { JsonObject } from '../canonical/json-value.ts'
 import { DAY } from '../canonical/time.ts'
-import { EXAMPLES } from './examples.suite.ts'
-import type { Example } from './examples.suite.ts'
-import { RECORD_KINDS, detectRecordKind } from './record-kind.ts'
-import type { RecordKindName } from './record-kind.ts'
+import { EXAMPLES, type Example } from './examples.suite.ts'
+import { RECORD_KINDS, type RecordKindName, detectRecordKind } from './record-kind.ts'
 import { verifyRecordOfKind } from './verify-record.ts'
 
 function exampleOf(kind: RecordKindName): Example {

@@ -1,6 +1,5 @@
 import type { JsonValue } from '../canonical/json-value.ts'
-import { readAttestation } from '../artifacts/attestation.ts'
-import type { Attestation } from '../artifacts/attestation.ts'
+import { type Attestation, readAttestation } from '../artifacts/attestation.ts'
 import { MAX_CARRIED_CHARACTERS, PROOF_V1, readCarried, readProofOf } from './request-proof.ts'
 import type { ProofHeaders, ProofProfile, RequestProof } from './request-proof.ts'
 

@@ -6,8 +6,7 @@ import { seconds } from '../canonical/time.ts'
 import { toUtf8 } from '../canonical/utf8.ts'
 import { seedSigner } from '../signing/sign.ts'
 import core from '../vectors/core.json' with { type: 'json' }
-import { verifyCallerProof } from './caller-proof.ts'
-import type { AskedAttestation, CallerProof, CallerProofReason } from './caller-proof.ts'
+import { type AskedAttestation, type CallerProof, type CallerProofReason, verifyCallerProof } from './caller-proof.ts'
 import { PROOF_V2 } from './attested-proof.ts'
 import { PROOF_V1, contentDigest, signatureBase, writeProofParameters } from './request-proof.ts'
 

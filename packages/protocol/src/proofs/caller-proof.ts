@@ -1,12 +1,9 @@
 import { canonicalJson } from '../canonical/canonical-json.ts'
-import { isJsonObject, member } from '../canonical/json-value.ts'
-import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
-import { seconds } from '../canonical/time.ts'
-import type { Instant } from '../canonical/time.ts'
+import { type JsonObject, type JsonValue, isJsonObject, member } from '../canonical/json-value.ts'
+import { type Instant, seconds } from '../canonical/time.ts'
 import type { JoinCertificate } from '../artifacts/join-certificate.ts'
 import { attestationInProof, readRequestProof } from './attested-proof.ts'
-import { MAX_CARRIED_CHARACTERS, isProofCurrent, verifyRequestProof } from './request-proof.ts'
-import type { RequestProof } from './request-proof.ts'
+import { MAX_CARRIED_CHARACTERS, type RequestProof, isProofCurrent, verifyRequestProof } from './request-proof.ts'
 
 /** The request proof of a caller, as a relay sends it to its authority: the values it received. */
 export type CallerProof = {

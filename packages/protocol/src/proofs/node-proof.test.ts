@@ -1,14 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { JsonFloat } from '../canonical/json-value.ts'
-import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
+import { JsonFloat, type JsonObject, type JsonValue } from '../canonical/json-value.ts'
 import { readJson } from '../canonical/read-json.ts'
 import { fromUtf8 } from '../canonical/utf8.ts'
 import { readInstant, seconds, writeInstant } from '../canonical/time.ts'
-import { seedSigner } from '../signing/sign.ts'
-import type { Signer } from '../signing/sign.ts'
+import { type Signer, seedSigner } from '../signing/sign.ts'
 import core from '../vectors/core.json' with { type: 'json' }
-import { nodeProofBytes, signNodeProof, verifyNodeProof } from './node-proof.ts'
-import type { NodeAction, NodeProofReason } from './node-proof.ts'
+import { type NodeAction, type NodeProofReason, nodeProofBytes, signNodeProof, verifyNodeProof } from './node-proof.ts'
 
 const AUDIENCE = core.keys.find(({ name }) => name === 'na')?.public_key ?? ''
 const NOW = readInstant('2030-01-02T03:04:05Z') ?? 0n

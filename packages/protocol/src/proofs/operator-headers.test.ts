@@ -1,13 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { canonicalBytes } from '../canonical/canonical-json.ts'
-import { JsonFloat } from '../canonical/json-value.ts'
-import type { JsonObject } from '../canonical/json-value.ts'
+import { JsonFloat, type JsonObject } from '../canonical/json-value.ts'
 import { toBase64 } from '../canonical/base64.ts'
 import { fromUtf8 } from '../canonical/utf8.ts'
 import { seedSigner } from '../signing/sign.ts'
 import core from '../vectors/core.json' with { type: 'json' }
-import { operatorBytes, signOperatorRequest, verifyOperatorRequest } from './operator-headers.ts'
-import type { OperatorRequest } from './operator-headers.ts'
+import { type OperatorRequest, operatorBytes, signOperatorRequest, verifyOperatorRequest } from './operator-headers.ts'
 
 const operator = core.keys.find(({ name }) => name === 'operator')
 const signer = await seedSigner('ops-1', operator?.seed ?? '')

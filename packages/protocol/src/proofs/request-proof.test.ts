@@ -4,8 +4,7 @@ import { seconds } from '../canonical/time.ts'
 import { toUtf8 } from '../canonical/utf8.ts'
 import { seedSigner } from '../signing/sign.ts'
 import { attestationInProof, isAttestationOfKey, readRequestProof } from './attested-proof.ts'
-import { contentDigest, isProofCurrent, verifyRequestProof } from './request-proof.ts'
-import type { ProofHeaders } from './request-proof.ts'
+import { type ProofHeaders, contentDigest, isProofCurrent, verifyRequestProof } from './request-proof.ts'
 
 const CREATED = 1_893_553_200
 const signer = await seedSigner('node', toBase64(new Uint8Array(32).fill(3)))

@@ -1,6 +1,5 @@
 import { toBase64 } from '../canonical/base64.ts'
-import { seconds } from '../canonical/time.ts'
-import type { Instant } from '../canonical/time.ts'
+import { type Instant, seconds } from '../canonical/time.ts'
 import { toUtf8 } from '../canonical/utf8.ts'
 import type { Signer } from '../signing/sign.ts'
 import { verifySignature } from '../signing/verify.ts'

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { JsonFloat } from '../canonical/json-value.ts'
-import type { JsonValue } from '../canonical/json-value.ts'
+import { JsonFloat, type JsonValue } from '../canonical/json-value.ts'
 import { readJson } from '../canonical/read-json.ts'
 import { FormError } from './form-error.ts'
 import {

@@ -1,9 +1,7 @@
-import { isJsonObject, member } from '../canonical/json-value.ts'
-import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
+import { type JsonObject, type JsonValue, isJsonObject, member } from '../canonical/json-value.ts'
 import { FormError, NO_PLACE, placeOf } from './form-error.ts'
 import type { Read } from './read.ts'
-import { described, orNullSchema } from './schema.ts'
-import type { Schema, SchemaOf } from './schema.ts'
+import { type Schema, type SchemaOf, described, orNullSchema } from './schema.ts'
 
 interface Member<Value> {
   readonly read: Read<Value>

@@ -1,7 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { JsonFloat } from '../canonical/json-value.ts'
-import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
+import { JsonFloat, type JsonObject, type JsonValue } from '../canonical/json-value.ts'
 import { FormError } from './form-error.ts'
 import {
   freeForm,

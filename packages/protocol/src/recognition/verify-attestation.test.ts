@@ -1,15 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { readAttestation } from '../artifacts/attestation.ts'
-import type { Attestation } from '../artifacts/attestation.ts'
+import { type Attestation, readAttestation } from '../artifacts/attestation.ts'
 import type { RecognizedIssuer } from '../artifacts/recognition-policy.ts'
 import type { JsonObject } from '../canonical/json-value.ts'
-import { readInstant } from '../canonical/time.ts'
-import type { Instant } from '../canonical/time.ts'
+import { type Instant, readInstant } from '../canonical/time.ts'
 import { asJson, signList } from '../signing/forms.ts'
 import { seedSigner } from '../signing/sign.ts'
 import core from '../vectors/core.json' with { type: 'json' }
-import { isInside, verifyAttestation } from './verify-attestation.ts'
-import type { AttestationReason } from './verify-attestation.ts'
+import { type AttestationReason, isInside, verifyAttestation } from './verify-attestation.ts'
 
 const partner = await seedSigner('na-partner', core.keys.find(({ name }) => name === 'partner-na')?.seed ?? '')
 const outsider = await seedSigner('x', core.keys.find(({ name }) => name === 'subject')?.seed ?? '')

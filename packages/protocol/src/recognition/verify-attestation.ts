@@ -1,9 +1,7 @@
-import { CLOCK_TOLERANCE } from '../canonical/time.ts'
-import type { Instant } from '../canonical/time.ts'
+import { CLOCK_TOLERANCE, type Instant } from '../canonical/time.ts'
 import type { Attestation } from '../artifacts/attestation.ts'
 import type { RecognizedIssuer } from '../artifacts/recognition-policy.ts'
-import { VALID, invalid } from '../artifacts/verdict.ts'
-import type { Verdict } from '../artifacts/verdict.ts'
+import { VALID, type Verdict, invalid } from '../artifacts/verdict.ts'
 import { instantOf } from '../reading/text.ts'
 import { verifyList } from '../signing/forms.ts'
 

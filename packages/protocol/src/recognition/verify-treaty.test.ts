@@ -1,14 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { readRecognitionTreaty } from '../artifacts/recognition-treaty.ts'
-import type { RecognitionTreaty } from '../artifacts/recognition-treaty.ts'
+import { type RecognitionTreaty, readRecognitionTreaty } from '../artifacts/recognition-treaty.ts'
 import type { JsonObject } from '../canonical/json-value.ts'
-import { readInstant } from '../canonical/time.ts'
-import type { Instant } from '../canonical/time.ts'
+import { type Instant, readInstant } from '../canonical/time.ts'
 import { asJson, signList } from '../signing/forms.ts'
 import { seedSigner } from '../signing/sign.ts'
 import core from '../vectors/core.json' with { type: 'json' }
-import { toRecognizedIssuer, verifyTreaty } from './verify-treaty.ts'
-import type { TreatyReason } from './verify-treaty.ts'
+import { type TreatyReason, toRecognizedIssuer, verifyTreaty } from './verify-treaty.ts'
 
 const authority = await seedSigner('na-example', core.keys.find(({ name }) => name === 'na')?.seed ?? '')
 const SUBJECT_KEY = core.keys.find(({ name }) => name === 'partner-na')?.public_key ?? ''

@@ -1,8 +1,7 @@
 import type { Instant } from '../canonical/time.ts'
 import type { RecognitionTreaty } from '../artifacts/recognition-treaty.ts'
 import type { RecognizedIssuer } from '../artifacts/recognition-policy.ts'
-import { VALID, invalid } from '../artifacts/verdict.ts'
-import type { Verdict } from '../artifacts/verdict.ts'
+import { VALID, type Verdict, invalid } from '../artifacts/verdict.ts'
 import { verifyList } from '../signing/forms.ts'
 import { isInside } from './verify-attestation.ts'
 

@@ -1,5 +1,4 @@
-import { Ajv2020 } from 'ajv/dist/2020.js'
-import type { ValidateFunction } from 'ajv/dist/2020.js'
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { describe, expect, it } from 'vitest'
 import { readAgentDescriptor } from '../artifacts/agent-descriptor.ts'
 import { agreementRecordForm } from '../artifacts/agreement-record.ts'
@@ -38,8 +37,7 @@ import { described, schemaOf } from '../reading/schema.ts'
 import { closed, required } from '../reading/shape.ts'
 import type { RecordForm } from '../reading/trust-form.ts'
 import { checkReceivedForm, readReceived } from '../signing/received.ts'
-import { SCHEMA_NAMES, recordSchema, recordSection } from './record-schemas.ts'
-import type { SchemaName } from './record-schemas.ts'
+import { SCHEMA_NAMES, type SchemaName, recordSchema, recordSection } from './record-schemas.ts'
 
 /** Strict: a keyword this validator does not know, or one that cannot apply, is an error. */
 const ajv = new Ajv2020({ strict: true, strictTypes: false, allErrors: false })

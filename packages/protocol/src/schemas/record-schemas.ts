@@ -32,8 +32,7 @@ import { storeAnchorForm } from '../artifacts/store-anchor.ts'
 import { trustEvidenceForm } from '../artifacts/trust-evidence.ts'
 import { voteForm } from '../artifacts/validator-vote.ts'
 import type { RecordKindName } from '../offline/record-kind.ts'
-import { schemaOf } from '../reading/schema.ts'
-import type { Schema } from '../reading/schema.ts'
+import { type Schema, schemaOf } from '../reading/schema.ts'
 import type { Read } from '../reading/read.ts'
 
 /** Records that are exchanged or stored and that {@link detectRecordKind} does not detect. */

@@ -1,12 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { toBase64 } from '../canonical/base64.ts'
-import { JsonFloat } from '../canonical/json-value.ts'
-import type { JsonObject } from '../canonical/json-value.ts'
+import { JsonFloat, type JsonObject } from '../canonical/json-value.ts'
 import { readJson } from '../canonical/read-json.ts'
 import { fromUtf8 } from '../canonical/utf8.ts'
 import { signList, signOnce, signedBytes, verifyEvery, verifyList, verifyOnce } from './forms.ts'
-import { seedSigner } from './sign.ts'
-import type { Signer } from './sign.ts'
+import { type Signer, seedSigner } from './sign.ts'
 
 let alice: Signer
 let bob: Signer

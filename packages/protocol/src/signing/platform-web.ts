@@ -1,5 +1,4 @@
-import { BoundedCache, KEY_CACHE_SIZE, cacheName, toPkcs8 } from './platform.ts'
-import type { Ed25519Backend, KeySigner } from './platform.ts'
+import { BoundedCache, type Ed25519Backend, KEY_CACHE_SIZE, type KeySigner, cacheName, toPkcs8 } from './platform.ts'
 
 export { sha256, sha256Text } from './sha256.ts'
 

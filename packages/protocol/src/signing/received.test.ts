@@ -20,8 +20,7 @@ import {
 } from '../reading/trust-form.ts'
 import type { RecordForm } from '../reading/trust-form.ts'
 import { asReceived, readReceived, receivedDigest, signForm, signedProjection, verifyReceived } from './received.ts'
-import { seedSigner } from './sign.ts'
-import type { Signer } from './sign.ts'
+import { type Signer, seedSigner } from './sign.ts'
 import { verifySignature } from './verify.ts'
 
 const window = closedPart(

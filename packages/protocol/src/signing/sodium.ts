@@ -1,5 +1,4 @@
-import { LARGE_BYTES } from './platform.ts'
-import type { Ed25519Backend, KeySigner } from './platform.ts'
+import { type Ed25519Backend, type KeySigner, LARGE_BYTES } from './platform.ts'
 
 /** The few functions of libsodium used here, as the package `sodium-native` binds them. */
 export interface Sodium {

@@ -5,8 +5,7 @@ import { toUtf8 } from '../canonical/utf8.ts'
 import { BACKENDS } from './backends.suite.ts'
 import { nodeCrypto } from './node-crypto.ts'
 import type { Ed25519Backend } from './platform.ts'
-import { seedSigner } from './sign.ts'
-import type { Signer } from './sign.ts'
+import { type Signer, seedSigner } from './sign.ts'
 import { verifySignature } from './verify.ts'
 
 const L = 2n ** 252n + 27742317777372353535851937790883648493n

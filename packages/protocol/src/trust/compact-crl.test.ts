@@ -1,7 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { REVOCATION_REASONS, draftCrl, readCrl } from '../artifacts/crl.ts'
-import type { Crl, CrlEntry } from '../artifacts/crl.ts'
+import { type Crl, type CrlEntry, REVOCATION_REASONS, draftCrl, readCrl } from '../artifacts/crl.ts'
 import { canonicalBytes, writeJson } from '../canonical/canonical-json.ts'
 import { joinBytes } from '../canonical/join-bytes.ts'
 import { JsonError, readJsonBytes } from '../canonical/read-json.ts'

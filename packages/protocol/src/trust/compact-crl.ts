@@ -3,8 +3,7 @@ import { canonicalJson } from '../canonical/canonical-json.ts'
 import { fromUtf8, toUtf8 } from '../canonical/utf8.ts'
 import { applyListDelta, readListDelta } from './list-delta.ts'
 import type { ListPosition } from './revocation-list.ts'
-import { scanRevocationList } from './scan-revocation-list.ts'
-import type { ScannedList } from './scan-revocation-list.ts'
+import { type ScannedList, scanRevocationList } from './scan-revocation-list.ts'
 import { positionOfScan, piecesOfScan, verifyScan } from './scanned-list.ts'
 
 const OPEN_OBJECT = 0x7b

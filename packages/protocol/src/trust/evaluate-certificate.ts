@@ -1,15 +1,12 @@
 import { fromBase64 } from '../canonical/base64.ts'
 import type { Instant } from '../canonical/time.ts'
-import { wasCurrent } from '../artifacts/key-history.ts'
+import { type FormerKey, wasCurrent } from '../artifacts/key-history.ts'
 import { certificateBytes, windowOf } from '../artifacts/join-certificate.ts'
-import type { FormerKey } from '../artifacts/key-history.ts'
 import type { CertificateWindow, JoinCertificate } from '../artifacts/join-certificate.ts'
 import { readPublicKey } from '../signing/keys.ts'
 import { verifySignatureBytes } from '../signing/verify.ts'
-import { expired, notYetValid } from './findings.ts'
-import type { Finding, PolicyCause } from './findings.ts'
-import { listProblems } from './revocation-list.ts'
-import type { Freshness, ListPosition } from './revocation-list.ts'
+import { type Finding, type PolicyCause, expired, notYetValid } from './findings.ts'
+import { type Freshness, type ListPosition, listProblems } from './revocation-list.ts'
 
 /** A stored revocation. Withdrawn: a later list does not name it; it stays refused (protocol/gateway 9.3). */
 export interface RevocationState {

@@ -1,9 +1,7 @@
-import { VALID, invalid } from '../artifacts/verdict.ts'
-import type { Verdict } from '../artifacts/verdict.ts'
+import { VALID, type Verdict, invalid } from '../artifacts/verdict.ts'
 import type { RevocationFeed } from '../artifacts/revocation-feed.ts'
 import { digestOf } from '../canonical/digest.ts'
-import { CLOCK_TOLERANCE } from '../canonical/time.ts'
-import type { Instant } from '../canonical/time.ts'
+import { CLOCK_TOLERANCE, type Instant } from '../canonical/time.ts'
 import { instantOf } from '../reading/text.ts'
 
 /** The stored facts of an authentic list or feed that the next one is compared with. */

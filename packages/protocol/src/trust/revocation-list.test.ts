@@ -2,9 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { seconds } from '../canonical/time.ts'
 import { FormError } from '../reading/form-error.ts'
 import { instantOf } from '../reading/text.ts'
-import { readRevocationList } from '../artifacts/crl.ts'
+import { type RevocationList, readRevocationList } from '../artifacts/crl.ts'
 import { isAuthenticList, listProblems, positionOfList } from './revocation-list.ts'
-import type { RevocationList } from '../artifacts/crl.ts'
 import { AUTHORITY_KEY, LIST, NODE_KEY, keyBytes } from './worked-records.suite.ts'
 
 const anchors = new Map([['na-main', keyBytes(AUTHORITY_KEY)]])

@@ -7,8 +7,7 @@ import { readInstant } from '../canonical/time.ts'
 import { toUtf8 } from '../canonical/utf8.ts'
 import { isPlainText } from '../reading/text.ts'
 import type { Signature } from '../signing/sign.ts'
-import { ByteScanner, ScanError } from './byte-scanner.ts'
-import type { Token } from './byte-scanner.ts'
+import { ByteScanner, ScanError, type Token } from './byte-scanner.ts'
 import { GrowingBytes } from './growing-bytes.ts'
 
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d]

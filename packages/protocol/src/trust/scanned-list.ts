@@ -5,8 +5,7 @@ import { instantOf } from '../reading/text.ts'
 import { verifyAny } from '../signing/verify-any.ts'
 import { verifySignature } from '../signing/verify.ts'
 import type { ListPosition } from './revocation-list.ts'
-import { ENTRY_HEAD_LENGTHS } from './scan-revocation-list.ts'
-import type { ScannedList } from './scan-revocation-list.ts'
+import { ENTRY_HEAD_LENGTHS, type ScannedList } from './scan-revocation-list.ts'
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c

@@ -1,8 +1,6 @@
-import { seconds, writeInstant } from '../canonical/time.ts'
-import type { Instant } from '../canonical/time.ts'
+import { type Instant, seconds, writeInstant } from '../canonical/time.ts'
 import type { CertificateResult } from './evaluate-certificate.ts'
-import { reasonText } from './findings.ts'
-import type { Finding } from './findings.ts'
+import { type Finding, reasonText } from './findings.ts'
 
 /** The answer of a verify route (protocol/gateway 7.1). Only `trusted` is trust; a 200 is not. */
 export type TrustDecision = {

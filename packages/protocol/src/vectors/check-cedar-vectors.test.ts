@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import * as protocol from '../index.ts'
 import vectors from './cedar.json' with { type: 'json' }
-import { checkCedarVectors } from './check-cedar-vectors.ts'
-import type { CedarVectors } from './check-cedar-vectors.ts'
+import { type CedarVectors, checkCedarVectors } from './check-cedar-vectors.ts'
 
 const cedar: CedarVectors = vectors
 

@@ -1,10 +1,8 @@
 import type * as Protocol from '../index.ts'
-import { differs, flip, keyOf, runCases } from './cases.ts'
-import type { Case, CheckResult, KeyVector } from './cases.ts'
+import { type Case, type CheckResult, type KeyVector, differs, flip, keyOf, runCases } from './cases.ts'
 import { agreementCases, digestCases } from './trust-agreement-cases.ts'
 import { disclosureCases } from './trust-disclosure-cases.ts'
-import { exampleOf } from './trust-vectors.ts'
-import type { TrustExample, TrustVectors } from './trust-vectors.ts'
+import { type TrustExample, type TrustVectors, exampleOf } from './trust-vectors.ts'
 import { consensusCases, usageCases } from './trust-usage-cases.ts'
 
 /** Every worked example against the given protocol; the same function runs in Node, in browsers and in consumers. */

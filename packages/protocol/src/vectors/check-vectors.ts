@@ -1,6 +1,5 @@
 import type * as Protocol from '../index.ts'
-import { differs, flip, keyOf, runCases } from './cases.ts'
-import type { Case, CheckResult, Problem } from './cases.ts'
+import { type Case, type CheckResult, type Problem, differs, flip, keyOf, runCases } from './cases.ts'
 import type { CoreVectors, DigestVector, SignedVector } from './core-vectors.ts'
 
 /** The part of the public interface the vectors exercise; a bundle, a build or the sources can be passed in. */

@@ -1,8 +1,6 @@
 import type * as Protocol from '../index.ts'
-import { differs, keyOf } from './cases.ts'
-import type { Case, Problem } from './cases.ts'
-import { exampleOf } from './trust-vectors.ts'
-import type { TrustVectors } from './trust-vectors.ts'
+import { type Case, type Problem, differs, keyOf } from './cases.ts'
+import { type TrustVectors, exampleOf } from './trust-vectors.ts'
 
 /** E4: one signed body, two records; members outside it change nothing, and every member inside it counts. */
 export function agreementCases(vectors: TrustVectors, protocol: typeof Protocol): Case[] {

@@ -1,8 +1,6 @@
 import type * as Protocol from '../index.ts'
-import { differs, keyOf } from './cases.ts'
-import type { Case } from './cases.ts'
-import { exampleOf } from './trust-vectors.ts'
-import type { TrustVectors } from './trust-vectors.ts'
+import { type Case, differs, keyOf } from './cases.ts'
+import { type TrustVectors, exampleOf } from './trust-vectors.ts'
 
 const CAPABILITIES = ['ledger.read', 'ledger.append', 'ledger.close']
 const NOW = '2027-03-04T05:06:07Z'

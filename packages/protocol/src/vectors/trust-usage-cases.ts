@@ -1,8 +1,6 @@
 import type * as Protocol from '../index.ts'
-import { differs, keyOf } from './cases.ts'
-import type { Case } from './cases.ts'
-import { exampleOf } from './trust-vectors.ts'
-import type { TrustVectors } from './trust-vectors.ts'
+import { type Case, differs, keyOf } from './cases.ts'
+import { type TrustVectors, exampleOf } from './trust-vectors.ts'
 
 /** E25 to E27: a vote, the assessment of two votes and the proof that holds them. */
 export function consensusCases(vectors: TrustVectors, protocol: typeof Protocol): Case[] {

@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { fromBase64, readPublicKey, readTrustedPublicKey, toBase64, toHex, toUtf8, verifySignature } from '../index.ts'
 import { BACKENDS } from '../signing/backends.suite.ts'
-import { WEAK_MESSAGES, WEAK_POINTS, WEAK_SCALARS, checkWeakKeys } from './weak-keys.ts'
-import type { WeakKeyVerifier } from './weak-keys.ts'
+import { WEAK_MESSAGES, WEAK_POINTS, WEAK_SCALARS, type WeakKeyVerifier, checkWeakKeys } from './weak-keys.ts'
 
 // The slow textbook arithmetic below is the lax verifier the matrix is aimed at, and makes keys no library makes.
 // Nothing of it is shared with the product, so that one mistake cannot hide in both.

@@ -1,11 +1,9 @@
 import { toUtf8 } from '../canonical/utf8.ts'
-import { seconds } from '../canonical/time.ts'
-import type { Instant } from '../canonical/time.ts'
+import { type Instant, seconds } from '../canonical/time.ts'
 import type { JoinCertificate } from '../artifacts/join-certificate.ts'
 import type { SignedRequest } from '../proofs/request-proof.ts'
 import { verifySignature } from '../signing/verify.ts'
-import { checkWit, readWit } from './wit.ts'
-import type { WitRefusal } from './wit.ts'
+import { type WitRefusal, checkWit, readWit } from './wit.ts'
 
 /** The profile of draft-ietf-wimse-http-signature-06 (docs/protocol/wimse.md). */
 export const WIMSE_TAG = 'wimse-workload-to-workload'

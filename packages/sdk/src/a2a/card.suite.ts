@@ -8,8 +8,7 @@ import type {
   RecognitionTreaty,
   Signer,
 } from '@chancery/protocol'
-import { testIssuer, testList, testSeed } from '@chancery/testkit'
-import type { TestIssuer } from '@chancery/testkit'
+import { type TestIssuer, testIssuer, testList, testSeed } from '@chancery/testkit'
 import { RelyingParty } from '../verify/relying-party.ts'
 
 export const NOW: Instant = instantOf('2030-01-02T03:00:00Z')

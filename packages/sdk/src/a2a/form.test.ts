@@ -1,8 +1,6 @@
-import { readJson, toUtf8, writeJson } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, readJson, toUtf8, writeJson } from '@chancery/protocol'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { CARD, cardNetwork, changed } from './card.suite.ts'
-import type { CardNetwork } from './card.suite.ts'
+import { CARD, type CardNetwork, cardNetwork, changed } from './card.suite.ts'
 import { canonicalCard, cardProblems } from './form.ts'
 import { CardFormError, signAgentCard } from './sign.ts'
 

@@ -1,5 +1,4 @@
-import { isJsonObject, visible } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { type JsonObject, type JsonValue, isJsonObject, visible } from '@chancery/protocol'
 
 /**
  * The form of a card that may be signed (docs/agent-cards.md). The canonical forms in use differ in what they drop:

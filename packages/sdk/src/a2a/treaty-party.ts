@@ -1,8 +1,6 @@
-import { isAuthenticList, readTrustedPublicKey } from '@chancery/protocol'
-import type { RecognitionTreaty, RevocationList } from '@chancery/protocol'
+import { type RecognitionTreaty, type RevocationList, isAuthenticList, readTrustedPublicKey } from '@chancery/protocol'
 import { RequestError } from '../errors.ts'
-import { RelyingParty } from '../verify/relying-party.ts'
-import type { OfferedList } from '../verify/relying-party.ts'
+import { type OfferedList, RelyingParty } from '../verify/relying-party.ts'
 
 /**
  * Verifies certificates of a partner by the keys that the treaty names and a list that one of them signed. Throws

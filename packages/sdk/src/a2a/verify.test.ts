@@ -1,15 +1,12 @@
-import { signJws, toBase64Url, toUtf8, writeJson } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, signJws, toBase64Url, toUtf8, writeJson } from '@chancery/protocol'
 import { testList } from '@chancery/testkit'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { CARD, NOW, cardNetwork, changed, treatyOn } from './card.suite.ts'
-import type { CardNetwork } from './card.suite.ts'
+import { CARD, type CardNetwork, NOW, cardNetwork, changed, treatyOn } from './card.suite.ts'
 import { CERTIFICATE_EXTENSION, carriedRecord, withExtension } from './extensions.ts'
 import { canonicalCard } from './form.ts'
 import { signAgentCard } from './sign.ts'
 import { openTreatyParty } from './treaty-party.ts'
-import { readSignedCard, verifyAgentCard } from './verify.ts'
-import type { CardPartner, CardTrust } from './verify.ts'
+import { type CardPartner, type CardTrust, readSignedCard, verifyAgentCard } from './verify.ts'
 
 let own: CardNetwork
 let beta: CardNetwork

@@ -1,10 +1,7 @@
-import { seedSigner } from '@chancery/protocol'
-import type { JsonValue } from '@chancery/protocol'
+import { type JsonValue, seedSigner } from '@chancery/protocol'
 import { afterEach, expect, it } from 'vitest'
-import { createClient } from '../client.ts'
-import type { Client } from '../client.ts'
-import { isSignedFor, listen } from '../http/http-server.suite.ts'
-import type { TestServer } from '../http/http-server.suite.ts'
+import { type Client, createClient } from '../client.ts'
+import { type TestServer, isSignedFor, listen } from '../http/http-server.suite.ts'
 import { DESCRIPTOR, NA_PUBLIC_KEY, OPERATOR_SEED } from '../testing/records.suite.ts'
 
 let server: TestServer | undefined

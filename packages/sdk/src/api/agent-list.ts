@@ -1,13 +1,10 @@
 import { LIMITS, agents } from '@chancery/contract'
-import { readAgentDescriptor, shape } from '@chancery/protocol'
-import type { AgentDescriptor } from '@chancery/protocol'
+import { type AgentDescriptor, readAgentDescriptor, shape } from '@chancery/protocol'
 import { json, known } from '../http/read-response.ts'
 import type { CallOptions, Connection } from '../http/call.ts'
-import { paging } from './page.ts'
-import type { Paging } from './page.ts'
+import { type Paging, paging } from './page.ts'
 import { allRows } from './pages.ts'
-import { NODE_STATES } from './roster.ts'
-import type { NodeState } from './roster.ts'
+import { NODE_STATES, type NodeState } from './roster.ts'
 
 /** A registered agent and its node. */
 export interface ListedAgent {

@@ -14,10 +14,8 @@ import { json, known } from '../http/read-response.ts'
 import type { CallOptions, Connection } from '../http/call.ts'
 import { RequestError } from '../errors.ts'
 import { requireNode } from '../http/node-signing.ts'
-import { agentListApi } from './agent-list.ts'
-import type { AgentListApi } from './agent-list.ts'
-import { paging } from './page.ts'
-import type { PageQuery, Paging } from './page.ts'
+import { type AgentListApi, agentListApi } from './agent-list.ts'
+import { type PageQuery, type Paging, paging } from './page.ts'
 import { allRows } from './pages.ts'
 
 /** Fields of an agent; key, times and signature are added. */

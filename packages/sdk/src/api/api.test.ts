@@ -1,10 +1,7 @@
-import { seedSigner, verifyGenesisBlock, verifyList } from '@chancery/protocol'
-import type { JsonValue } from '@chancery/protocol'
+import { type JsonValue, seedSigner, verifyGenesisBlock, verifyList } from '@chancery/protocol'
 import { afterEach, describe, expect, it } from 'vitest'
-import { createClient } from '../client.ts'
-import type { Client } from '../client.ts'
-import { listen } from '../http/http-server.suite.ts'
-import type { Reply, TestServer } from '../http/http-server.suite.ts'
+import { type Client, createClient } from '../client.ts'
+import { type Reply, type TestServer, listen } from '../http/http-server.suite.ts'
 import { CRL, GENESIS, METADATA, NA_PUBLIC_KEY, OPERATOR_SEED, POLICY } from '../testing/records.suite.ts'
 
 let server: TestServer | undefined

@@ -6,10 +6,8 @@ import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
 import { ResponseError } from '../errors.ts'
 import { omitUndefined } from '../http/omit-undefined.ts'
 import type { RecordOrText } from '../http/record-texts.ts'
-import { preview, isDryRun, readCounted } from './dry-run.ts'
-import type { CountedSample, DryRun, RealRun } from './dry-run.ts'
-import { paging } from './page.ts'
-import type { PageQuery, Paging } from './page.ts'
+import { type CountedSample, type DryRun, type RealRun, isDryRun, preview, readCounted } from './dry-run.ts'
+import { type PageQuery, type Paging, paging } from './page.ts'
 import { allRows } from './pages.ts'
 
 /** protocol/core 14.2; absent members get the defaults of the authority. */

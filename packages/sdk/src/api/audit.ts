@@ -1,6 +1,5 @@
 import { audit } from '@chancery/contract'
-import { shape } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, shape } from '@chancery/protocol'
 import { json, known } from '../http/read-response.ts'
 import type { CallOptions, Connection } from '../http/call.ts'
 import { omitUndefined } from '../http/omit-undefined.ts'

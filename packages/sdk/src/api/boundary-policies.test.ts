@@ -1,10 +1,7 @@
-import { boundaryPolicyDigest } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
-import { startTestAuthority, testSigner } from '@chancery/testkit'
-import type { TestAuthority } from '@chancery/testkit'
+import { type JsonObject, boundaryPolicyDigest } from '@chancery/protocol'
+import { type TestAuthority, startTestAuthority, testSigner } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createClient } from '../client.ts'
-import type { Client } from '../client.ts'
+import { type Client, createClient } from '../client.ts'
 
 let na: TestAuthority
 let client: Client

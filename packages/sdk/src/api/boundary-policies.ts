@@ -1,15 +1,12 @@
 import { LIMITS, boundaryPolicies } from '@chancery/contract'
-import { BOUNDARY_POLICY_FORM, shape } from '@chancery/protocol'
-import type { BoundaryPolicy, JsonObject, JsonValue } from '@chancery/protocol'
+import { BOUNDARY_POLICY_FORM, type BoundaryPolicy, type JsonObject, type JsonValue, shape } from '@chancery/protocol'
 import { json, known } from '../http/read-response.ts'
 import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
 import { omitUndefined } from '../http/omit-undefined.ts'
 import type { RecordOrText } from '../http/record-texts.ts'
 import { signedRecord } from '../http/signed-record.ts'
-import { paging } from './page.ts'
-import type { PageQuery, Paging } from './page.ts'
-import { readSimulation } from './policy-simulation.ts'
-import type { PolicySimulation, SimulationRequest } from './policy-simulation.ts'
+import { type PageQuery, type Paging, paging } from './page.ts'
+import { type PolicySimulation, type SimulationRequest, readSimulation } from './policy-simulation.ts'
 
 /** protocol/trust-operations 5.3: why an intent cannot be published. */
 export type BoundaryPolicyIssue = {

@@ -15,8 +15,7 @@ import { json, known } from '../http/read-response.ts'
 import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
 import { requireNode } from '../http/node-signing.ts'
 import { omitUndefined } from '../http/omit-undefined.ts'
-import { nameTexts } from '../http/record-texts.ts'
-import type { RecordOrText } from '../http/record-texts.ts'
+import { type RecordOrText, nameTexts } from '../http/record-texts.ts'
 import { signedRecord } from '../http/signed-record.ts'
 
 /** Context of a request (protocol/trust-operations 4.1); the authority adds the other facts. */

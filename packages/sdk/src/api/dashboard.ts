@@ -1,6 +1,5 @@
 import { dashboard } from '@chancery/contract'
-import { shape } from '@chancery/protocol'
-import type { ConnectomeSummary, JsonObject, JsonValue } from '@chancery/protocol'
+import { type ConnectomeSummary, type JsonObject, type JsonValue, shape } from '@chancery/protocol'
 import { bytes, json, known, text } from '../http/read-response.ts'
 import type { CallOptions, Connection } from '../http/call.ts'
 

@@ -1,6 +1,5 @@
 import { evidence } from '@chancery/contract'
-import { shape } from '@chancery/protocol'
-import type { EvidenceStoreEntry, JsonValue } from '@chancery/protocol'
+import { type EvidenceStoreEntry, type JsonValue, shape } from '@chancery/protocol'
 import { json, known } from '../http/read-response.ts'
 import type { CallOptions, Connection } from '../http/call.ts'
 import { omitUndefined } from '../http/omit-undefined.ts'

@@ -1,6 +1,5 @@
 import { DRY_RUN_SURFACE } from '@chancery/contract'
-import { FormError, shape } from '@chancery/protocol'
-import type { JsonValue } from '@chancery/protocol'
+import { FormError, type JsonValue, shape } from '@chancery/protocol'
 import { known } from '../http/read-response.ts'
 import type { Call, Connection } from '../http/call.ts'
 import { ResponseError, ChanceryError } from '../errors.ts'

@@ -1,12 +1,10 @@
 import { seedSigner } from '@chancery/protocol'
 import { testSeed } from '@chancery/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
-import { createClient } from '../client.ts'
-import type { Client } from '../client.ts'
+import { type Client, createClient } from '../client.ts'
 import { evidenceStoreNames } from '../compat/sub-clients.ts'
 import { storedDecisionHead } from '../governed/chains.ts'
-import { listen } from '../http/http-server.suite.ts'
-import type { Received, Reply, TestServer } from '../http/http-server.suite.ts'
+import { type Received, type Reply, type TestServer, listen } from '../http/http-server.suite.ts'
 
 let server: TestServer | undefined
 afterEach(() => server?.close())

@@ -1,14 +1,11 @@
 import { enrollment } from '@chancery/contract'
-import { asJson, field, readJoinCertificate, shape } from '@chancery/protocol'
-import type { JoinCertificate, JsonValue } from '@chancery/protocol'
+import { type JoinCertificate, type JsonValue, asJson, field, readJoinCertificate, shape } from '@chancery/protocol'
 import { json, known } from '../http/read-response.ts'
 import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
 import { omitUndefined } from '../http/omit-undefined.ts'
 import { requireNode } from '../http/node-signing.ts'
-import { inventoryApi } from './inventory.ts'
-import type { InventoryApi } from './inventory.ts'
-import { invitesApi } from './invites.ts'
-import type { InvitesApi } from './invites.ts'
+import { type InventoryApi, inventoryApi } from './inventory.ts'
+import { type InvitesApi, invitesApi } from './invites.ts'
 
 /** protocol/core 8; absent members get the defaults of the authority. */
 export interface InviteRequest {
@@ -154,8 +151,26 @@ function readEntries(value: JsonValue, place: string): Readonly<Record<string, R
   return Object.fromEntries(entries.map(([id, entry]) => [id, readEntry(entry, `${place}.${id}`)]))
 }
 
+type ProvenCall = 'join' | 'heartbeat' | 'renew' | 'wit' | 'present'
+
 export function enrollmentApi(connection: Connection): EnrollmentApi {
   const { call, node } = connection
+  /** A call that the key of the node proves. All but a join may be repeated. */
+  const proven = async <Value>(
+    name: ProvenCall,
+    given: object,
+    read: (value: JsonValue) => Value,
+    options?: CallOptions,
+  ) => {
+    const identity = requireNode(node, name)
+    return call({
+      route: enrollment[name],
+      body: (now) => identity.prove(name, omitUndefined({ ...given }), now),
+      ...(name === 'join' ? {} : { repeatable: true as const }),
+      read: json(read),
+      options,
+    })
+  }
   return {
     ...invitesApi(connection),
     ...inventoryApi(connection),
@@ -167,55 +182,12 @@ export function enrollmentApi(connection: Connection): EnrollmentApi {
         read: json((value) => readInvite(value, '')),
         options,
       }),
-    join: async (request, options) => {
-      const identity = requireNode(node, 'join')
-      return call({
-        route: enrollment.join,
-        body: (now) => identity.prove('join', omitUndefined({ ...request }), now),
-        read: json(readJoinCertificate),
-        options,
-      })
-    },
-    heartbeat: async (request, options) => {
-      const identity = requireNode(node, 'heartbeat')
-      return call({
-        route: enrollment.heartbeat,
-        body: (now) => identity.prove('heartbeat', omitUndefined({ ...request }), now),
-        repeatable: true,
-        read: json((value) => readHeartbeat(value, '')),
-        options,
-      })
-    },
-    renew: async (request, options) => {
-      const identity = requireNode(node, 'renew')
-      return call({
-        route: enrollment.renew,
-        body: (now) => identity.prove('renew', omitUndefined({ ...request }), now),
-        repeatable: true,
-        read: json(readJoinCertificate),
-        options,
-      })
-    },
-    wit: async (request, options) => {
-      const identity = requireNode(node, 'wit')
-      return call({
-        route: enrollment.wit,
-        body: (now) => identity.prove('wit', omitUndefined({ ...request }), now),
-        repeatable: true,
-        read: json((value) => readIssuedWit(value, '')),
-        options,
-      })
-    },
-    present: async (request, options) => {
-      const identity = requireNode(node, 'present')
-      return call({
-        route: enrollment.present,
-        body: (now) => identity.prove('present', { certificate: asJson(request.certificate) }, now),
-        repeatable: true,
-        read: json((value) => readPresented(value, '')),
-        options,
-      })
-    },
+    join: (request, options) => proven('join', request, readJoinCertificate, options),
+    heartbeat: (request, options) => proven('heartbeat', request, (value) => readHeartbeat(value, ''), options),
+    renew: (request, options) => proven('renew', request, readJoinCertificate, options),
+    wit: (request, options) => proven('wit', request, (value) => readIssuedWit(value, ''), options),
+    present: ({ certificate }, options) =>
+      proven('present', { certificate: asJson(certificate) }, (value) => readPresented(value, ''), options),
     nodes: (options) => call({ route: enrollment.nodes, read: json((value) => readCount(value, '')), options }),
     roster: (options) =>
       call({ route: enrollment.nodes, asOperator: true, read: json((value) => readRoster(value, '')), options }),

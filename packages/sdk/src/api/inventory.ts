@@ -3,8 +3,7 @@ import { shape } from '@chancery/protocol'
 import { json, known } from '../http/read-response.ts'
 import type { CallOptions, Connection } from '../http/call.ts'
 import { allRows } from './pages.ts'
-import { paging } from './page.ts'
-import type { Paging } from './page.ts'
+import { type Paging, paging } from './page.ts'
 
 export type IssuedState = 'valid' | 'superseded' | 'expired' | 'revoked'
 

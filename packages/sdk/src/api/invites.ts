@@ -3,10 +3,8 @@ import { field, shape } from '@chancery/protocol'
 import { json, known } from '../http/read-response.ts'
 import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
 import { omitUndefined } from '../http/omit-undefined.ts'
-import { preview, isDryRun } from './dry-run.ts'
-import type { DryRun, RealRun } from './dry-run.ts'
-import { paging } from './page.ts'
-import type { PageQuery, Paging } from './page.ts'
+import { type DryRun, type RealRun, isDryRun, preview } from './dry-run.ts'
+import { type PageQuery, type Paging, paging } from './page.ts'
 import { allRows } from './pages.ts'
 
 /** protocol/core 8; absent members get the defaults of the authority. */

@@ -10,10 +10,8 @@ import {
 } from '@chancery/protocol'
 import type { AgentDelete, JsonObject, JsonValue, NodeAction } from '@chancery/protocol'
 import { afterEach, describe, expect, it } from 'vitest'
-import { createClient } from '../client.ts'
-import type { Client, ClientOptions } from '../client.ts'
-import { isSignedFor, listen, refusal } from '../http/http-server.suite.ts'
-import type { Received, Reply, TestServer } from '../http/http-server.suite.ts'
+import { type Client, type ClientOptions, createClient } from '../client.ts'
+import { type Received, type Reply, type TestServer, isSignedFor, listen, refusal } from '../http/http-server.suite.ts'
 import {
   CERTIFICATE,
   DESCRIPTOR,

@@ -1,6 +1,5 @@
 import { LIMITS } from '@chancery/contract'
-import { readRecognitionTreaty, shape } from '@chancery/protocol'
-import type { JsonValue, RecognitionTreaty } from '@chancery/protocol'
+import { type JsonValue, type RecognitionTreaty, readRecognitionTreaty, shape } from '@chancery/protocol'
 import { known } from '../http/read-response.ts'
 
 export type PartnerState = 'alarm' | 'paused' | 'new' | 'fresh' | 'watch' | 'stale'

@@ -1,5 +1,4 @@
-import { shape } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { type JsonObject, type JsonValue, shape } from '@chancery/protocol'
 import { known } from '../http/read-response.ts'
 
 type SimulatedVerdict = { readonly authorized: boolean; readonly denial_reason: string | null }

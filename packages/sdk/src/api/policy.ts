@@ -1,10 +1,8 @@
 import { policy } from '@chancery/contract'
-import { readPolicyManifest, shape } from '@chancery/protocol'
-import type { JsonObject, PolicyManifest, PolicyTerms } from '@chancery/protocol'
+import { type JsonObject, type PolicyManifest, type PolicyTerms, readPolicyManifest, shape } from '@chancery/protocol'
 import { json, known } from '../http/read-response.ts'
 import type { CallOptions, Connection } from '../http/call.ts'
-import { paging } from './page.ts'
-import type { PageQuery, Paging } from './page.ts'
+import { type PageQuery, type Paging, paging } from './page.ts'
 
 export interface PolicyVersion {
   readonly policy_id: string

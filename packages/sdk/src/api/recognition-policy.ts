@@ -1,6 +1,5 @@
 import { recognitionPolicy } from '@chancery/contract'
-import { readRecognitionPolicy, shape } from '@chancery/protocol'
-import type { JsonObject, RecognitionPolicy } from '@chancery/protocol'
+import { type JsonObject, type RecognitionPolicy, readRecognitionPolicy, shape } from '@chancery/protocol'
 import { json, known } from '../http/read-response.ts'
 import type { CallOptions, Connection } from '../http/call.ts'
 import { omitUndefined } from '../http/omit-undefined.ts'

@@ -5,10 +5,8 @@ import { json, known } from '../http/read-response.ts'
 import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
 import { omitUndefined } from '../http/omit-undefined.ts'
 import type { RecordOrText } from '../http/record-texts.ts'
-import { preview, isDryRun } from './dry-run.ts'
-import type { DryRun, RealRun } from './dry-run.ts'
-import { paging } from './page.ts'
-import type { PageQuery, Paging } from './page.ts'
+import { type DryRun, type RealRun, isDryRun, preview } from './dry-run.ts'
+import { type PageQuery, type Paging, paging } from './page.ts'
 import { allRows } from './pages.ts'
 
 /** protocol/core 15.2; absent members get the defaults of the authority. */

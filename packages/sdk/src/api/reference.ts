@@ -1,7 +1,5 @@
-import { reference } from '@chancery/contract'
-import type { SurfaceMap } from '@chancery/contract'
-import { shape } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { type SurfaceMap, reference } from '@chancery/contract'
+import { type JsonObject, type JsonValue, shape } from '@chancery/protocol'
 import { json, known, text } from '../http/read-response.ts'
 import type { CallOptions, Connection } from '../http/call.ts'
 

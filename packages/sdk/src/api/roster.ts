@@ -1,11 +1,9 @@
 import { LIMITS, roster } from '@chancery/contract'
-import { FormError, isJsonObject, shape } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { FormError, type JsonObject, type JsonValue, isJsonObject, shape } from '@chancery/protocol'
 import { json, known } from '../http/read-response.ts'
 import type { CallOptions, Connection } from '../http/call.ts'
 import { allRows } from './pages.ts'
-import { paging } from './page.ts'
-import type { Paging } from './page.ts'
+import { type Paging, paging } from './page.ts'
 
 export const NODE_STATES = ['active', 'ends_soon', 'silent', 'superseded', 'revoked', 'expired'] as const
 export type NodeState = (typeof NODE_STATES)[number]

@@ -1,11 +1,8 @@
 import type { TrustDecision } from './trust-evidence.ts'
-import { JsonFloat, asJson, writeJson } from '@chancery/protocol'
-import type { AgreementRecord } from '@chancery/protocol'
-import { ManualClock, foreignSovereign, startTestAuthority, testSigner } from '@chancery/testkit'
-import type { TestAuthority } from '@chancery/testkit'
+import { type AgreementRecord, JsonFloat, asJson, writeJson } from '@chancery/protocol'
+import { ManualClock, type TestAuthority, foreignSovereign, startTestAuthority, testSigner } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createClient } from '../client.ts'
-import type { Client } from '../client.ts'
+import { type Client, createClient } from '../client.ts'
 import { ResponseError } from '../errors.ts'
 
 const clock = new ManualClock('2026-01-02T03:04:05Z')

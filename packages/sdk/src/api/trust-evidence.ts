@@ -1,6 +1,5 @@
 import { trustEvidence } from '@chancery/contract'
-import { shape, trustEvidenceForm } from '@chancery/protocol'
-import type { JsonObject, TrustEvidence, TrustFinding } from '@chancery/protocol'
+import { type JsonObject, type TrustEvidence, type TrustFinding, shape, trustEvidenceForm } from '@chancery/protocol'
 import { json, known } from '../http/read-response.ts'
 import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
 import { omitUndefined } from '../http/omit-undefined.ts'

@@ -18,8 +18,7 @@ import {
 } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createClient } from '../client.ts'
-import type { Client } from '../client.ts'
+import { type Client, createClient } from '../client.ts'
 import { ResponseError, RefusedError } from '../errors.ts'
 import { listen } from '../http/http-server.suite.ts'
 

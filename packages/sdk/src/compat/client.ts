@@ -1,13 +1,9 @@
-import { openConnection, toAreas } from '../client.ts'
+import { type Client, openConnection, toAreas } from '../client.ts'
 import { EvidenceSender } from '../governed/evidence-sender.ts'
 import type { Outbox } from '../governed/outbox.ts'
-import { withExistingNames } from './names.ts'
-import type { ExistingNames } from './names.ts'
-import { DEFAULT_KEY_ID, checkedSigner, readHeaders, toClientOptions } from './options.ts'
-import type { ExistingOptions } from './options.ts'
-import { buildPath, rawTransport } from './raw-transport.ts'
-import type { RawTransport } from './raw-transport.ts'
-import type { Client } from '../client.ts'
+import { type ExistingNames, withExistingNames } from './names.ts'
+import { DEFAULT_KEY_ID, type ExistingOptions, checkedSigner, readHeaders, toClientOptions } from './options.ts'
+import { type RawTransport, buildPath, rawTransport } from './raw-transport.ts'
 import type { Connection } from '../http/call.ts'
 
 /** A client under the names of other libraries of this protocol: sub-clients, and calls by path. */

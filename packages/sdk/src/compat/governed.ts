@@ -3,13 +3,11 @@ import type { BoundaryDecision, ExecutionEvidence, Instant, JsonObject } from '@
 import type { Client } from '../client.ts'
 import { storedResourceHead } from '../governed/chains.ts'
 import { EvidenceNotStoredError, MetadataRefusedError } from '../governed/errors.ts'
-import { EvidenceSender } from '../governed/evidence-sender.ts'
+import { EvidenceSender, type Executor } from '../governed/evidence-sender.ts'
 import type { Outcome } from '../governed/evidence-draft.ts'
-import type { Executor } from '../governed/evidence-sender.ts'
 import { GovernedActionRunner } from '../governed/action-runner.ts'
 import type { GovernedAction, GovernedResult, GovernedActionOptions } from '../governed/action.ts'
-import { MemoryOutbox } from '../governed/outbox.ts'
-import type { Outbox, ResourceStep } from '../governed/outbox.ts'
+import { MemoryOutbox, type Outbox, type ResourceStep } from '../governed/outbox.ts'
 import { systemClock } from '../http/system-clock.ts'
 
 /**

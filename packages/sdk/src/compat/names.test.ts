@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { testSigner } from '@chancery/testkit'
 import { EvidenceSender } from '../governed/evidence-sender.ts'
-import { openSetup } from '../governed/governed.suite.ts'
-import type { GovernedSetup } from '../governed/governed.suite.ts'
+import { type GovernedSetup, openSetup } from '../governed/governed.suite.ts'
 import { MemoryOutbox } from '../governed/outbox.ts'
 import { withExistingNames } from './names.ts'
 

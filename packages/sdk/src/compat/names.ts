@@ -1,7 +1,6 @@
 import type { Client } from '../client.ts'
 import type { EvidenceSender } from '../governed/evidence-sender.ts'
-import { evidenceStoreNames } from './sub-clients.ts'
-import type { EvidenceStoreNames } from './sub-clients.ts'
+import { type EvidenceStoreNames, evidenceStoreNames } from './sub-clients.ts'
 
 /**
  * The sub-clients and methods of other libraries of this protocol. Each is the matching method of this library;

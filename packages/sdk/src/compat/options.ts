@@ -1,6 +1,5 @@
 import { OPERATOR_HEADERS } from '@chancery/contract'
-import { seedSigner } from '@chancery/protocol'
-import type { Instant, Signer } from '@chancery/protocol'
+import { type Instant, type Signer, seedSigner } from '@chancery/protocol'
 import type { Audience } from '../http/audience.ts'
 import type { ClientOptions } from '../client.ts'
 import { RequestError } from '../errors.ts'

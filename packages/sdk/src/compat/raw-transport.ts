@@ -1,8 +1,6 @@
-import type { JsonObject, JsonValue } from '@chancery/protocol'
-import { canonicalJson, readJson } from '@chancery/protocol'
+import { type JsonObject, type JsonValue, canonicalJson, readJson } from '@chancery/protocol'
 import type { Query } from '../http/url.ts'
-import { json, text } from '../http/read-response.ts'
-import type { ReadResponse } from '../http/read-response.ts'
+import { type ReadResponse, json, text } from '../http/read-response.ts'
 import type { CallOptions, CallRoute, Connection } from '../http/call.ts'
 import { RequestError } from '../errors.ts'
 

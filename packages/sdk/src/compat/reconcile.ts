@@ -1,5 +1,4 @@
-import { canonicalJson } from '@chancery/protocol'
-import type { ExecutionEvidence, JsonObject } from '@chancery/protocol'
+import { type ExecutionEvidence, type JsonObject, canonicalJson } from '@chancery/protocol'
 
 /** An existing resource, with its readable state. */
 export interface ObservedResource {

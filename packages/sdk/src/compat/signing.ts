@@ -12,8 +12,7 @@ import {
 } from '@chancery/protocol'
 import type { Instant, JsonObject, JsonValue, OperatorHeaders, OperatorRequest, Signature } from '@chancery/protocol'
 import { systemClock } from '../http/system-clock.ts'
-import { checkedSigner } from './options.ts'
-import type { ExistingSigner } from './options.ts'
+import { type ExistingSigner, checkedSigner } from './options.ts'
 
 export const ADMIN_SIGNATURE_VERSION = 2
 

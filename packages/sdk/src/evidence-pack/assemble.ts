@@ -10,8 +10,7 @@ import {
   toBase64,
 } from '@chancery/protocol'
 import type { AuthorityKeys, LogIdentity, StoreAnchor, TileReader } from '@chancery/protocol'
-import { sealPack } from './format.ts'
-import type { EvidencePack, PackExecutorKey, PackLog, PackRecords } from './format.ts'
+import { type EvidencePack, type PackExecutorKey, type PackLog, type PackRecords, sealPack } from './format.ts'
 import { verifiableBasis } from './verifiable-basis.ts'
 
 /** The records as an authority gave them, and how to read its public log. */

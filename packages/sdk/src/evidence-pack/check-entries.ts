@@ -25,8 +25,7 @@ import type {
   Received,
   RecordForm,
 } from '@chancery/protocol'
-import { PASSED, failed, missing, worst } from './finding.ts'
-import type { Finding } from './finding.ts'
+import { type Finding, PASSED, failed, missing, worst } from './finding.ts'
 import type { EvidencePack, PackExecutorKey } from './format.ts'
 import type { PackKeys } from './keys.ts'
 

@@ -10,14 +10,10 @@ import {
   readEntries,
   toProblems,
 } from './check-entries.ts'
-import { checkAnchor, checkInclusion, checkWitnesses } from './check-log.ts'
-import type { LogFinding } from './check-log.ts'
-import { PASSED, failed } from './finding.ts'
-import type { Finding } from './finding.ts'
-import { countContents, digestPack } from './format.ts'
-import type { EvidencePack } from './format.ts'
-import { checkRoot, findKeys } from './keys.ts'
-import type { PackKeys } from './keys.ts'
+import { type LogFinding, checkAnchor, checkInclusion, checkWitnesses } from './check-log.ts'
+import { type Finding, PASSED, failed } from './finding.ts'
+import { type EvidencePack, countContents, digestPack } from './format.ts'
+import { type PackKeys, checkRoot, findKeys } from './keys.ts'
 import type { EvidencePackReport, PackCheck, PackCheckName, PackTrust } from './report.ts'
 import { findUnproven } from './unproven.ts'
 

@@ -13,11 +13,9 @@ import {
 import type { BoundaryDecision, BoundaryPolicy, JsonObject, JsonValue, StoreAnchor } from '@chancery/protocol'
 import type { Client } from '../client.ts'
 import { RefusedError } from '../errors.ts'
-import { assembleEvidencePack } from './assemble.ts'
-import type { PackParts } from './assemble.ts'
+import { type PackParts, assembleEvidencePack } from './assemble.ts'
 import { namedTexts, namedTreaty } from './check-basis.ts'
-import { EvidencePackError } from './format.ts'
-import type { EvidencePack } from './format.ts'
+import { type EvidencePack, EvidencePackError } from './format.ts'
 
 /** Records that the authority does not store. */
 export interface GivenRecords {

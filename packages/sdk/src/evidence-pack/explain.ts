@@ -1,7 +1,6 @@
 import type { BoundaryDecision, GateTraceEntry } from '@chancery/protocol'
 import type { EvidencePackReport, PackCheckName } from './report.ts'
-import { readEntries } from './check-entries.ts'
-import type { PackEntries } from './check-entries.ts'
+import { type PackEntries, readEntries } from './check-entries.ts'
 import type { EvidencePack } from './format.ts'
 
 /** What each check of a pack verifies. */

@@ -1,7 +1,6 @@
 import { genesisDigest, instantOf, verifyKeyHistory } from '@chancery/protocol'
 import type { AuthorityKeys, FormerKey, GenesisBlock, KeyHistory } from '@chancery/protocol'
-import { PASSED, failed, missing } from './finding.ts'
-import type { Finding } from './finding.ts'
+import { type Finding, PASSED, failed, missing } from './finding.ts'
 import type { EvidencePack } from './format.ts'
 import type { PackTrust } from './report.ts'
 

@@ -1,6 +1,5 @@
 import { JsonError, canonicalJson, readJson } from '@chancery/protocol'
-import { EvidencePackError, readEvidencePack, writeEvidencePack } from './format.ts'
-import type { EvidencePack } from './format.ts'
+import { type EvidencePack, EvidencePackError, readEvidencePack, writeEvidencePack } from './format.ts'
 
 /** Where the page has its pack: a script that browsers do not run. */
 const OPEN = '<script type="application/json" id="evidence-pack">'

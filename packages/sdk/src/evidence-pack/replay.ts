@@ -13,8 +13,7 @@ import {
   sha256Hex,
 } from '@chancery/protocol'
 import type { AttestationFacts, CedarQuestion, EngineAnswer, Replay, StoredCase } from '@chancery/protocol'
-import { EvidencePackError } from './format.ts'
-import type { EvidencePack } from './format.ts'
+import { type EvidencePack, EvidencePackError } from './format.ts'
 
 /** Asks Cedar with the texts of the pack. */
 export type AskCedar = (

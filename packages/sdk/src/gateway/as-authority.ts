@@ -1,12 +1,10 @@
 import { AUTHORITY_SERVICE_ROUTE, GATEWAY_OPERATIONS, OPERATOR_HEADERS, REQUEST_ID_HEADER } from '@chancery/contract'
 import type { GatewayOperation } from '@chancery/contract'
 import { Endpoints } from '../http/endpoints.ts'
-import { createClient } from '../client.ts'
-import type { Client, ClientOptions } from '../client.ts'
+import { type Client, type ClientOptions, createClient } from '../client.ts'
 import { RequestError } from '../errors.ts'
 import type { Fetch } from '../http/transport.ts'
-import { bearerHeader } from './token.ts'
-import type { TokenSource } from './token.ts'
+import { type TokenSource, bearerHeader } from './token.ts'
 
 /** Address and credential of a gateway. */
 export interface GatewayAccess {

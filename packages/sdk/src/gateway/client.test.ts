@@ -1,12 +1,9 @@
 import { inspect } from 'node:util'
 import { afterEach, describe, expect, it } from 'vitest'
-import { seedSigner } from '@chancery/protocol'
-import type { JoinCertificate } from '@chancery/protocol'
+import { type JoinCertificate, seedSigner } from '@chancery/protocol'
 import { testSeed } from '@chancery/testkit'
-import { listen } from '../http/http-server.suite.ts'
-import type { Reply, TestServer } from '../http/http-server.suite.ts'
-import { createGatewayClient } from './client.ts'
-import type { GatewayClient, GatewayOptions } from './client.ts'
+import { type Reply, type TestServer, listen } from '../http/http-server.suite.ts'
+import { type GatewayClient, type GatewayOptions, createGatewayClient } from './client.ts'
 
 let server: TestServer | undefined
 afterEach(() => server?.close())

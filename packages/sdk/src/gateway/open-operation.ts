@@ -1,5 +1,4 @@
-import { AUTHORITY_SERVICE_ROUTE, findOperation } from '@chancery/contract'
-import type { GatewayOperation, RouteTable } from '@chancery/contract'
+import { AUTHORITY_SERVICE_ROUTE, type GatewayOperation, type RouteTable, findOperation } from '@chancery/contract'
 import type { JsonObject } from '@chancery/protocol'
 import type { CallRoute } from '../http/call.ts'
 import { RequestError } from '../errors.ts'

@@ -1,9 +1,7 @@
 import { testSigner } from '@chancery/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { openSetup } from './governed.suite.ts'
-import type { GovernedSetup } from './governed.suite.ts'
-import { MemoryOutbox } from './outbox.ts'
-import type { Outbox } from './outbox.ts'
+import { type GovernedSetup, openSetup } from './governed.suite.ts'
+import { MemoryOutbox, type Outbox } from './outbox.ts'
 
 let setup: GovernedSetup
 beforeAll(async () => {

@@ -5,10 +5,8 @@ import { RequestError } from '../errors.ts'
 import { requireNodeDecision } from '../node/ask.ts'
 import type { GovernedActionOptions, GovernedResource } from './action.ts'
 import { storedResourceHead } from './chains.ts'
-import { requireDecision, requireExpected } from './decision.ts'
-import type { Expectations } from './decision.ts'
-import { EMPTY_CHAIN } from './outbox.ts'
-import type { ChainHead } from './outbox.ts'
+import { type Expectations, requireDecision, requireExpected } from './decision.ts'
+import { type ChainHead, EMPTY_CHAIN } from './outbox.ts'
 import type { RequestFields } from './request-fields.ts'
 
 /** A verified decision, and the end of the chain that the evidence continues. */

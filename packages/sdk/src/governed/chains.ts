@@ -2,8 +2,7 @@ import { asReceived, executionEvidenceForm, isJsonObject, readReceived, recordDi
 import type { ExecutionEvidence } from '@chancery/protocol'
 import type { Client } from '../client.ts'
 import { ChanceryError, RefusedError } from '../errors.ts'
-import { EMPTY_CHAIN } from './outbox.ts'
-import type { ChainHead, OutboxEntry } from './outbox.ts'
+import { type ChainHead, EMPTY_CHAIN, type OutboxEntry } from './outbox.ts'
 
 /** Both chains that a record continues: that of its decision and, where it changes one, that of its resource. */
 export interface Heads {

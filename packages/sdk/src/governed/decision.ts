@@ -22,8 +22,7 @@ import type {
   JsonObject,
 } from '@chancery/protocol'
 import type { EvaluateResult } from '../api/boundary.ts'
-import { contextOf } from './request-fields.ts'
-import type { RequestFields } from './request-fields.ts'
+import { type RequestFields, contextOf } from './request-fields.ts'
 import { DecisionVerificationError } from './errors.ts'
 
 /** Requirements of a caller before it acts on a decision. */

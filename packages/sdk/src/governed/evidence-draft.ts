@@ -1,9 +1,6 @@
-import { hasSecretMaterial } from '@chancery/protocol'
-import type { ExecutionEvidence } from '@chancery/protocol'
-import { laterHead, pendingDecisionHead, pendingResourceHead } from './chains.ts'
-import type { Heads } from './chains.ts'
-import { EMPTY_CHAIN } from './outbox.ts'
-import type { Intent, OutboxEntry } from './outbox.ts'
+import { type ExecutionEvidence, hasSecretMaterial } from '@chancery/protocol'
+import { type Heads, laterHead, pendingDecisionHead, pendingResourceHead } from './chains.ts'
+import { EMPTY_CHAIN, type Intent, type OutboxEntry } from './outbox.ts'
 
 export interface Outcome {
   readonly outcome: ExecutionEvidence['outcome']

@@ -1,13 +1,10 @@
 import type { Attestation, ExecutionEvidence, JsonObject } from '@chancery/protocol'
-import { ManualClock, startTestAuthority, testSigner } from '@chancery/testkit'
-import type { TestAuthority } from '@chancery/testkit'
-import { createClient } from '../client.ts'
-import type { Client } from '../client.ts'
+import { ManualClock, type TestAuthority, startTestAuthority, testSigner } from '@chancery/testkit'
+import { type Client, createClient } from '../client.ts'
 import { pinAttestation } from './decision.ts'
 import { GovernedActionRunner } from './action-runner.ts'
 import type { GovernedAction, GovernedStep } from './action.ts'
-import { MemoryOutbox } from './outbox.ts'
-import type { Outbox } from './outbox.ts'
+import { MemoryOutbox, type Outbox } from './outbox.ts'
 
 /** A network with an evidence store, a member that may rotate, and an executor. */
 export interface GovernedSetup {

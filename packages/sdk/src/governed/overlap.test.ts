@@ -1,11 +1,9 @@
 import { testSigner } from '@chancery/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { governedAction } from '../compat/governed.ts'
-import { openSetup } from './governed.suite.ts'
-import type { GovernedSetup } from './governed.suite.ts'
+import { type GovernedSetup, openSetup } from './governed.suite.ts'
 import { GovernedActionRunner } from './action-runner.ts'
-import { MemoryOutbox } from './outbox.ts'
-import type { Intent, Outbox, OutboxContent, OutboxEntry } from './outbox.ts'
+import { type Intent, MemoryOutbox, type Outbox, type OutboxContent, type OutboxEntry } from './outbox.ts'
 
 let setup: GovernedSetup
 beforeAll(async () => {

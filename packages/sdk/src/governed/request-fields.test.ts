@@ -1,11 +1,9 @@
-import { JsonFloat } from '@chancery/protocol'
-import type { BoundaryDecision, JustificationProof } from '@chancery/protocol'
+import { type BoundaryDecision, JsonFloat, type JustificationProof } from '@chancery/protocol'
 import { foreignSovereign, testSigner } from '@chancery/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { EvaluateRequest } from '../api/boundary.ts'
 import { pinAttestation } from './decision.ts'
-import { openSetup } from './governed.suite.ts'
-import type { GovernedSetup } from './governed.suite.ts'
+import { type GovernedSetup, openSetup } from './governed.suite.ts'
 import { GovernedActionRunner } from './action-runner.ts'
 import { MemoryOutbox } from './outbox.ts'
 

@@ -1,10 +1,8 @@
 import { seedSigner } from '@chancery/protocol'
 import { afterEach, describe, expect, it } from 'vitest'
-import { createClient } from '../client.ts'
-import type { Client, ClientOptions } from '../client.ts'
+import { type Client, type ClientOptions, createClient } from '../client.ts'
 import { ChanceryError } from '../errors.ts'
-import { listen, refusal } from './http-server.suite.ts'
-import type { Reply, TestServer } from './http-server.suite.ts'
+import { type Reply, type TestServer, listen, refusal } from './http-server.suite.ts'
 import { NA_PUBLIC_KEY, OPERATOR_SEED } from '../testing/records.suite.ts'
 
 const servers: TestServer[] = []

@@ -1,8 +1,7 @@
 import { createServer } from 'node:http'
 import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { readJsonBytes, verifyOperatorRequest, writeJson } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { type JsonObject, type JsonValue, readJsonBytes, verifyOperatorRequest, writeJson } from '@chancery/protocol'
 
 export interface Received {
   readonly method: string

@@ -1,7 +1,6 @@
 import { signNodeProof, writeInstant } from '@chancery/protocol'
 import type { Instant, JsonObject, NodeAction, Signer } from '@chancery/protocol'
-import { audienceOf } from './audience.ts'
-import type { Audience } from './audience.ts'
+import { type Audience, audienceOf } from './audience.ts'
 import { RequestError } from '../errors.ts'
 
 /** Who proves possession of a node key, and to which authority. The key id of the signer plays no part. */

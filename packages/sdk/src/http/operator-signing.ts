@@ -1,8 +1,7 @@
 import { signOperatorRequest, writeInstant } from '@chancery/protocol'
 import type { Instant, JsonObject, OperatorHeaders, Signer } from '@chancery/protocol'
 import type { Target } from './url.ts'
-import { audienceOf } from './audience.ts'
-import type { Audience } from './audience.ts'
+import { type Audience, audienceOf } from './audience.ts'
 
 /** Who signs admin calls, and for which authority. */
 export type Operator = Audience & { readonly signer: Signer }

@@ -1,8 +1,7 @@
 import { isErrorCode, isGatewayErrorCode } from '@chancery/contract'
 import { FormError, JsonError, fromUtf8, isJsonObject, member, readJsonBytes, shape, visible } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
-import { ResponseError, toRefusedError } from '../errors.ts'
-import type { RefusedCode, RefusedError } from '../errors.ts'
+import { type RefusedCode, type RefusedError, ResponseError, toRefusedError } from '../errors.ts'
 import type { Incoming } from './transport.ts'
 
 /** Turns a successful answer into a value, or throws {@link ResponseError}. */

@@ -1,6 +1,5 @@
 import type { Route } from '@chancery/contract'
-import { isJsonObject } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, isJsonObject } from '@chancery/protocol'
 
 /**
  * A signed record, or the JSON text in which it was received. Use the text when another JSON library read the record:

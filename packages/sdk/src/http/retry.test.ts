@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { Endpoints } from './endpoints.ts'
-import { ResponseError, RefusedError, UnreachableError } from '../errors.ts'
-import type { RefusedCode } from '../errors.ts'
-import { canRetry, withRetry } from './retry.ts'
-import type { RetryDelay, RetryOptions } from './retry.ts'
+import { type RefusedCode, RefusedError, ResponseError, UnreachableError } from '../errors.ts'
+import { type RetryDelay, type RetryOptions, canRetry, withRetry } from './retry.ts'
 
 function refused(status: number, code: RefusedCode, more: Partial<RefusedError> = {}): RefusedError {
   return new RefusedError({

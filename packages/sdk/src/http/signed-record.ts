@@ -1,5 +1,4 @@
-import { FormError, checkReceivedForm, readReceived } from '@chancery/protocol'
-import type { JsonValue, RecordForm } from '@chancery/protocol'
+import { FormError, type JsonValue, type RecordForm, checkReceivedForm, readReceived } from '@chancery/protocol'
 
 /**
  * Reads a trust record of an answer. It must be whole and hold nothing this release does not know: a member dropped

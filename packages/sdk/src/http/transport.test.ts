@@ -1,13 +1,10 @@
-import { createServer } from 'node:http'
-import type { Server, ServerResponse } from 'node:http'
+import { type Server, type ServerResponse, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ResponseError, UnreachableError } from '../errors.ts'
-import { listen } from './http-server.suite.ts'
-import type { Reply, TestServer } from './http-server.suite.ts'
-import { send } from './transport.ts'
-import type { Incoming, Outgoing, TransportOptions } from './transport.ts'
+import { type Reply, type TestServer, listen } from './http-server.suite.ts'
+import { type Incoming, type Outgoing, type TransportOptions, send } from './transport.ts'
 
 let server: TestServer | undefined
 afterEach(() => server?.close())

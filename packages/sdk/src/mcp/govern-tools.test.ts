@@ -1,14 +1,11 @@
-import { digestOf } from '@chancery/protocol'
-import type { Attestation } from '@chancery/protocol'
+import { type Attestation, digestOf } from '@chancery/protocol'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { pinAttestation } from '../governed/decision.ts'
-import { openSetup } from '../governed/governed.suite.ts'
-import type { GovernedSetup } from '../governed/governed.suite.ts'
+import { type GovernedSetup, openSetup } from '../governed/governed.suite.ts'
 import type { GovernedActionRunner } from '../governed/action-runner.ts'
 import { MemoryOutbox } from '../governed/outbox.ts'
 import { DECISION_META } from './denial.ts'
-import { DecisionUnavailableError, governTools } from './govern-tools.ts'
-import type { GovernTool } from './govern-tools.ts'
+import { DecisionUnavailableError, type GovernTool, governTools } from './govern-tools.ts'
 
 let setup: GovernedSetup
 let attestation: Attestation

@@ -1,15 +1,12 @@
-import { digestOf } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, digestOf } from '@chancery/protocol'
 import { ChanceryError, RequestError } from '../errors.ts'
 import type { GovernedActionRunner } from '../governed/action-runner.ts'
 import type { ActionReport } from '../governed/action.ts'
 import type { Expectations } from '../governed/decision.ts'
 import { MetadataRefusedError } from '../governed/errors.ts'
 import type { GovernedRequest } from '../governed/request-fields.ts'
-import { deniedResult, refusedResult } from './denial.ts'
-import type { DeniedDecision, DeniedResult } from './denial.ts'
-import { requireServerName, toArguments, toolCapability, toolParameters } from './tool-call.ts'
-import type { ToolCall } from './tool-call.ts'
+import { type DeniedDecision, type DeniedResult, deniedResult, refusedResult } from './denial.ts'
+import { type ToolCall, requireServerName, toArguments, toolCapability, toolParameters } from './tool-call.ts'
 
 /** The basis of a decision, and what the decision must be bound to. */
 export interface ToolBasis extends Pick<Expectations, 'expectedAttestation'> {

@@ -1,6 +1,5 @@
 import { instantOf, seconds } from '@chancery/protocol'
-import { honoNodeProof } from '../request-proof/hono.ts'
-import type { WebRequestVerifierOptions } from '../request-proof/hono.ts'
+import { type WebRequestVerifierOptions, honoNodeProof } from '../request-proof/hono.ts'
 import type { SigningFetch } from '../request-proof/sign.ts'
 import type { NodeCaller } from '../request-proof/verify.ts'
 

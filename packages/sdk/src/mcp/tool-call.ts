@@ -1,5 +1,4 @@
-import { digestOf, isJsonObject, member, readJson } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { type JsonObject, type JsonValue, digestOf, isJsonObject, member, readJson } from '@chancery/protocol'
 import { RequestError } from '../errors.ts'
 
 /** One call of a tool, as a decision and its evidence name it. */

@@ -5,8 +5,7 @@ import { ChanceryError, RefusedError, RequestError, ResponseError } from '../err
 import { requireOwnOrFollow } from './following.ts'
 import type { FollowedKeys } from './followed.ts'
 import type { Expected } from './certificate.ts'
-import { freshEvidence } from './evidence.ts'
-import type { NodeEvidence } from './evidence.ts'
+import { type NodeEvidence, freshEvidence } from './evidence.ts'
 import type { RetryOptions } from '../http/retry.ts'
 import type { NodeStore } from './store.ts'
 

@@ -1,4 +1,4 @@
-import type { RefusedError } from '../errors.ts'
+import { RefusedError, RequestError } from '../errors.ts'
 
 /** No later call can succeed with this certificate or descriptor; a person has to act. */
 const FINAL: ReadonlySet<string> = new Set([
@@ -14,4 +14,13 @@ const FINAL: ReadonlySet<string> = new Set([
 
 export function isFinalRefusal(error: RefusedError): boolean {
   return FINAL.has(error.code)
+}
+
+/** A descriptor that has no form will not get one; a renewal that does not verify may have come from a broken proxy. */
+export function isFinal(error: unknown): boolean {
+  return error instanceof RefusedError ? isFinalRefusal(error) : error instanceof RequestError
+}
+
+export function isUnknown(error: unknown): boolean {
+  return error instanceof RefusedError && error.code === 'certificate_not_found'
 }

@@ -1,8 +1,6 @@
-import { genesisDigest } from '@chancery/protocol'
-import type { JoinCertificate } from '@chancery/protocol'
+import { type JoinCertificate, genesisDigest } from '@chancery/protocol'
 import type { Client } from '../client.ts'
-import { CertificateError, requireOwnCertificate } from './certificate.ts'
-import type { Expected } from './certificate.ts'
+import { CertificateError, type Expected, requireOwnCertificate } from './certificate.ts'
 import type { NodeEmitter } from './events.ts'
 import type { FollowedKeys } from './followed.ts'
 

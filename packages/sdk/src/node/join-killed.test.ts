@@ -2,13 +2,11 @@ import { execFile } from 'node:child_process'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInvite, startTestAuthority } from '@chancery/testkit'
-import type { TestAuthority } from '@chancery/testkit'
+import { type TestAuthority, createInvite, startTestAuthority } from '@chancery/testkit'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { FileNodeStore } from '../nodejs/index.ts'
 import { JoinInterruptedError } from './enroll.ts'
-import { Node } from './node.ts'
-import type { NodeOptions } from './node.ts'
+import { Node, type NodeOptions } from './node.ts'
 
 let na: TestAuthority
 let folder: string

@@ -23,8 +23,7 @@ import { NodeEmitter } from './events.ts'
 import type { FollowedKeys } from './followed.ts'
 import { NodeLists } from './lists.ts'
 import { FileNodeStore } from '../nodejs/file-node-store.ts'
-import { MemoryNodeStore } from './store.ts'
-import type { NodeStore } from './store.ts'
+import { MemoryNodeStore, type NodeStore } from './store.ts'
 
 const NOW = readInstant('2026-03-01T12:00:00Z') ?? 0n
 const by = await testIssuer('agency')

@@ -3,15 +3,13 @@ import { DAY, instantOf, readInstant, verifyList, writeJson } from '@chancery/pr
 import type { Instant, JoinCertificate } from '@chancery/protocol'
 import type { AgentFacts } from '../api/agents.ts'
 import type { Client } from '../client.ts'
-import { RefusedError, RequestError } from '../errors.ts'
-import { listedAsRevoked, readStored } from './certificate.ts'
-import type { Expected } from './certificate.ts'
-import { freshEvidence } from './evidence.ts'
-import type { NodeEvidence } from './evidence.ts'
+import { RefusedError } from '../errors.ts'
+import { type Expected, listedAsRevoked, readStored } from './certificate.ts'
+import { type NodeEvidence, freshEvidence } from './evidence.ts'
 import type { NodeAction, NodeEmitter } from './events.ts'
 import type { FollowedKeys } from './followed.ts'
 import { Follower, requireOwnOrFollow } from './following.ts'
-import { isFinalRefusal } from './final-refusals.ts'
+import { isFinal, isUnknown } from './final-refusals.ts'
 import type { NodeLists } from './lists.ts'
 import {
   after,
@@ -285,16 +283,6 @@ export class NodeLoop {
     this.#failures.set(action, failures)
     this.#parts.events.emit('actionFailed', { action, error: toError(error), retryInSeconds, failures })
   }
-}
-
-/** A descriptor that has no form will not get one; a renewal that does not verify may have come from a broken proxy. */
-function isFinal(error: unknown): boolean {
-  if (error instanceof RefusedError) return isFinalRefusal(error)
-  return error instanceof RequestError
-}
-
-function isUnknown(error: unknown): boolean {
-  return error instanceof RefusedError && error.code === 'certificate_not_found'
 }
 
 function lifetimeOf(agent: AgentFacts): number {

@@ -12,28 +12,23 @@ import type {
 } from '@chancery/protocol'
 import type { AgentFacts } from '../api/agents.ts'
 import type { NodeDecision } from '../api/boundary.ts'
-import { createClient } from '../client.ts'
+import { type Client, type ClientOptions, createClient } from '../client.ts'
 import { systemClock } from '../http/system-clock.ts'
-import type { Client, ClientOptions } from '../client.ts'
 import { RequestError } from '../errors.ts'
-import { signingFetch } from '../request-proof/sign.ts'
-import type { SigningFetch } from '../request-proof/sign.ts'
+import { type SigningFetch, signingFetch } from '../request-proof/sign.ts'
 import type { ResponseCheck } from '../request-proof/response.ts'
 import { sleep } from '../http/retry.ts'
 import type { Fetch } from '../http/transport.ts'
-import { nameRequest, requireNodeDecision } from './ask.ts'
-import type { AskOptions } from './ask.ts'
-import { readStored } from './certificate.ts'
-import type { Expected } from './certificate.ts'
+import { type AskOptions, nameRequest, requireNodeDecision } from './ask.ts'
+import { type Expected, readStored } from './certificate.ts'
 import { enroll } from './enroll.ts'
 import type { NodeEvidence } from './evidence.ts'
-import { NodeEmitter } from './events.ts'
-import type { NodeEvents } from './events.ts'
+import { NodeEmitter, type NodeEvents } from './events.ts'
 import { FollowedKeys } from './followed.ts'
 import { readExpired, rejoin } from './rejoin.ts'
 import { NodeLoop } from './node-loop.ts'
 import { NodeLists } from './lists.ts'
-import { RENEW_BEFORE_HOURS } from './schedule.ts'
+import { readRenewHours } from './schedule.ts'
 import type { NodeStore } from './store.ts'
 import { WitSource } from './wit-source.ts'
 
@@ -180,7 +175,7 @@ export class Node {
       events,
       clock,
       random,
-      renewBeforeHours: readHours(options.renewBeforeHours),
+      renewBeforeHours: readRenewHours(options.renewBeforeHours),
       expected,
       signal: stop.signal,
       status: options.status ?? 'healthy',
@@ -302,10 +297,4 @@ function ignoreStop(signal: AbortSignal): (error: unknown) => void {
   return (error) => {
     if (!signal.aborted) throw error
   }
-}
-
-function readHours(hours: number = RENEW_BEFORE_HOURS): number {
-  if (!Number.isInteger(hours) || hours < 1 || hours > 720)
-    throw new RequestError('renewBeforeHours must be a whole number from 1 to 720')
-  return hours
 }

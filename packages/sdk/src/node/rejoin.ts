@@ -2,8 +2,7 @@ import { instantOf, member, readJoinCertificate, readJson, readOrUndefined, writ
 import type { JoinCertificate } from '@chancery/protocol'
 import type { Client } from '../client.ts'
 import { RefusedError } from '../errors.ts'
-import { requireOwnCertificate } from './certificate.ts'
-import type { Expected } from './certificate.ts'
+import { type Expected, requireOwnCertificate } from './certificate.ts'
 import { requireOwnOrFollow } from './following.ts'
 import type { FollowedKeys } from './followed.ts'
 

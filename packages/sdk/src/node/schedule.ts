@@ -1,5 +1,5 @@
-import { HOUR, SECOND, instantOf } from '@chancery/protocol'
-import type { Instant, JoinCertificate } from '@chancery/protocol'
+import { HOUR, type Instant, type JoinCertificate, SECOND, instantOf } from '@chancery/protocol'
+import { RequestError } from '../errors.ts'
 
 /** When a node does what, as pure functions; `random` is from 0 up to 1. */
 
@@ -76,4 +76,10 @@ export function sleepMs(now: Instant, ...times: readonly Instant[]): number {
 export function lifetimeHours({ issued_at, expires_at }: Pick<JoinCertificate, 'issued_at' | 'expires_at'>): number {
   const lifetime = instantOf(expires_at) - instantOf(issued_at)
   return Math.max(1, Number((lifetime + HOUR / 2n) / HOUR))
+}
+
+export function readRenewHours(hours: number = RENEW_BEFORE_HOURS): number {
+  if (!Number.isInteger(hours) || hours < 1 || hours > 720)
+    throw new RequestError('renewBeforeHours must be a whole number from 1 to 720')
+  return hours
 }

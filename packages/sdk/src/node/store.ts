@@ -1,5 +1,4 @@
-import { fromUtf8, joinBytes, seedSigner, toBase64 } from '@chancery/protocol'
-import type { Signer } from '@chancery/protocol'
+import { type Signer, fromUtf8, joinBytes, seedSigner, toBase64 } from '@chancery/protocol'
 
 /** What a node stores in addition to its key. `join` is the note of a used invite, see JoinNote; `keys` the
  * newest block of the root, see FollowedKeys; `positions` those of the newest lists, see FollowedParty. */

@@ -1,5 +1,4 @@
-import { instantOf, readWit, seconds } from '@chancery/protocol'
-import type { Instant, JoinCertificate } from '@chancery/protocol'
+import { type Instant, type JoinCertificate, instantOf, readWit, seconds } from '@chancery/protocol'
 import type { Client } from '../client.ts'
 import { ChanceryError } from '../errors.ts'
 

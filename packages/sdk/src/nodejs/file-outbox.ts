@@ -1,14 +1,11 @@
 import { chmod, mkdir, readFile, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isJsonObject, member, readJson, writeJson } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, isJsonObject, member, readJson, writeJson } from '@chancery/protocol'
 import { ChanceryError } from '../errors.ts'
-import { outboxId } from '../governed/outbox.ts'
-import type { Outbox, OutboxContent, OutboxEntry } from '../governed/outbox.ts'
+import { type Outbox, type OutboxContent, type OutboxEntry, outboxId } from '../governed/outbox.ts'
 import { isRunning } from '../governed/running.ts'
 import { OWNER_ONLY, OWNER_ONLY_FOLDER, replaceFile, syncFolder } from './durable-file.ts'
-import { acquireFileLock } from './file-lock.ts'
-import type { Ownership } from './file-lock.ts'
+import { type Ownership, acquireFileLock } from './file-lock.ts'
 
 const FORMAT = 'gm.evidence.outbox.v1'
 const NAME = /^(\d{12})\.json(\.unreadable)?$/

@@ -1,8 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { ORIGIN_ERROR, isAllowedOrigin, toAuthInfo } from '../mcp/proof.ts'
-import type { McpAuthInfo, OriginOptions } from '../mcp/proof.ts'
-import { httpNodeProof } from './node-proof.ts'
-import type { HttpRequestVerifierOptions, SignedMessage } from './node-proof.ts'
+import { type McpAuthInfo, ORIGIN_ERROR, type OriginOptions, isAllowedOrigin, toAuthInfo } from '../mcp/proof.ts'
+import { type HttpRequestVerifierOptions, type SignedMessage, httpNodeProof } from './node-proof.ts'
 
 /** An MCP handler for node:http, such as `toNodeHandler(createMcpHandler(factory))`. */
 export type McpNodeHandler = (

@@ -1,7 +1,6 @@
 // oxlint-disable max-lines -- the same requests against each server framework
 import { createServer } from 'node:http'
-import { connect } from 'node:net'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 import fastify from 'fastify'
 import { Hono } from 'hono'
 import {
@@ -22,11 +21,9 @@ import {
 } from '@chancery/protocol'
 import type { Attestation, JoinCertificate, JsonValue, Signer } from '@chancery/protocol'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { testIssuer, testList } from '@chancery/testkit'
-import type { TestIssuer } from '@chancery/testkit'
+import { type TestIssuer, testIssuer, testList } from '@chancery/testkit'
 import type { Node } from '../node/node.ts'
-import { callerBasis } from '../request-proof/caller-basis.ts'
-import type { CallerBasis } from '../request-proof/caller-basis.ts'
+import { type CallerBasis, callerBasis } from '../request-proof/caller-basis.ts'
 import type { RequestVerifierOptions } from '../request-proof/request-verifier.ts'
 import { signingFetch, signRequest } from '../request-proof/sign.ts'
 import type { NodeCaller } from '../request-proof/verify.ts'

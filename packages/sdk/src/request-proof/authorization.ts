@@ -1,5 +1,4 @@
-import { PROOF_V1, PROOF_V2, coversAuthorization, withAuthorization } from '@chancery/protocol'
-import type { ProofProfile } from '@chancery/protocol'
+import { PROOF_V1, PROOF_V2, type ProofProfile, coversAuthorization, withAuthorization } from '@chancery/protocol'
 import { attestedProofs } from './attested.ts'
 import type { AttestedProfile, AttestedProofs } from './verify.ts'
 

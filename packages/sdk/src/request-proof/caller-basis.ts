@@ -1,5 +1,4 @@
-import { attestationInProof, coversAuthorization, readRequestProof } from '@chancery/protocol'
-import type { Attestation } from '@chancery/protocol'
+import { type Attestation, attestationInProof, coversAuthorization, readRequestProof } from '@chancery/protocol'
 import { RequestError } from '../errors.ts'
 import type { NodeCaller } from './verify.ts'
 

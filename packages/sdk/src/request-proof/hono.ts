@@ -1,6 +1,5 @@
 import { targetOf } from './request-to-sign.ts'
-import { RequestVerifier } from './request-verifier.ts'
-import type { RequestVerifierOptions, RequestVerifierRefusal } from './request-verifier.ts'
+import { RequestVerifier, type RequestVerifierOptions, type RequestVerifierRefusal } from './request-verifier.ts'
 import type { NodeCaller } from './verify.ts'
 
 /** What a server with web requests knows besides the request: that of Hono for Node.js has the request as received. */

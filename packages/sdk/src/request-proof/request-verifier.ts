@@ -1,15 +1,11 @@
-import { coversAuthorization, isWimseRequest } from '@chancery/protocol'
-import type { Instant, JoinCertificate } from '@chancery/protocol'
+import { type Instant, type JoinCertificate, coversAuthorization, isWimseRequest } from '@chancery/protocol'
 import { isUnavailable } from '../errors.ts'
 import { systemClock } from '../http/system-clock.ts'
 import type { TrustVerdict } from '../gateway/verdict.ts'
 import { allProofs } from './authorization.ts'
-import { MemoryNonceStore } from './nonces.ts'
-import type { NonceStore } from './nonces.ts'
-import { verifyRequest } from './verify.ts'
-import type { NodeCaller, ProofRefusal, ProofVerdict } from './verify.ts'
-import { verifyWimse } from './wimse.ts'
-import type { AcceptedWimse, WimseIncoming } from './wimse.ts'
+import { MemoryNonceStore, type NonceStore } from './nonces.ts'
+import { type NodeCaller, type ProofRefusal, type ProofVerdict, verifyRequest } from './verify.ts'
+import { type AcceptedWimse, type WimseIncoming, verifyWimse } from './wimse.ts'
 
 /** Options of a middleware. */
 export interface RequestVerifierOptions {

@@ -17,10 +17,8 @@ import { RequestError } from '../errors.ts'
 import { signingTimeOf } from '../trust/signing-time.ts'
 import type { Fetch } from '../http/transport.ts'
 import { profileToSign } from './authorization.ts'
-import { requireSigned } from './response.ts'
-import type { ResponseCheck } from './response.ts'
-import { targetOf } from './request-to-sign.ts'
-import type { RequestToSign } from './request-to-sign.ts'
+import { type ResponseCheck, requireSigned } from './response.ts'
+import { type RequestToSign, targetOf } from './request-to-sign.ts'
 import { signWimseRequest } from './wimse.ts'
 
 /** Who calls: the key, and the certificate that names it. */

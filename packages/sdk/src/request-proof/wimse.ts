@@ -13,8 +13,7 @@ import {
 import type { Instant, JoinCertificate, ProofHeaders, SignedFields, Signer, WimseNetwork } from '@chancery/protocol'
 import { RequestError } from '../errors.ts'
 import { signingTimeOf } from '../trust/signing-time.ts'
-import { targetOf } from './request-to-sign.ts'
-import type { RequestToSign } from './request-to-sign.ts'
+import { type RequestToSign, targetOf } from './request-to-sign.ts'
 import type { IncomingRequest, ProofPolicy, ProofVerdict } from './verify.ts'
 
 /** Who calls in the profile of WIMSE: the node key, and the token that the authority issued for it. */

@@ -1,6 +1,5 @@
 import type { MiddlewareHandler } from 'hono'
-import { honoNodeProof as structural } from '../request-proof/hono.ts'
-import type { WebRequestVerifierOptions } from '../request-proof/hono.ts'
+import { type WebRequestVerifierOptions, honoNodeProof as structural } from '../request-proof/hono.ts'
 import type { NodeCaller } from '../request-proof/verify.ts'
 
 export type { WebRequestVerifierOptions } from '../request-proof/hono.ts'

@@ -28,8 +28,7 @@ import { testSeed } from '@chancery/testkit'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { EXAMPLES } from '../../../protocol/src/offline/examples.suite.ts'
 import { holds, merkle, read, signed, unsigned } from './independent.suite.ts'
-import { verifyRecord } from '../verify/records.ts'
-import type { TrustInputs } from '../verify/records.ts'
+import { type TrustInputs, verifyRecord } from '../verify/records.ts'
 
 /** Members outside the signature, as docs/protocol/trust-operations 3.3 and 3.4 list them. */
 const OUTSIDE: Partial<Readonly<Record<RecordKindName, readonly string[]>>> = {

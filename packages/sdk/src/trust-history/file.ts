@@ -1,5 +1,4 @@
-import { FormError, JsonError, readJson, readTrustHistoryPage } from '@chancery/protocol'
-import type { TrustHistoryPage } from '@chancery/protocol'
+import { FormError, JsonError, type TrustHistoryPage, readJson, readTrustHistoryPage } from '@chancery/protocol'
 
 /** The file is not a trust history, or not one of the trusted network. */
 export class TrustHistoryError extends Error {

@@ -17,8 +17,7 @@ import type {
   PastVerdict,
   TrustSubject,
 } from '@chancery/protocol'
-import { readEntries } from '../evidence-pack/check-entries.ts'
-import type { PackDecision } from '../evidence-pack/check-entries.ts'
+import { type PackDecision, readEntries } from '../evidence-pack/check-entries.ts'
 import { checkEvidencePack } from '../evidence-pack/check.ts'
 import type { EvidencePack } from '../evidence-pack/format.ts'
 import { findKeys } from '../evidence-pack/keys.ts'

@@ -1,5 +1,4 @@
-import { asJson, readJson, verifyVote, readValidatorVote } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, asJson, readJson, readValidatorVote, verifyVote } from '@chancery/protocol'
 import { ManualClock, foreignJustification, foreignSovereign, testSigner, wireText } from '@chancery/testkit'
 import { describe, expect, it } from 'vitest'
 import { JustificationUntrustedError, castVote } from './cast-vote.ts'

@@ -5,8 +5,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createClient } from '../client.ts'
 import { RequestError } from '../errors.ts'
 import type { Refreshed } from './followed-party.ts'
-import { RefreshingRelyingParty } from './refreshing-relying-party.ts'
-import type { RefreshingRelyingPartyOptions } from './refreshing-relying-party.ts'
+import { RefreshingRelyingParty, type RefreshingRelyingPartyOptions } from './refreshing-relying-party.ts'
 
 let clock: ManualClock
 let na: TestAuthority

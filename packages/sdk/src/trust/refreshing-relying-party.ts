@@ -4,8 +4,7 @@ import { RequestError } from '../errors.ts'
 import { systemClock } from '../http/system-clock.ts'
 import type { ConnectionOptions } from '../http/options.ts'
 import { retrySeconds } from '../node/schedule.ts'
-import { FollowedParty } from './followed-party.ts'
-import type { FollowedPartyOptions, Refreshed } from './followed-party.ts'
+import { FollowedParty, type FollowedPartyOptions, type Refreshed } from './followed-party.ts'
 import type { CertificateVerdict } from '../verify/relying-party.ts'
 
 export interface RefreshingRelyingPartyOptions extends Omit<FollowedPartyOptions, 'client'>, ConnectionOptions {

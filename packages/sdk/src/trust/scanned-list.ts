@@ -11,8 +11,7 @@ import {
   scanRevocationList,
 } from '@chancery/protocol'
 import type { ScannedList } from '@chancery/protocol'
-import { toResponseError } from '../http/read-response.ts'
-import type { ReadResponse } from '../http/read-response.ts'
+import { type ReadResponse, toResponseError } from '../http/read-response.ts'
 import type { Listed, OfferedList } from '../verify/relying-party.ts'
 
 /** A list that is walked over and not made into values: it costs little more than its bytes. */

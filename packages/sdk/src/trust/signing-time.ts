@@ -1,5 +1,4 @@
-import { InstantError, requireInstant } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { type Instant, InstantError, requireInstant } from '@chancery/protocol'
 import { RequestError } from '../errors.ts'
 import { systemClock } from '../http/system-clock.ts'
 

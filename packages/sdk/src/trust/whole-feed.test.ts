@@ -3,8 +3,7 @@ import type { FeedIndex, FeedPart, RevocationFeed } from '@chancery/protocol'
 import { testSigner } from '@chancery/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
 import { ResponseError } from '../errors.ts'
-import { listen } from '../http/http-server.suite.ts'
-import type { Reply, TestServer } from '../http/http-server.suite.ts'
+import { type Reply, type TestServer, listen } from '../http/http-server.suite.ts'
 import { readWholeFeed } from './whole-feed.ts'
 
 const signer = await testSigner('na-partner', 'partner na')

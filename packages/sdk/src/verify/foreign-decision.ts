@@ -1,8 +1,7 @@
 import { boundaryDecisionForm, readReceived, verifyForeignDecision as verify } from '@chancery/protocol'
 import type { ForeignDecision, ForeignDecisionFault, Instant } from '@chancery/protocol'
 import { signingTimeOf } from '../trust/signing-time.ts'
-import { toDecisionVerdict } from './records.ts'
-import type { DecisionVerdict } from './records.ts'
+import { type DecisionVerdict, toDecisionVerdict } from './records.ts'
 
 export interface ForeignDecisionInputs {
   readonly decision: object

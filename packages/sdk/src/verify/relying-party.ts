@@ -31,8 +31,7 @@ import type {
 } from '@chancery/protocol'
 import { RequestError } from '../errors.ts'
 import { signingTimeOf } from '../trust/signing-time.ts'
-import { toVerdict } from '../gateway/verdict.ts'
-import type { TrustVerdict } from '../gateway/verdict.ts'
+import { type TrustVerdict, toVerdict } from '../gateway/verdict.ts'
 
 /** One trusted authority. The names are those of a gateway's policy file (protocol/gateway 3.4). */
 export interface IssuerPins {

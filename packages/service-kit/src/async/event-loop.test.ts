@@ -1,6 +1,5 @@
 import { on, once } from 'node:events'
-import { connect, createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { expect, it } from 'vitest'
 import { endOfLoopTurn } from './event-loop.ts'
 

@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { FairQueue } from './fair-queue.ts'
-import type { QueueSlot } from './fair-queue.ts'
+import { FairQueue, type QueueSlot } from './fair-queue.ts'
 
 const LIMITS = { atOnce: 2, shortMs: 1000, restFactor: 4, restMaxMs: 100 }
 const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createLog } from '../log/log.ts'
 import type { LogLevel } from '../log/fields.ts'
-import { AccessLog } from './access-log.ts'
-import type { AccessEntry, AccessLogOptions } from './access-log.ts'
+import { type AccessEntry, AccessLog, type AccessLogOptions } from './access-log.ts'
 
 const ORDINARY: AccessEntry = {
   requestId: 'r-1',

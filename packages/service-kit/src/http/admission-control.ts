@@ -1,10 +1,8 @@
 import type { Server as HttpServer } from 'node:http'
-import { Server } from 'node:net'
-import type { Socket } from 'node:net'
+import { Server, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Shares } from './address-shares.ts'
-import { Connections } from './connections.ts'
-import type { ConnectionLimits } from './connections.ts'
+import { type ConnectionLimits, Connections } from './connections.ts'
 
 const GRACE_MS = 300
 const STEP_MS = 50

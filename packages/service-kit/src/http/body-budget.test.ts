@@ -1,7 +1,6 @@
 import type { Refusal } from '@chancery/contract'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { BodyBudgets, bodyBudgetLimits } from './body-budget.ts'
-import type { BodyReservation } from './body-budget.ts'
+import { BodyBudgets, type BodyReservation, bodyBudgetLimits } from './body-budget.ts'
 
 const SMALL = { bytes: 100, perAddressBytes: 60 }
 const PACE = { intervalMs: 1000, bytes: 10 }

@@ -1,5 +1,4 @@
-import { LIMITS, Refusal, SERVER_LIMITS } from '@chancery/contract'
-import type { BudgetName } from '@chancery/contract'
+import { type BudgetName, LIMITS, Refusal, SERVER_LIMITS } from '@chancery/contract'
 import type { BodyBudget, OpenReading } from './body.ts'
 
 /** How many body bytes one kind of route may have in memory. */

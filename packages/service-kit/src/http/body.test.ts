@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Wire, expectRefused, once, post, request, startEdge } from './test-edge.suite.ts'
-import type { Edge } from './test-edge.suite.ts'
+import { type Edge, Wire, expectRefused, once, post, request, startEdge } from './test-edge.suite.ts'
 
 const LIMIT = 1000
 

@@ -1,8 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { LIMITS, READ_LIMITS, Refusal, SERVER_LIMITS } from '@chancery/contract'
-import type { Route } from '@chancery/contract'
-import { isJsonObject, JsonError, readJsonBytes } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { LIMITS, READ_LIMITS, Refusal, type Route, SERVER_LIMITS } from '@chancery/contract'
+import { JsonError, type JsonObject, isJsonObject, readJsonBytes } from '@chancery/protocol'
 import type { MaybePromise } from '../async/maybe-promise.ts'
 import type { RequestHeaders } from './call.ts'
 

@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { Refusal } from '@chancery/contract'
-import type { RefusalCode } from '@chancery/contract'
+import { Refusal, type RefusalCode } from '@chancery/contract'
 import type { HttpResponse } from './response.ts'
 
 /** Response of a service to a request that could not be parsed, with all headers. */

@@ -1,5 +1,4 @@
-import { CONTENT_TYPES, ERRORS, Refusal, RETRY_AFTER_SECONDS } from '@chancery/contract'
-import type { ErrorCode, Route } from '@chancery/contract'
+import { CONTENT_TYPES, ERRORS, type ErrorCode, RETRY_AFTER_SECONDS, Refusal, type Route } from '@chancery/contract'
 import { writeJson } from '@chancery/protocol'
 import { HttpResponse } from './response.ts'
 

@@ -1,11 +1,9 @@
-import { request } from 'node:http'
-import type { IncomingHttpHeaders } from 'node:http'
+import { type IncomingHttpHeaders, request } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CachedDocument, RareDocument } from './response.ts'
-import { startEdge } from './test-edge.suite.ts'
-import type { Edge } from './test-edge.suite.ts'
+import { type Edge, startEdge } from './test-edge.suite.ts'
 import { GzipCopies } from './gzip-copies.ts'
 
 const documentOf = (letter: string): CachedDocument =>

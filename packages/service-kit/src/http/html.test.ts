@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { HttpResponse } from './response.ts'
-import { escapeText, html, markup } from './html.ts'
-import type { Markup } from './html.ts'
+import { type Markup, escapeText, html, markup } from './html.ts'
 
 describe('markup', () => {
   it('escapes every value for text and for quoted attributes', () => {

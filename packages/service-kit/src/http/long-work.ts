@@ -1,7 +1,5 @@
-import { SERVER_LIMITS, budgetOf } from '@chancery/contract'
-import type { Route, BudgetName } from '@chancery/contract'
-import { FairQueue } from '../async/fair-queue.ts'
-import type { QueueSlot } from '../async/fair-queue.ts'
+import { type BudgetName, type Route, SERVER_LIMITS, budgetOf } from '@chancery/contract'
+import { FairQueue, type QueueSlot } from '../async/fair-queue.ts'
 import { Verifications } from './verifications.ts'
 
 const LIMITS = { atOnce: SERVER_LIMITS.queuedBodiesAtOnce, shortMs: 2, restFactor: 9, restMaxMs: 3000 }

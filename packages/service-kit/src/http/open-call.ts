@@ -3,11 +3,9 @@ import { isIPv6 } from 'node:net'
 import type { Route } from '@chancery/contract'
 import type { JsonObject } from '@chancery/protocol'
 import { clientAddress, limitAddress } from './client-address.ts'
-import { RawHeaders } from './call.ts'
-import type { Call, NameCaller, RequestHeaders } from './call.ts'
+import { type Call, type NameCaller, RawHeaders, type RequestHeaders } from './call.ts'
 import type { PathParams } from './router.ts'
-import { decode, readTarget } from './target.ts'
-import type { Query } from './target.ts'
+import { type Query, decode, readTarget } from './target.ts'
 
 /** Inputs of a call. */
 export interface IncomingRequest {

@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { Refusal, SERVER_LIMITS, bodyLimitOf, budgetOf } from '@chancery/contract'
-import type { Route } from '@chancery/contract'
+import { Refusal, type Route, SERVER_LIMITS, bodyLimitOf, budgetOf } from '@chancery/contract'
 import type { QueueSlot } from '../async/fair-queue.ts'
 import type { MaybePromise } from '../async/maybe-promise.ts'
 import { isTracing, traced } from '../tracing/spans.ts'
@@ -16,8 +15,7 @@ import { RequestCall } from './open-call.ts'
 import { checkRawRequest } from './raw-request.ts'
 import type { EdgeBinding, PathParams } from './router.ts'
 import type { UnreadAnswers } from './unread-answers.ts'
-import { ownSlotsOf } from './verifications.ts'
-import type { OwnSlots } from './verifications.ts'
+import { type OwnSlots, ownSlotsOf } from './verifications.ts'
 
 /** From this size on, parsing a body takes milliseconds. */
 const LONG_BODY_BYTES = 131_072

@@ -2,8 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { LARGE_BYTES, Wire, once, request, startEdge } from './test-edge.suite.ts'
-import type { Edge } from './test-edge.suite.ts'
+import { type Edge, LARGE_BYTES, Wire, once, request, startEdge } from './test-edge.suite.ts'
 
 /** The smallest possible request. */
 const TINY = 'GET / HTTP/1.1\r\n\r\n'

@@ -1,9 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { FairQueue } from '../async/fair-queue.ts'
-import type { QueueSlot } from '../async/fair-queue.ts'
-import { PipelinedConnection } from './connection-queue.ts'
-import type { OnData, Serve } from './connection-queue.ts'
+import { FairQueue, type QueueSlot } from '../async/fair-queue.ts'
+import { type OnData, PipelinedConnection, type Serve } from './connection-queue.ts'
 
 /** One connection at a time, and at most a tenth of the time for the connections of one address. */
 const QUEUE_LIMITS = { atOnce: 1, shortMs: 0, restFactor: 9, restMaxMs: 20 }

@@ -1,7 +1,6 @@
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Wire, expectRefused, expectSecurityHeaders, once, request, startEdge } from './test-edge.suite.ts'
-import type { Edge } from './test-edge.suite.ts'
+import { type Edge, Wire, expectRefused, expectSecurityHeaders, once, request, startEdge } from './test-edge.suite.ts'
 
 describe('raw HTTP', () => {
   let edge: Edge

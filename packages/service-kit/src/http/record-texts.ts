@@ -1,5 +1,4 @@
-import { READ_LIMITS, Refusal } from '@chancery/contract'
-import type { RefusalCode, Route } from '@chancery/contract'
+import { READ_LIMITS, Refusal, type RefusalCode, type Route } from '@chancery/contract'
 import { JsonError, READ_LIMITS as BODY_LIMITS, isJsonObject, member, readJson } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
 

@@ -1,8 +1,7 @@
 import { isAscii } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import { CONTENT_TYPES, SECURITY_HEADERS } from '@chancery/contract'
-import { writeJson } from '@chancery/protocol'
-import type { JsonValue } from '@chancery/protocol'
+import { type JsonValue, writeJson } from '@chancery/protocol'
 
 /** What a handler returns. Without a status, the status of the route is used. */
 export class HttpResponse {

@@ -7,16 +7,14 @@ import type { Log } from '../log/log.ts'
 import type { AccessLog } from './access-log.ts'
 import { HttpResponse } from './response.ts'
 import type { Binding, HandlerResult } from './bind.ts'
-import { BodyBudgets, bodyBudgetLimits } from './body-budget.ts'
-import type { BodyBudgetLimits } from './body-budget.ts'
+import { type BodyBudgetLimits, BodyBudgets, bodyBudgetLimits } from './body-budget.ts'
 import { Edge } from './edge.ts'
 import { toErrorResponse } from './error-envelope.ts'
 import type { Exchange, Failure } from './exchange.ts'
 import { GzipCopies } from './gzip-copies.ts'
 import { urlOf } from './listener.ts'
 import { LongWork } from './long-work.ts'
-import { RequestPipeline } from './pipeline.ts'
-import type { Capacity, PipelineOptions } from './pipeline.ts'
+import { type Capacity, type PipelineOptions, RequestPipeline } from './pipeline.ts'
 import { checkRawRequest } from './raw-request.ts'
 import type { EdgeBinding } from './router.ts'
 import { readTarget } from './target.ts'
@@ -113,7 +111,7 @@ export function createServer(options: ServerOptions): HttpServer {
   return {
     listener: edge.listener,
     load: () => ({
-      inFlight: gate.inFlight + verifications.taken + revocations.taken + capacity.published.taken + capacity.resumed.taken,
+      inFlight: gate.inFlight + sumOfTaken(verifications, revocations, capacity.published, capacity.resumed),
       connections: gate.connections,
       streams: edge.streams,
       verifications: verifications.taken,
@@ -124,6 +122,10 @@ export function createServer(options: ServerOptions): HttpServer {
     stopKeepAlive: () => edge.stopKeepAlive(),
     stopAccepting: () => edge.stopAccepting(),
   }
+}
+
+function sumOfTaken(...pools: readonly { readonly taken: number }[]): number {
+  return pools.reduce((sum, { taken }) => sum + taken, 0)
 }
 
 function respondUnrouted(

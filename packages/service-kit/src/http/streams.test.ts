@@ -1,10 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { route } from '@chancery/contract'
 import { describe, expect, it } from 'vitest'
-import { StreamResponse } from './streams.ts'
-import type { StreamWriter } from './streams.ts'
-import { TABLE, Wire, request, startEdge } from './test-edge.suite.ts'
-import type { Edge } from './test-edge.suite.ts'
+import { StreamResponse, type StreamWriter } from './streams.ts'
+import { type Edge, TABLE, Wire, request, startEdge } from './test-edge.suite.ts'
 
 interface Opened extends Edge {
   readonly writers: readonly StreamWriter[]

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { expectRefused, once, request, startEdge } from './test-edge.suite.ts'
-import type { Edge } from './test-edge.suite.ts'
+import { type Edge, expectRefused, once, request, startEdge } from './test-edge.suite.ts'
 import { readTarget } from './target.ts'
 
 describe('a request target', () => {

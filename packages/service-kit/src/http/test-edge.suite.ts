@@ -1,20 +1,15 @@
 // oxlint-disable max-lines -- one edge with its client, for all edge tests
-import { connect } from 'node:net'
-import type { Socket } from 'node:net'
+import { type Socket, connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import { route } from '@chancery/contract'
-import type { RouteFacts } from '@chancery/contract'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
-import { asJson, isJsonObject, readJson } from '@chancery/protocol'
+import { type RouteFacts, route } from '@chancery/contract'
+import { type JsonObject, type JsonValue, asJson, isJsonObject, readJson } from '@chancery/protocol'
 import { expect } from 'vitest'
 import { systemIds } from '../ids.ts'
-import { createLog, silentLog } from '../log/log.ts'
-import type { Log } from '../log/log.ts'
+import { type Log, createLog, silentLog } from '../log/log.ts'
 import { CachedDocument } from './response.ts'
 import type { Binding } from './bind.ts'
 import { html, markup } from './html.ts'
-import { createServer } from './server.ts'
-import type { HttpServer, ServerOptions } from './server.ts'
+import { type HttpServer, type ServerOptions, createServer } from './server.ts'
 
 const facts: RouteFacts = {
   access: 'public',

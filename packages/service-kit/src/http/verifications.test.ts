@@ -1,11 +1,9 @@
 import { request as httpRequest } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
-import { SERVER_LIMITS, route } from '@chancery/contract'
-import type { RouteFacts } from '@chancery/contract'
+import { type RouteFacts, SERVER_LIMITS, route } from '@chancery/contract'
 import type { JsonObject } from '@chancery/protocol'
 import { afterEach, describe, expect, it } from 'vitest'
-import { TABLE, startEdge } from './test-edge.suite.ts'
-import type { Edge } from './test-edge.suite.ts'
+import { type Edge, TABLE, startEdge } from './test-edge.suite.ts'
 import type { Binding, Guard } from './bind.ts'
 
 const facts: RouteFacts = {

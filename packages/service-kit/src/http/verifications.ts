@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { SERVER_LIMITS } from '@chancery/contract'
-import type { Route } from '@chancery/contract'
+import { type Route, SERVER_LIMITS } from '@chancery/contract'
 import { Shares } from './address-shares.ts'
 
 /** How often a call that was held tries to take a slot. */

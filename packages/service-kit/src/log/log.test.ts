@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createLog, silentLog } from './log.ts'
-import type { Log, LogFormat } from './log.ts'
+import { type Log, type LogFormat, createLog, silentLog } from './log.ts'
 import type { LogLevel } from './fields.ts'
 
 function capture(format: LogFormat, level: LogLevel = 'trace') {

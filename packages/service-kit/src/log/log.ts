@@ -1,12 +1,8 @@
-import { writeSortable } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
-import { systemClock } from '../clock.ts'
-import type { Clock } from '../clock.ts'
-import { LOG_LEVELS, toEventText, toLogRecord } from './fields.ts'
-import type { LogFields, LogLevel, LogRecord } from './fields.ts'
+import { type Instant, writeSortable } from '@chancery/protocol'
+import { type Clock, systemClock } from '../clock.ts'
+import { LOG_LEVELS, type LogFields, type LogLevel, type LogRecord, toEventText, toLogRecord } from './fields.ts'
 import { OutageLines } from './outage-lines.ts'
-import { DescriptorOutput } from './output.ts'
-import type { LogDestination } from './output.ts'
+import { DescriptorOutput, type LogDestination } from './output.ts'
 
 type WriteEvent = (event: string, fields?: LogFields) => void
 

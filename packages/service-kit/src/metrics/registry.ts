@@ -1,7 +1,6 @@
 import { Counter as PromCounter, Gauge as PromGauge, Histogram as PromHistogram, Registry } from 'prom-client'
 import type { Aggregator } from 'prom-client'
-import { addSnapshots } from './snapshots.ts'
-import type { MetricSnapshot } from './snapshots.ts'
+import { type MetricSnapshot, addSnapshots } from './snapshots.ts'
 
 /** Every label with all its possible values. Values chosen by callers could use memory without a limit. */
 export type LabelSets = Readonly<Record<string, readonly string[]>>

@@ -1,5 +1,4 @@
-import { AggregatorRegistry } from 'prom-client'
-import type { MetricObjectWithValues, MetricValue, Registry } from 'prom-client'
+import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue, type Registry } from 'prom-client'
 
 /** The metrics of one process as plain data. */
 export type MetricSnapshot = readonly MetricObjectWithValues<MetricValue<string>>[]

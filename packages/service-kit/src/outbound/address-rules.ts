@@ -1,6 +1,5 @@
 import { lookup } from 'node:dns'
-import { BlockList, isIP } from 'node:net'
-import type { LookupFunction } from 'node:net'
+import { BlockList, type LookupFunction, isIP } from 'node:net'
 import { addressForms } from './address-forms.ts'
 
 type Kind = 'ipv4' | 'ipv6'

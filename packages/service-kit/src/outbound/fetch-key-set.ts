@@ -1,7 +1,5 @@
-import { isJsonObject, member, readJsonBytes } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
-import { callUrl } from './call-url.ts'
-import type { OutboundCall } from './call-url.ts'
+import { type JsonObject, type JsonValue, isJsonObject, member, readJsonBytes } from '@chancery/protocol'
+import { type OutboundCall, callUrl } from './call-url.ts'
 
 const MAX_KEYS = 64
 

@@ -1,11 +1,9 @@
-import { createServer } from 'node:http'
-import type { Server, ServerResponse } from 'node:http'
+import { type Server, type ServerResponse, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { randomBytes } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { callUrl } from './call-url.ts'
-import type { OutboundResponse } from './call-url.ts'
+import { type OutboundResponse, callUrl } from './call-url.ts'
 
 /** Head of a gzip stream, then empty blocks without end: they decode to no byte. */
 const GZIP_HEAD = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3])

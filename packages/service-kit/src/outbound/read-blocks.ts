@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { pipeline } from 'node:stream'
-import type { Readable } from 'node:stream'
+import { type Readable, pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { ByteBlocks } from '@chancery/protocol'
 

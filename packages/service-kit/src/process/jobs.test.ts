@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { startJobs } from './jobs.ts'
-import type { Job } from './jobs.ts'
+import { type Job, startJobs } from './jobs.ts'
 import { createLog } from '../log/log.ts'
 import { Metrics } from '../metrics/registry.ts'
 

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { runService } from './lifecycle.ts'
-import type { ProcessEvent, RunningService, ServiceOptions } from './lifecycle.ts'
+import { type ProcessEvent, type RunningService, type ServiceOptions, runService } from './lifecycle.ts'
 import { createLog } from '../log/log.ts'
 import { StartError } from '../settings/start-error.ts'
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { explainSettings } from './explain-settings.ts'
-import type { ExplainedSetting } from './explain-settings.ts'
+import { type ExplainedSetting, explainSettings } from './explain-settings.ts'
 import { integer, onOff, text } from './readers.ts'
 import { setting } from './settings.ts'
 import type { SettingSources } from './sources.ts'

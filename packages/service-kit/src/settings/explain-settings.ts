@@ -1,9 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { SettingError } from './readers.ts'
-import { describeSettings, readOne } from './settings.ts'
-import type { Setting, SettingDefinitions } from './settings.ts'
-import { Variables } from './sources.ts'
-import type { SettingSources } from './sources.ts'
+import { type Setting, type SettingDefinitions, describeSettings, readOne } from './settings.ts'
+import { type SettingSources, Variables } from './sources.ts'
 
 /** Shown in place of every secret. */
 const SET = '«set»'

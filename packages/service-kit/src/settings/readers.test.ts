@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { SettingError, integer, jsonTextMap, oneOf, onOff, text } from './readers.ts'
-import type { Reader } from './readers.ts'
+import { type Reader, SettingError, integer, jsonTextMap, onOff, oneOf, text } from './readers.ts'
 
 const between = integer({ min: 1, max: 65_535 })
 const word = oneOf('memory', 'redis')

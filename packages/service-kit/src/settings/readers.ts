@@ -1,5 +1,4 @@
-import { JsonError, isJsonObject, readJson } from '@chancery/protocol'
-import type { JsonValue } from '@chancery/protocol'
+import { JsonError, type JsonValue, isJsonObject, readJson } from '@chancery/protocol'
 
 /** Reads a value from text, or throws a {@link SettingError} that describes a valid value. */
 export type Reader<T> = (text: string) => T

@@ -1,7 +1,6 @@
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { SettingError, integer, jsonTextMap, oneOf, onOff, text } from './readers.ts'
-import { findVariable } from './sources.ts'
-import type { SettingSources } from './sources.ts'
+import { type SettingSources, findVariable } from './sources.ts'
 import { describeSettings, readProcessSettings, readSettings, requireValues, setting } from './settings.ts'
 import type { SettingsResult, SettingValues } from './settings.ts'
 

@@ -1,10 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { visible } from '@chancery/protocol'
-import { SettingError } from './readers.ts'
-import type { Reader } from './readers.ts'
-import { Variables } from './sources.ts'
+import { type Reader, SettingError } from './readers.ts'
+import { type SettingRules, type SettingSources, Variables } from './sources.ts'
 import { WRONG_SETTINGS } from './start-error.ts'
-import type { SettingRules, SettingSources } from './sources.ts'
 
 interface SettingFacts<T> {
   /** The variable's name. */

@@ -1,5 +1,4 @@
-import { parentPort } from 'node:worker_threads'
-import type { Transferable } from 'node:worker_threads'
+import { type Transferable, parentPort } from 'node:worker_threads'
 import type { CallMessage, ReplyMessage } from './thread.ts'
 
 /** A result whose buffers are moved to the caller instead of copied. */

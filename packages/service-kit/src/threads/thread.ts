@@ -1,5 +1,4 @@
-import { Worker } from 'node:worker_threads'
-import type { Transferable, WorkerOptions } from 'node:worker_threads'
+import { type Transferable, Worker, type WorkerOptions } from 'node:worker_threads'
 
 /** A call to another thread, and its result. */
 export interface CallMessage {

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
-import { Channel, ChannelEndedError } from './channel.ts'
-import type { ChannelPort } from './channel.ts'
+import { Channel, ChannelEndedError, type ChannelPort } from './channel.ts'
 
 interface TestPort extends ChannelPort {
   sends: number

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest'
 import { LimiterUnavailableError } from '../rate-limit/limiter.ts'
-import { Channel } from './channel.ts'
-import type { ChannelOperations, ChannelPort } from './channel.ts'
+import { Channel, type ChannelOperations, type ChannelPort } from './channel.ts'
 import { claimNewestBy, newestMarks } from './newest-marks.ts'
 
 /** The channel of a worker to a supervisor with these operations. */

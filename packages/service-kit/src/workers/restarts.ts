@@ -1,6 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { good, warn } from '../finding.ts'
-import type { Finding } from '../finding.ts'
+import { type Finding, good, warn } from '../finding.ts'
 
 const WINDOW_MS = 600_000
 /** So many within the window are no single fault. */

@@ -1,9 +1,7 @@
 import { expect, it } from 'vitest'
 import { systemClock } from '../clock.ts'
-import { Channel } from './channel.ts'
-import type { ChannelPort } from './channel.ts'
-import { ReportedLimiter } from './shared-windows.ts'
-import type { HitReport } from './shared-windows.ts'
+import { Channel, type ChannelPort } from './channel.ts'
+import { type HitReport, ReportedLimiter } from './shared-windows.ts'
 
 interface Reported {
   readonly limiter: ReportedLimiter

@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest'
 import { systemClock } from '../clock.ts'
 import { LimiterUnavailableError } from '../rate-limit/limiter.ts'
-import { Channel } from './channel.ts'
-import type { ChannelOperations, ChannelPort } from './channel.ts'
+import { Channel, type ChannelOperations, type ChannelPort } from './channel.ts'
 import { SupervisedLimiter, countHits } from './supervised-limiter.ts'
 
 /** The channel of a worker to a supervisor with these operations, and the operations that it called. */

@@ -1,6 +1,5 @@
 import type { Clock } from '../clock.ts'
-import { LimiterUnavailableError } from '../rate-limit/limiter.ts'
-import type { Limiter } from '../rate-limit/limiter.ts'
+import { type Limiter, LimiterUnavailableError } from '../rate-limit/limiter.ts'
 import { MemoryLimiter } from '../rate-limit/memory.ts'
 import type { Channel, ChannelOperations } from './channel.ts'
 

@@ -1,6 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { SettingError } from '../settings/readers.ts'
-import type { Reader } from '../settings/readers.ts'
+import { type Reader, SettingError } from '../settings/readers.ts'
 
 export const MAX_WORKERS = 64
 

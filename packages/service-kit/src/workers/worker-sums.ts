@@ -1,6 +1,5 @@
 import type { Metrics } from '../metrics/registry.ts'
-import { addGrowing } from '../metrics/snapshots.ts'
-import type { MetricSnapshot } from '../metrics/snapshots.ts'
+import { type MetricSnapshot, addGrowing } from '../metrics/snapshots.ts'
 import type { SupervisedWorker } from './forked-worker.ts'
 
 /** A scrape waits this long for a busy worker, then uses its last values. */

@@ -1,7 +1,6 @@
 import { RefreshingRelyingParty } from '@chancery/sdk'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { startTestNetwork } from './network.ts'
-import type { RunningTestNetwork } from './network.ts'
+import { type RunningTestNetwork, startTestNetwork } from './network.ts'
 
 let [own, partner, namesake] = [] as unknown as [RunningTestNetwork, RunningTestNetwork, RunningTestNetwork]
 beforeAll(async () => {

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { GenesisBlock, Instant, RevocationList } from '@chancery/protocol'
-import { createClient } from '@chancery/sdk'
-import type { Client, InviteRequest } from '@chancery/sdk'
+import { type Client, type InviteRequest, createClient } from '@chancery/sdk'
 import { testClient, testPolicy } from '../gateway-records.ts'
 import { startTestAuthority } from '../start-authority.ts'
 import { startTestGateway } from '../start-gateway.ts'

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { chainEntry, readEventLine } from '@chancery/protocol'
-import type { ChainedEntry, EntrySubject, ReadEvent } from '@chancery/protocol'
+import { type ChainedEntry, type EntrySubject, type ReadEvent, chainEntry, readEventLine } from '@chancery/protocol'
 import type pg from 'pg'
 
 const BATCH = 3000

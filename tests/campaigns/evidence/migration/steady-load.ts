@@ -1,10 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { AuthorityProcess, TestResponse } from '@chancery/testkit'
-import { EvidenceScenario, decisionOf } from '../scenario.ts'
-import type { Served } from '../scenario.ts'
+import { EvidenceScenario, type Served, decisionOf } from '../scenario.ts'
 import { percentile } from '../../lib/latencies.ts'
-import { seededRandom } from '../../lib/random.ts'
-import type { Random } from '../../lib/random.ts'
+import { type Random, seededRandom } from '../../lib/random.ts'
 
 const WORKERS = 2
 const PAUSE_MS = 20

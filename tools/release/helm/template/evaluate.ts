@@ -1,6 +1,5 @@
 import { isTable } from '../overlay.ts'
-import { FUNCTIONS, isTrue, toText } from './functions.ts'
-import type { Value } from './functions.ts'
+import { FUNCTIONS, type Value, isTrue, toText } from './functions.ts'
 import type { Expression, Node } from './parse.ts'
 
 export type Templates = ReadonlyMap<string, readonly Node[]>

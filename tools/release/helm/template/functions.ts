@@ -1,6 +1,5 @@
 import { stringify } from 'yaml'
-import { isTable } from '../overlay.ts'
-import type { Values } from '../overlay.ts'
+import { type Values, isTable } from '../overlay.ts'
 
 /** The functions of text/template, sprig and Helm that the chart uses. Another one is an error, not a guess. */
 

@@ -1,5 +1,4 @@
-import { splitTemplate } from './tokens.ts'
-import type { Piece, Word } from './tokens.ts'
+import { type Piece, type Word, splitTemplate } from './tokens.ts'
 
 export type Expression =
   | { readonly kind: 'value'; readonly value: string | number | boolean | null }

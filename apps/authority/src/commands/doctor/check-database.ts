@@ -1,5 +1,4 @@
-import { SECOND } from '@chancery/protocol'
-import type { GenesisBlock, Instant } from '@chancery/protocol'
+import { type GenesisBlock, type Instant, SECOND } from '@chancery/protocol'
 import { sql } from 'kysely'
 import { countSyncStandbys, readServerSettings } from '../../database/postgres/server-settings.ts'
 import { DURABILITY } from '../../startup/check-durability.ts'
@@ -11,8 +10,7 @@ import type { Database } from '../../database/database.ts'
 import { EXPECTED_SCHEMA_VERSION, readSchemaVersion, readServedSchema } from '../../database/migrate.ts'
 import { translateDatabaseError } from '../../database/open.ts'
 import { isCopyUnfinished } from '../../database/copy/unfinished-copy.ts'
-import { bad, good, skipped, warn } from '@chancery/service-kit'
-import type { Finding } from '@chancery/service-kit'
+import { type Finding, bad, good, skipped, warn } from '@chancery/service-kit'
 
 /**
  * Checks that the database responds, has the schema of this release and belongs to this network. Only then its content

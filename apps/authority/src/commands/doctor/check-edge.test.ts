@@ -1,5 +1,4 @@
-import { createServer } from 'node:http'
-import type { ServerResponse } from 'node:http'
+import { type ServerResponse, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, it } from 'vitest'
 import { checkBalancer } from './check-edge.ts'

@@ -7,8 +7,7 @@ import { notReady } from '../../features/findings/index.ts'
 import { listNewestEvents } from '../../audit/newest.ts'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 import type { Database } from '../../database/database.ts'
-import { bad, checkWorkers, good, skipped, warn } from '@chancery/service-kit'
-import type { Finding } from '@chancery/service-kit'
+import { type Finding, bad, checkWorkers, good, skipped, warn } from '@chancery/service-kit'
 
 const TIME_LIMIT_MS = 5000
 const MAX_BYTES = 1_048_576

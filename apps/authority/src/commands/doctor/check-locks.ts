@@ -1,5 +1,4 @@
-import { good, warn } from '@chancery/service-kit'
-import type { Finding } from '@chancery/service-kit'
+import { type Finding, good, warn } from '@chancery/service-kit'
 import type { Database } from '../../database/database.ts'
 import { AUDIT } from '../../database/partitions/audit-partitions.ts'
 import { EVIDENCE } from '../../database/partitions/evidence-partitions.ts'

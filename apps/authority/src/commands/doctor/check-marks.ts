@@ -1,14 +1,12 @@
 import { dirname, resolve } from 'node:path'
-import { MINUTE, readInstant } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { type Instant, MINUTE, readInstant } from '@chancery/protocol'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 import { MarkFileError, readMark } from '../../rollback/mark-file.ts'
 import type { Database } from '../../database/database.ts'
 import { MARK_MISSING } from '../../features/findings/index.ts'
 import { readMarkRecord } from '../../rollback/mark-memory.ts'
 import { findRollbacks } from '../../rollback/positions.ts'
-import { bad, good, warn } from '@chancery/service-kit'
-import type { Finding } from '@chancery/service-kit'
+import { type Finding, bad, good, warn } from '@chancery/service-kit'
 
 const MARK_LATE = 5n * MINUTE
 

@@ -1,6 +1,5 @@
 import type { Instant } from '@chancery/protocol'
-import { bad, good, silentLog } from '@chancery/service-kit'
-import type { Finding } from '@chancery/service-kit'
+import { type Finding, bad, good, silentLog } from '@chancery/service-kit'
 import { RESTORE_ROWS } from '../../features/findings/index.ts'
 import { findListFault } from '../../features/crl/index.ts'
 import { countWitnessAlarms, findLogFault } from '../../features/evidence-log/index.ts'

@@ -1,6 +1,5 @@
 import { DAY, writeSortable } from '@chancery/protocol'
-import { ManualClock, createMigratedDatabase } from '@chancery/testkit'
-import type { TestDatabase } from '@chancery/testkit'
+import { ManualClock, type TestDatabase, createMigratedDatabase } from '@chancery/testkit'
 import type { Finding } from '@chancery/service-kit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Database } from '../../database/database.ts'

@@ -1,7 +1,5 @@
-import { DAY, HOUR, MINUTE } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
-import { good, warn } from '@chancery/service-kit'
-import type { Finding } from '@chancery/service-kit'
+import { DAY, HOUR, type Instant, MINUTE } from '@chancery/protocol'
+import { type Finding, good, warn } from '@chancery/service-kit'
 import type { Database } from '../../database/database.ts'
 import {
   TABLE_NAMES,
@@ -12,8 +10,7 @@ import {
   mostRows,
 } from '../../database/sizes/measure-tables.ts'
 import { readGrowth } from '../../database/sizes/sample-rows.job.ts'
-import { TABLE_ENDS } from '../../database/sizes/table-ends.ts'
-import type { KeptDays, TableName } from '../../database/sizes/table-ends.ts'
+import { type KeptDays, TABLE_ENDS, type TableName } from '../../database/sizes/table-ends.ts'
 
 /** Smaller tables are shown only when they are above a bound. */
 const LARGE_ROWS = 10_000

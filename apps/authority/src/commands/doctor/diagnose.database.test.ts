@@ -15,7 +15,7 @@ import {
   writePrivateKeyFile,
   writeSortable,
 } from '@chancery/protocol'
-import { systemClock } from '@chancery/service-kit'
+import { type Finding, systemClock } from '@chancery/service-kit'
 import {
   accepted,
   enroll,
@@ -29,7 +29,6 @@ import {
 import type { TestAuthority } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { diagnose } from './diagnose.ts'
-import type { Finding } from '@chancery/service-kit'
 import { rowsOf } from '../../testing/rows.suite.ts'
 
 /** Checks without an engine run once, on SQLite. */

@@ -1,9 +1,7 @@
-import { sql } from 'kysely'
-import type { RawBuilder } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { SQLInputValue } from 'node:sqlite'
 import { countRows } from '../count-rows.ts'
-import { listColumns, listTables } from './catalogue.ts'
-import type { Column, Side } from './catalogue.ts'
+import { type Column, type Side, listColumns, listTables } from './catalogue.ts'
 import type { Database, Reader, Statement } from '../database.ts'
 
 /** A table as both databases have it. */

@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { publishFirst, startTestAuthority } from '@chancery/testkit'
-import type { TestAuthority } from '@chancery/testkit'
+import { type TestAuthority, publishFirst, startTestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { holdBasisVersion, readBasisVersion } from './decision-basis.ts'
 

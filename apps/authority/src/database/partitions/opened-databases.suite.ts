@@ -1,5 +1,4 @@
-import { createMigratedDatabase } from '@chancery/testkit'
-import type { TestDatabase } from '@chancery/testkit'
+import { type TestDatabase, createMigratedDatabase } from '@chancery/testkit'
 import { afterEach } from 'vitest'
 import type { Database } from '../database.ts'
 import { locationOf } from '../database.suite.ts'

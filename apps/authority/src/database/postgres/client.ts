@@ -1,7 +1,6 @@
 import { isTracing } from '@chancery/service-kit'
 import pg from 'pg'
-import { READ_SERVER_RUN, resolveCommit } from './commit-outcome.ts'
-import type { TransactionId } from './commit-outcome.ts'
+import { READ_SERVER_RUN, type TransactionId, resolveCommit } from './commit-outcome.ts'
 import { DatabaseUnavailableError, UnknownOutcomeError } from '../errors.ts'
 import { planStatementName } from '../statement.ts'
 import { tracedQuery } from '../tracing.ts'

@@ -2,8 +2,7 @@ import { currentBackend } from '@chancery/testkit'
 import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Database, Statement } from '../database.ts'
-import { openTestPostgres } from './postgres.suite.ts'
-import type { OpenedPostgres } from './postgres.suite.ts'
+import { type OpenedPostgres, openTestPostgres } from './postgres.suite.ts'
 
 /** Waits until a statement waits for a lock. */
 async function isBlocked(outside: pg.Client): Promise<void> {

@@ -1,6 +1,5 @@
 import { systemClock } from '@chancery/service-kit'
-import { createTestDatabase } from '@chancery/testkit'
-import type { TestDatabase } from '@chancery/testkit'
+import { type TestDatabase, createTestDatabase } from '@chancery/testkit'
 import pg from 'pg'
 import type { Database } from '../database.ts'
 import { locationOf } from '../database.suite.ts'

@@ -1,5 +1,4 @@
-import { startTestAuthority } from '@chancery/testkit'
-import type { TestAuthority } from '@chancery/testkit'
+import { type TestAuthority, startTestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { hasProof, writeProof } from './replica-proof.ts'
 

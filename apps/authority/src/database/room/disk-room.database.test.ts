@@ -18,8 +18,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { DiskFullError } from '../errors.ts'
 import { locationOf } from '../database.suite.ts'
 import { openDatabase } from '../open.ts'
-import { DiskRoom } from './disk-room.ts'
-import type { Part, Reserve, ReserveState } from './disk-room.ts'
+import { DiskRoom, type Part, type Reserve, type ReserveState } from './disk-room.ts'
 
 const FULL = new Error('full')
 

@@ -2,8 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
 import { DiskFullError } from '../errors.ts'
 import type { Query } from '../database.ts'
-import { PARTS, PART_BYTES } from './disk-room.ts'
-import type { Part, PartState, Reserve, ReserveState } from './disk-room.ts'
+import { PARTS, PART_BYTES, type Part, type PartState, type Reserve, type ReserveState } from './disk-room.ts'
 
 /** Shows that the parts were made, so that a missing one was released. It is empty. */
 const MARK = 'disk_reserve'

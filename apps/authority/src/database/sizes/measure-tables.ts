@@ -1,9 +1,7 @@
-import { DAY, writeSortable } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { DAY, type Instant, writeSortable } from '@chancery/protocol'
 import { sql } from 'kysely'
 import type { Database, Reader } from '../database.ts'
-import { TABLE_ENDS } from './table-ends.ts'
-import type { KeptDays, TableEnd, TableName } from './table-ends.ts'
+import { type KeptDays, TABLE_ENDS, type TableEnd, type TableName } from './table-ends.ts'
 
 /** All tables, in order. */
 export const TABLE_NAMES = (Object.keys(TABLE_ENDS) as TableName[]).sort()

@@ -1,8 +1,6 @@
-import { DAY, readInstant, writeSortable } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { DAY, type Instant, readInstant, writeSortable } from '@chancery/protocol'
 import type { Reader } from '../database.ts'
-import { withLease } from '../locks/leases.ts'
-import type { LeaseParts } from '../locks/leases.ts'
+import { type LeaseParts, withLease } from '../locks/leases.ts'
 import { countTables } from './measure-tables.ts'
 import type { TableName } from './table-ends.ts'
 

@@ -1,6 +1,5 @@
 import { DAY, HOUR, MINUTE, SECOND, readInstant } from '@chancery/protocol'
-import { sql } from 'kysely'
-import type { RawBuilder } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Tables } from '../tables.ts'
 
 /** Settings that say how long rows are stored, in days; 0 stands for permanently. */

@@ -1,7 +1,5 @@
-import { DAY, HOUR, writeSortable } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
-import { ManualClock, createMigratedDatabase } from '@chancery/testkit'
-import type { TestDatabase } from '@chancery/testkit'
+import { DAY, HOUR, type Instant, writeSortable } from '@chancery/protocol'
+import { ManualClock, type TestDatabase, createMigratedDatabase } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { rowsOf } from '../../testing/rows.suite.ts'
 import type { Database } from '../database.ts'
@@ -9,8 +7,7 @@ import { locationOf } from '../database.suite.ts'
 import { openDatabase } from '../open.ts'
 import { TABLE_NAMES, countPast, countTables, measureBytes, mostRows } from './measure-tables.ts'
 import { readGrowth, sampleRows } from './sample-rows.job.ts'
-import { TABLE_ENDS } from './table-ends.ts'
-import type { TableName } from './table-ends.ts'
+import { TABLE_ENDS, type TableName } from './table-ends.ts'
 
 const SETTINGS = { auditKeptDays: 0, certificateKeptDays: 400, inviteKeptDays: 30, rejectionKeptDays: 90 }
 

@@ -1,6 +1,5 @@
 import { workerData } from 'node:worker_threads'
-import { serveCalls } from '@chancery/service-kit'
-import type { Operations } from '@chancery/service-kit'
+import { type Operations, serveCalls } from '@chancery/service-kit'
 import type { Database } from '../database.ts'
 import { openExistingDatabase, translateDatabaseError } from '../open.ts'
 import type { DatabaseThreadData } from './thread.ts'

@@ -9,8 +9,7 @@ import {
   writeSortable,
 } from '@chancery/protocol'
 import type { AdmissionRule, AdmissionTerms, JsonObject } from '@chancery/protocol'
-import { jsonText } from '@chancery/service-kit'
-import type { HttpResponse } from '@chancery/service-kit'
+import { type HttpResponse, jsonText } from '@chancery/service-kit'
 import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { transactWithKey } from '../../auth/outlived-key.ts'

@@ -1,6 +1,5 @@
 import { X509Certificate } from 'node:crypto'
-import { DerError, TAGS, readElements, readObjectId, readOnly } from './der.ts'
-import type { Element } from './der.ts'
+import { DerError, type Element, TAGS, readElements, readObjectId, readOnly } from './der.ts'
 
 /** What path validation needs to know of a certificate (RFC 5280), besides what the platform checks. */
 export interface Certificate {

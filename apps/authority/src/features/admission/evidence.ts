@@ -1,6 +1,5 @@
 import { Refusal } from '@chancery/contract'
-import { admissionRuleId, shape } from '@chancery/protocol'
-import type { AdmissionRule, Instant, JsonValue } from '@chancery/protocol'
+import { type AdmissionRule, type Instant, type JsonValue, admissionRuleId, shape } from '@chancery/protocol'
 import { readOrRefuse } from '../../requests/read-fields.ts'
 
 /** What a node sends in the place of an invite. */

@@ -1,11 +1,9 @@
-import { readAdmissionTerms } from '@chancery/protocol'
-import type { AdmissionRule, JsonObject } from '@chancery/protocol'
+import { type AdmissionRule, type JsonObject, readAdmissionTerms } from '@chancery/protocol'
 import { silentLog } from '@chancery/service-kit'
 import { ManualClock } from '@chancery/testkit'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { KeySets } from './key-sets.ts'
-import { TestIssuer, newIssuerKey } from './test-issuer.suite.ts'
-import type { IssuerKey } from './test-issuer.suite.ts'
+import { type IssuerKey, TestIssuer, newIssuerKey } from './test-issuer.suite.ts'
 
 const clock = new ManualClock()
 const issuer = new TestIssuer()

@@ -1,7 +1,6 @@
 import { isJsonObject, keysUrlOf, member } from '@chancery/protocol'
 import type { AdmissionRule, JsonObject, JsonValue } from '@chancery/protocol'
-import { fetchKeySet, readKeySet, toError } from '@chancery/service-kit'
-import type { Clock, Log } from '@chancery/service-kit'
+import { type Clock, type Log, fetchKeySet, readKeySet, toError } from '@chancery/service-kit'
 import { isAllowedAddress } from '../../requests/allowed-address.ts'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 

@@ -3,8 +3,7 @@ import type { JsonObject } from '@chancery/protocol'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { readPage, writeCursor } from '../../requests/paging.ts'
 import type { AdmissionParts } from './parts.ts'
-import { listRules } from './queries.ts'
-import type { RulePosition } from './queries.ts'
+import { type RulePosition, listRules } from './queries.ts'
 import { showRule } from './view.ts'
 
 /** Fewer rows than in other lists: each may have pinned keys of 64 KiB, which are read and not shown. */

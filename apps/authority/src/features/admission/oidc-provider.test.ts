@@ -6,8 +6,7 @@ import { TestCa, accepted, newNodeCaller, refused, startTestAuthority } from '@c
 import type { TestAuthority, TestResponse } from '@chancery/testkit'
 import { systemClock } from '@chancery/service-kit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { startOidcProvider } from './oidc-provider.suite.ts'
-import type { OidcProvider } from './oidc-provider.suite.ts'
+import { type OidcProvider, startOidcProvider } from './oidc-provider.suite.ts'
 
 const ca = new TestCa()
 const folder = mkdtempSync(join(tmpdir(), 'chancery-provider-'))

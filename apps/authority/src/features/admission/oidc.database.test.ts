@@ -29,8 +29,7 @@ import { sql } from 'kysely'
 import { readVersions } from '../../database/locks/versions.ts'
 import { auditedRule } from '../../database/migrations/0042-removed-rules.ts'
 import { findUsableRule } from './rules.ts'
-import { TestIssuer, newIssuerKey, signToken } from './test-issuer.suite.ts'
-import type { IssuerKey } from './test-issuer.suite.ts'
+import { type IssuerKey, TestIssuer, newIssuerKey, signToken } from './test-issuer.suite.ts'
 
 const clock = new ManualClock()
 const issuer = new TestIssuer()

@@ -1,5 +1,4 @@
-import { writeSortable } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { type Instant, writeSortable } from '@chancery/protocol'
 import { sql } from 'kysely'
 import { presented } from '../../database/migrations/0052-presented.ts'
 import { assertStored } from '../../database/assert-stored.ts'

@@ -1,5 +1,4 @@
-import { JsonError, isJsonObject, readJsonBytes } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { JsonError, type JsonObject, isJsonObject, readJsonBytes } from '@chancery/protocol'
 import { MAX_TOKEN_CHARACTERS } from './evidence.ts'
 
 /** A compact JWS before its signature is verified. */

@@ -1,13 +1,11 @@
 import { Refusal } from '@chancery/contract'
-import { writeSortable } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, writeSortable } from '@chancery/protocol'
 import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import { readDryRun, readReason, refuseUnknownMembers } from '../../requests/read-fields.ts'
 import type { AdmissionParts } from './parts.ts'
-import { findRule, listActiveRules, listValidOf, markRemoved } from './queries.ts'
-import type { RuleRow } from './queries.ts'
+import { type RuleRow, findRule, listActiveRules, listValidOf, markRemoved } from './queries.ts'
 import { withoutSignature } from './rules.ts'
 
 const MAX_NAMED = 1000

@@ -1,9 +1,7 @@
 import { Refusal } from '@chancery/contract'
-import { FormError, isRoleAllowed, readAdmissionTerms } from '@chancery/protocol'
-import type { AdmissionTerms, JsonObject } from '@chancery/protocol'
+import { type AdmissionTerms, FormError, type JsonObject, isRoleAllowed, readAdmissionTerms } from '@chancery/protocol'
 import { isPublicKeyText, refuseUnknownMembers, shorten } from '../../requests/read-fields.ts'
-import { readEvidence } from './evidence.ts'
-import type { Evidence } from './evidence.ts'
+import { type Evidence, readEvidence } from './evidence.ts'
 
 const TERMS = [
   'rule_id',

@@ -13,8 +13,7 @@ import type { AdmissionRule, Instant, JsonObject } from '@chancery/protocol'
 import { isRemovedInAudit } from '../../audit/removed-rules.ts'
 import { ownKeysAt } from '../../signing/own-keys.ts'
 import type { AdmissionParts } from './parts.ts'
-import { findRule } from './queries.ts'
-import type { RuleRow } from './queries.ts'
+import { type RuleRow, findRule } from './queries.ts'
 
 /** A rule in force with the text that was verified. */
 export interface UsableRule {

@@ -1,5 +1,4 @@
-import { SECOND, joinAudience, readSpiffeId, sha256Hex } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, SECOND, joinAudience, readSpiffeId, sha256Hex } from '@chancery/protocol'
 import {
   ManualClock,
   accepted,
@@ -11,10 +10,8 @@ import {
 } from '@chancery/testkit'
 import type { NodeCaller, TestAuthority, TestResponse } from '@chancery/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { TestIssuer, newIssuerKey, signToken } from './test-issuer.suite.ts'
-import type { IssuerKey } from './test-issuer.suite.ts'
-import { TestTrustDomain, proveSvid } from './test-svid.suite.ts'
-import type { TestSvid } from './test-svid.suite.ts'
+import { type IssuerKey, TestIssuer, newIssuerKey, signToken } from './test-issuer.suite.ts'
+import { type TestSvid, TestTrustDomain, proveSvid } from './test-svid.suite.ts'
 
 // Certificates of openssl have the time of the machine.
 const clock = new ManualClock(BigInt(Date.now()) * 1000n)

@@ -1,11 +1,9 @@
-import { createServer } from 'node:https'
-import type { Server } from 'node:https'
+import { type Server, createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { CompactSign, exportJWK, generateKeyPair } from 'jose'
-import type { CryptoKey, JWK } from 'jose'
+import { CompactSign, type CryptoKey, type JWK, exportJWK, generateKeyPair } from 'jose'
 import { TestCa } from '@chancery/testkit'
 
 export interface IssuerKey {

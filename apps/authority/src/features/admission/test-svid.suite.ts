@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { X509Certificate, createPrivateKey, sign } from 'node:crypto'
-import type { KeyObject } from 'node:crypto'
+import { type KeyObject, X509Certificate, createPrivateKey, sign } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

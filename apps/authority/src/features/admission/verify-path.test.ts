@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '@chancery/service-kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readCertificate } from './certificate.ts'
-import type { Certificate } from './certificate.ts'
+import { type Certificate, readCertificate } from './certificate.ts'
 import { leadsTo } from './verify-path.ts'
 
 // Holds: a signature of RSASSA-PSS counts only with SHA-2 in its parameters, for the text and for the mask.

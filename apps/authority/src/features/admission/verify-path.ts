@@ -1,7 +1,5 @@
-import { SECOND } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
-import { KEY_USAGE, RSASSA_PSS } from './certificate.ts'
-import type { Certificate } from './certificate.ts'
+import { type Instant, SECOND } from '@chancery/protocol'
+import { type Certificate, KEY_USAGE, RSASSA_PSS } from './certificate.ts'
 
 /** RSA and ECDSA with SHA-2, RSASSA-PSS, Ed25519. Others, such as SHA-1, are refused. */
 const SIGNATURES: ReadonlySet<string> = new Set([

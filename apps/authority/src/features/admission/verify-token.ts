@@ -1,7 +1,6 @@
 import { KeyObject } from 'node:crypto'
 import type { JWK } from 'jose'
-import { member, sha256Hex } from '@chancery/protocol'
-import type { AdmissionRule, JsonObject } from '@chancery/protocol'
+import { type AdmissionRule, type JsonObject, member, sha256Hex } from '@chancery/protocol'
 import type { EvidenceReason } from './evidence.ts'
 import type { ReadToken } from './read-token.ts'
 

@@ -1,5 +1,4 @@
-import { describeAdmission } from '@chancery/protocol'
-import type { AdmissionRule, JsonObject } from '@chancery/protocol'
+import { type AdmissionRule, type JsonObject, describeAdmission } from '@chancery/protocol'
 import type { RuleRow } from './queries.ts'
 import { readStoredRule } from './rules.ts'
 

@@ -1,11 +1,9 @@
 import { writeSortable } from '@chancery/protocol'
-import { Batcher } from '@chancery/service-kit'
-import type { Clock } from '@chancery/service-kit'
+import { Batcher, type Clock } from '@chancery/service-kit'
 import { AdaptiveCount } from '../../database/cached-count.ts'
 import type { Database } from '../../database/database.ts'
 import { isLargeTable } from '../../database/large-table.ts'
-import { registerAgents } from './queries/registrations.ts'
-import type { RegistrationOutcome, RegistrationRow } from './queries/registrations.ts'
+import { type RegistrationOutcome, type RegistrationRow, registerAgents } from './queries/registrations.ts'
 import { countAgents } from './queries/agents.ts'
 
 /** Queue of registrations for the next transaction, and the public count of agents. */

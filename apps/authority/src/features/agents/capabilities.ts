@@ -1,12 +1,10 @@
 import { LIMITS, Refusal } from '@chancery/contract'
-import { isPlainText } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, isPlainText } from '@chancery/protocol'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { readPage, writeCursor } from '../../requests/paging.ts'
 import { readTextFilter } from '../../requests/read-filters.ts'
 import type { AgentsParts } from './parts.ts'
-import { countCapabilities, listCapabilities } from './queries/capabilities.ts'
-import type { CapabilityRow } from './queries/capabilities.ts'
+import { type CapabilityRow, countCapabilities, listCapabilities } from './queries/capabilities.ts'
 
 /** Rows when the caller does not say how many. */
 const DEFAULT_ROWS = 50

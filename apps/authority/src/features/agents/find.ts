@@ -1,7 +1,6 @@
 import { Refusal } from '@chancery/contract'
 import { writeSortable } from '@chancery/protocol'
-import { jsonText } from '@chancery/service-kit'
-import type { HttpResponse, Call } from '@chancery/service-kit'
+import { type Call, type HttpResponse, jsonText } from '@chancery/service-kit'
 import type { AgentsParts } from './parts.ts'
 import { findDescriptor } from './queries/agents.ts'
 

@@ -1,5 +1,4 @@
-import { draftAgentDescriptor, seconds, signList, writeInstant } from '@chancery/protocol'
-import type { JsonObject, Signer } from '@chancery/protocol'
+import { type JsonObject, type Signer, draftAgentDescriptor, seconds, signList, writeInstant } from '@chancery/protocol'
 import {
   ManualClock,
   accepted,

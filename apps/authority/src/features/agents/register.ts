@@ -12,8 +12,7 @@ import {
   writeSortable,
 } from '@chancery/protocol'
 import type { AgentDescriptor, JsonObject } from '@chancery/protocol'
-import { noteCaller } from '@chancery/service-kit'
-import type { Call } from '@chancery/service-kit'
+import { type Call, noteCaller } from '@chancery/service-kit'
 import { requestDetails } from '../../audit/record.ts'
 import type { AgentsState } from './state.ts'
 import type { AgentsParts } from './parts.ts'

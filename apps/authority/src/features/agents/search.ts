@@ -1,11 +1,9 @@
 import { Refusal } from '@chancery/contract'
 import { canonicalJson, writeJson, writeSortable } from '@chancery/protocol'
-import { jsonText } from '@chancery/service-kit'
-import type { HttpResponse, Call } from '@chancery/service-kit'
+import { type Call, type HttpResponse, jsonText } from '@chancery/service-kit'
 import type { AgentsState } from './state.ts'
 import { pageMembers, readPage } from '../../requests/paging.ts'
-import { countMatches, estimateTag, searchAgents } from './queries/search.ts'
-import type { AgentRow, AgentPosition } from './queries/search.ts'
+import { type AgentPosition, type AgentRow, countMatches, estimateTag, searchAgents } from './queries/search.ts'
 
 /**
  * GET /agents

@@ -1,6 +1,5 @@
 import { Refusal } from '@chancery/contract'
-import { agreementRecordForm, checkCosignable } from '@chancery/protocol'
-import type { AgreementRecord } from '@chancery/protocol'
+import { type AgreementRecord, agreementRecordForm, checkCosignable } from '@chancery/protocol'
 import type { HttpResponse } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { issueRecord } from '../../requests/issue-record.ts'

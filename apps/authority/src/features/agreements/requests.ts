@@ -1,5 +1,4 @@
-import { Refusal } from '@chancery/contract'
-import type { RefusalCode } from '@chancery/contract'
+import { Refusal, type RefusalCode } from '@chancery/contract'
 import {
   agreementRecordForm,
   capabilityOfferForm,

@@ -1,5 +1,4 @@
-import { readJson } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { type JsonObject, type JsonValue, readJson } from '@chancery/protocol'
 import {
   accepted,
   eventsOfCallers,

@@ -1,10 +1,8 @@
-import { checkAttestationText } from '@chancery/protocol'
-import type { CheckedAttestation, StoredAttestation } from '@chancery/protocol'
+import { type CheckedAttestation, type StoredAttestation, checkAttestationText } from '@chancery/protocol'
 import type { AttestationsParts } from './parts.ts'
 import { BatchedRead } from '../../database/batched-read.ts'
 import { CachedByText } from '../../database/cached-by-text.ts'
-import { READ_STATES } from './queries/attestation-state.ts'
-import type { AttestationStateRow } from './queries/attestation-state.ts'
+import { type AttestationStateRow, READ_STATES } from './queries/attestation-state.ts'
 
 /** Maximum size, in characters, of the cache of verified texts. */
 const MAX_CACHED_CHARACTERS = 8_000_000

@@ -1,7 +1,6 @@
 import { Refusal } from '@chancery/contract'
 import { draftAttestation, writeJson, writeSortable } from '@chancery/protocol'
-import { jsonText } from '@chancery/service-kit'
-import type { HttpResponse } from '@chancery/service-kit'
+import { type HttpResponse, jsonText } from '@chancery/service-kit'
 import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { AttestationsParts } from './parts.ts'

@@ -1,7 +1,6 @@
 // oxlint-disable max-lines -- every status of one list with its pages and settings
 import type { JsonObject } from '@chancery/protocol'
-import { ManualClock, accepted, refused, startTestAuthority } from '@chancery/testkit'
-import type { TestAuthority } from '@chancery/testkit'
+import { ManualClock, type TestAuthority, accepted, refused, startTestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 interface List {

@@ -1,6 +1,5 @@
 import { Refusal } from '@chancery/contract'
-import { field, isPlainText } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, field, isPlainText } from '@chancery/protocol'
 import {
   isPublicKeyText,
   readGrantedRoles,

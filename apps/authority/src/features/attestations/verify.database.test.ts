@@ -1,5 +1,4 @@
-import { canonicalJson, readJson } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { type JsonObject, type JsonValue, canonicalJson, readJson } from '@chancery/protocol'
 import {
   ManualClock,
   accepted,

@@ -6,8 +6,7 @@ import type { AttestationsParts } from './parts.ts'
 import { readOrRefuse } from '../../requests/read-fields.ts'
 import { recordVerification } from '../../requests/record-verification.ts'
 import { isImportedRevocation } from '../revocation-feeds/index.ts'
-import { prepare } from '../recognition-policy/index.ts'
-import type { ReadyPolicy } from '../recognition-policy/index.ts'
+import { type ReadyPolicy, prepare } from '../recognition-policy/index.ts'
 import { isOwnAttestationRevoked } from './queries/attestations.ts'
 
 /**

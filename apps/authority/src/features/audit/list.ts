@@ -1,7 +1,5 @@
-import { isJsonObject, readJson } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
-import { readEvents, readNumbers } from '../../audit/list-events.ts'
-import type { EventRow } from '../../audit/list-events.ts'
+import { type JsonObject, isJsonObject, readJson } from '@chancery/protocol'
+import { type EventRow, readEvents, readNumbers } from '../../audit/list-events.ts'
 import { redactEvent } from '../../audit/redact.ts'
 import { findLastNumber } from '../../audit/sequence.ts'
 import { isSubjectIndexComplete } from '../../audit/index-subjects.job.ts'
@@ -9,8 +7,7 @@ import type { EventPosition } from '../../audit/subjects.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { writeCursor } from '../../requests/paging.ts'
 import type { AuditListParts } from './parts.ts'
-import { readAuditRequest, writePlace } from './requests.ts'
-import type { AuditRequest } from './requests.ts'
+import { type AuditRequest, readAuditRequest, writePlace } from './requests.ts'
 
 /** Events that one request looks at: request ids have no index. A page may be short and have a next one. */
 const MAX_READ = 10_000

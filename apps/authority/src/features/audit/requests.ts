@@ -1,8 +1,7 @@
 import { AUDIT_EVENTS, Refusal } from '@chancery/contract'
 import { readInstant, writeSortable } from '@chancery/protocol'
 import type { Query } from '@chancery/service-kit'
-import { isSubject } from '../../audit/subjects.ts'
-import type { EventPosition } from '../../audit/subjects.ts'
+import { type EventPosition, isSubject } from '../../audit/subjects.ts'
 import { readPosition, readWhole } from '../../requests/paging.ts'
 
 /** Types that one request may name: each is one index range. */

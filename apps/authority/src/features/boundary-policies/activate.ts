@@ -18,8 +18,7 @@ import { isUniqueViolation } from '../../database/unique-violation.ts'
 import { changePolicies } from './change.ts'
 import { canRun } from './check-engines.ts'
 import { readVersion } from './requests.ts'
-import { findActiveVersion, findPolicyVersion, switchVersion } from './queries.ts'
-import type { PolicyRow } from './queries.ts'
+import { type PolicyRow, findActiveVersion, findPolicyVersion, switchVersion } from './queries.ts'
 
 /**
  * POST /admin/boundary-policies/{policy_id}/activate

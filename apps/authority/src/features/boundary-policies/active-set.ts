@@ -1,10 +1,8 @@
-import { checkStoredPolicy, inResolutionOrder } from '@chancery/protocol'
-import type { CheckedPolicy } from '@chancery/protocol'
+import { type CheckedPolicy, checkStoredPolicy, inResolutionOrder } from '@chancery/protocol'
 import { SharedRead, endOfLoopTurn } from '@chancery/service-kit'
 import type { BoundaryPoliciesParts } from './parts.ts'
 import { ownKeysAt } from '../../signing/own-keys.ts'
-import { listActiveRows } from './queries.ts'
-import type { ActiveRow } from './queries.ts'
+import { type ActiveRow, listActiveRows } from './queries.ts'
 
 /** The active policies, verified, in resolution order. Read for every request that depends on them. */
 export type ActivePolicies = SharedRead<readonly CheckedPolicy[]>

@@ -1,5 +1,4 @@
-import { GATE_TYPE_NAMES, findSetProblems } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { GATE_TYPE_NAMES, type JsonObject, findSetProblems } from '@chancery/protocol'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { BoundaryPoliciesState } from './state.ts'
 import { describeActive } from './view.ts'

@@ -2,8 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import type { CedarQuestion, JsonObject } from '@chancery/protocol'
 import { authorOf } from './author.suite.ts'
 import type { Author } from './cedar-authoring.ts'
-import { openCedarEngine } from './cedar.ts'
-import type { CedarEngine } from './cedar.ts'
+import { type CedarEngine, openCedarEngine } from './cedar.ts'
 
 // Holds: that checks and simulations share no queue and no thread with decisions, that they end with their request, and
 // that no operator key waits for the work of another tier (docs/architecture.md, rules of a true answer).

@@ -1,5 +1,4 @@
-import { writeJson } from '@chancery/protocol'
-import type { CedarAnswer, CedarQuestion, NoAnswer } from '@chancery/protocol'
+import { type CedarAnswer, type CedarQuestion, type NoAnswer, writeJson } from '@chancery/protocol'
 import { Thread } from '@chancery/service-kit/threads'
 import type { CedarResult, CedarTexts, CedarThreadData } from './cedar-thread.ts'
 

@@ -1,7 +1,6 @@
 import * as protocol from '@chancery/protocol'
 import vectors from '@chancery/protocol/vectors/cedar.json' with { type: 'json' }
-import { cedarQuestionOf, toAnswer } from '@chancery/protocol/vectors/check-cedar-vectors.ts'
-import type { CedarVectors } from '@chancery/protocol/vectors/check-cedar-vectors.ts'
+import { type CedarVectors, cedarQuestionOf, toAnswer } from '@chancery/protocol/vectors/check-cedar-vectors.ts'
 import { afterAll, describe, expect, it } from 'vitest'
 import { authorOf } from './author.suite.ts'
 import { openCedarEngine } from './cedar.ts'

@@ -1,7 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { afterAll, describe, expect, it } from 'vitest'
-import { MAX_POLICY_TEXT_BYTES, digestOf } from '@chancery/protocol'
-import type { CedarQuestion, JsonObject } from '@chancery/protocol'
+import { type CedarQuestion, type JsonObject, MAX_POLICY_TEXT_BYTES, digestOf } from '@chancery/protocol'
 import { authorOf } from './author.suite.ts'
 import { openCedarEngine } from './cedar.ts'
 

@@ -8,8 +8,7 @@ import { asJson, canonicalJson, digestOf } from '@chancery/protocol'
 import type { CedarAnswer, CedarQuestion, JsonObject, NoAnswer } from '@chancery/protocol'
 import { authorOf } from './author.suite.ts'
 import { CedarMissingError } from './cedar-threads.ts'
-import { openCedarEngine } from './cedar.ts'
-import type { CedarTexts } from './cedar.ts'
+import { type CedarTexts, openCedarEngine } from './cedar.ts'
 
 // Holds: what Cedar answers through the engine, that its answers are the same in every run, that an error of one policy
 // is reported with the answer, that an answer that does not come in time, or no engine, denies, and that no caller stops

@@ -1,6 +1,5 @@
 import type { CedarAnswer, CedarQuestion, NoAnswer } from '@chancery/protocol'
-import { CedarAuthoring } from './cedar-authoring.ts'
-import type { Author, CedarGate, SimulatedCedar } from './cedar-authoring.ts'
+import { type Author, CedarAuthoring, type CedarGate, type SimulatedCedar } from './cedar-authoring.ts'
 import type { CedarTexts } from './cedar-thread.ts'
 import { CedarThreads } from './cedar-threads.ts'
 import { WaitingQuestions } from './waiting-questions.ts'

@@ -5,8 +5,7 @@ import { shorten } from '../../requests/read-fields.ts'
 import type { Author, CedarGate } from './cedar-authoring.ts'
 import { CedarMissingError } from './cedar-threads.ts'
 import type { GateEngines } from './gate-answers.ts'
-import type { IntentRequest } from './requests.ts'
-import { toJson } from './requests.ts'
+import { type IntentRequest, toJson } from './requests.ts'
 import type { SentTexts } from './policy-texts.ts'
 
 /** An intent as read, with the issues that only the engines can find (protocol/trust-operations 5.12 and 5.13). */

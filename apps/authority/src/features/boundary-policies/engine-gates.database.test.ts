@@ -1,7 +1,6 @@
 // oxlint-disable max-lines -- both gate types that ask, from publication to decision, on one authority
 import { createHash } from 'node:crypto'
-import { createServer } from 'node:http'
-import type { Server } from 'node:http'
+import { type Server, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { JsonObject } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'

@@ -1,5 +1,4 @@
-import { createServer } from 'node:http'
-import type { RequestListener, Server } from 'node:http'
+import { type RequestListener, type Server, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { FactQuestion } from '@chancery/protocol'

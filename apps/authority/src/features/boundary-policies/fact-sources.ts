@@ -1,7 +1,6 @@
 import { JsonError, isJsonObject, readFactResponse, readJsonBytes, writeInstant, writeJson } from '@chancery/protocol'
 import type { ExternalFact, FactQuestion, NoAnswer } from '@chancery/protocol'
-import { OutboundError, addressKind, callUrl, isCallable } from '@chancery/service-kit'
-import type { Clock } from '@chancery/service-kit'
+import { type Clock, OutboundError, addressKind, callUrl, isCallable } from '@chancery/service-kit'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 import { WaitingQuestions } from './waiting-questions.ts'
 

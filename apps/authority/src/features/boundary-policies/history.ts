@@ -1,6 +1,5 @@
 import { Refusal } from '@chancery/contract'
-import { isPolicyId } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, isPolicyId } from '@chancery/protocol'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { BoundaryPoliciesParts } from './parts.ts'
 import { readVersions } from './list.ts'

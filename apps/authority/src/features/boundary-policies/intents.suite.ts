@@ -1,6 +1,5 @@
 import type { JsonObject } from '@chancery/protocol'
-import { accepted } from '@chancery/testkit'
-import type { TestAuthority } from '@chancery/testkit'
+import { type TestAuthority, accepted } from '@chancery/testkit'
 
 let counter = 0
 

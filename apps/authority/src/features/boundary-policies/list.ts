@@ -3,8 +3,7 @@ import type { JsonObject } from '@chancery/protocol'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { BoundaryPoliciesParts } from './parts.ts'
 import { pageMembers, readPage } from '../../requests/paging.ts'
-import { countVersions, listVersions } from './queries.ts'
-import type { PolicyRow, VersionPosition } from './queries.ts'
+import { type PolicyRow, type VersionPosition, countVersions, listVersions } from './queries.ts'
 import { describeRows } from './view.ts'
 
 /**

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import { JsonFloat, canonicalJson } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { JsonFloat, type JsonObject, type JsonValue, canonicalJson } from '@chancery/protocol'
 import { accepted, detailsOf, eventsOf, refused, startTestAuthority } from '@chancery/testkit'
 import type { TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

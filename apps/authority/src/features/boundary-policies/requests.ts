@@ -2,8 +2,7 @@ import { Refusal } from '@chancery/contract'
 import { findPolicyIssues, readPolicyIntent } from '@chancery/protocol'
 import type { BoundaryPolicyIntent, JsonObject, JsonValue, PolicyIssue } from '@chancery/protocol'
 import { shorten } from '../../requests/read-fields.ts'
-import { readTexts } from './policy-texts.ts'
-import type { SentTexts } from './policy-texts.ts'
+import { type SentTexts, readTexts } from './policy-texts.ts'
 
 /** Assigned by the authority. A caller must not choose them. */
 const ASSIGNED = ['version', 'signature', 'issued_at', 'issued_by', 'issuer_sovereign_id']

@@ -1,5 +1,4 @@
-import { writeInstant } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, writeInstant } from '@chancery/protocol'
 import {
   ManualClock,
   accepted,

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { JsonObject } from '@chancery/protocol'
-import { accepted, refused, startTestAuthority } from '@chancery/testkit'
-import type { TestAuthority } from '@chancery/testkit'
+import { type TestAuthority, accepted, refused, startTestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { activatePolicy, intent, publishPolicy } from './intents.suite.ts'
 

@@ -22,11 +22,9 @@ import type { BoundaryPoliciesParts } from './parts.ts'
 import { refuseUnknownMembers } from '../../requests/read-fields.ts'
 import { overTime } from './cedar-authoring.ts'
 import { requireGood } from './check-engines.ts'
-import { answerQuestions } from './gate-answers.ts'
-import type { GateSources } from './gate-answers.ts'
+import { type GateSources, answerQuestions } from './gate-answers.ts'
 import { readIntentRequest } from './requests.ts'
-import { readSample, readSimulatedRequests } from './simulated-requests.ts'
-import type { SampleRange, SimulationInput } from './simulated-requests.ts'
+import { type SampleRange, type SimulationInput, readSample, readSimulatedRequests } from './simulated-requests.ts'
 import { lastVersion } from './queries.ts'
 
 /** Time of evaluation before the event loop continues: decisions are made on it, too. */

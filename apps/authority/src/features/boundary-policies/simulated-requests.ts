@@ -20,8 +20,7 @@ import type {
 import type { BoundaryPoliciesParts } from './parts.ts'
 import { refuseLargeContext } from '../../requests/context-size.ts'
 import { readMember } from '../../requests/read-fields.ts'
-import { listDecidedContexts } from '../evidence/index.ts'
-import type { DecisionRange } from '../evidence/index.ts'
+import { type DecisionRange, listDecidedContexts } from '../evidence/index.ts'
 
 /** Maximum number of requests in one simulation. Each costs two evaluations. */
 const MAX_REQUESTS = 1000

@@ -1,5 +1,4 @@
-import { findPolicyWarnings, isPolicyId } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, findPolicyWarnings, isPolicyId } from '@chancery/protocol'
 import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { BoundaryPoliciesState } from './state.ts'

@@ -9,11 +9,9 @@ import {
   writeJson,
 } from '@chancery/protocol'
 import type { AgreementRecord, JsonObject } from '@chancery/protocol'
-import { jsonText } from '@chancery/service-kit'
-import type { HttpResponse } from '@chancery/service-kit'
+import { type HttpResponse, jsonText } from '@chancery/service-kit'
 import { requestDetails } from '../../audit/record.ts'
-import { requireKeyInForce } from '../../auth/operator.ts'
-import type { OperatorCall } from '../../auth/operator.ts'
+import { type OperatorCall, requireKeyInForce } from '../../auth/operator.ts'
 import type { BasisVersion } from '../../database/locks/decision-basis.ts'
 import type { BoundaryState } from './parts.ts'
 import { readOrRefuse, requirePresent } from '../../requests/read-fields.ts'

@@ -1,5 +1,4 @@
-import { writeInstant } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { type JsonObject, type JsonValue, writeInstant } from '@chancery/protocol'
 import {
   ManualClock,
   accepted,

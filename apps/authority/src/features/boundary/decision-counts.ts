@@ -1,9 +1,7 @@
-import { MINUTE, writeSortable } from '@chancery/protocol'
-import type { BoundaryDecision, Instant } from '@chancery/protocol'
+import { type BoundaryDecision, type Instant, MINUTE, writeSortable } from '@chancery/protocol'
 import { SerialQueue } from '@chancery/service-kit'
 import type { Core } from '../../core.ts'
-import { ASKERS } from '../../metrics.ts'
-import type { Asker } from '../../metrics.ts'
+import { ASKERS, type Asker } from '../../metrics.ts'
 import { addDecisionMinute, deleteDecisionMinutesBefore, sumDecisionMinutes } from './queries.ts'
 
 export type DecisionCount = { readonly authorized: number; readonly denied: number }

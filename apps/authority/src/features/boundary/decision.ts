@@ -25,10 +25,8 @@ import type {
   JsonObject,
   PresentedBasis,
 } from '@chancery/protocol'
-import { jsonText } from '@chancery/service-kit'
-import type { Call, HttpResponse } from '@chancery/service-kit'
-import { requestDetails } from '../../audit/record.ts'
-import type { AuditEvent } from '../../audit/record.ts'
+import { type Call, type HttpResponse, jsonText } from '@chancery/service-kit'
+import { type AuditEvent, requestDetails } from '../../audit/record.ts'
 import type { NonceClaim } from '../../auth/nonces.ts'
 import type { Asker } from '../../metrics.ts'
 import type { BasisVersion } from '../../database/locks/decision-basis.ts'

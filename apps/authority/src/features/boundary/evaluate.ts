@@ -1,10 +1,8 @@
 import type { HttpResponse } from '@chancery/service-kit'
-import { requireKeyInForce } from '../../auth/operator.ts'
-import type { OperatorCall } from '../../auth/operator.ts'
+import { type OperatorCall, requireKeyInForce } from '../../auth/operator.ts'
 import type { BoundaryState } from './parts.ts'
 import { readAttempt } from '../../requests/idempotency.ts'
-import { resolveBasis } from './basis.ts'
-import type { ResolvedBasis } from './basis.ts'
+import { type ResolvedBasis, resolveBasis } from './basis.ts'
 import { decideAndStore } from './decision.ts'
 import { readEvaluateRequest } from './requests.ts'
 

@@ -1,5 +1,4 @@
-import { assessPresented } from '@chancery/protocol'
-import type { PresentedBasis } from '@chancery/protocol'
+import { type PresentedBasis, assessPresented } from '@chancery/protocol'
 import { toWireTime } from '../../requests/list-position.ts'
 import type { BoundaryParts } from './parts.ts'
 import type { PresentedRequest } from './requests.ts'

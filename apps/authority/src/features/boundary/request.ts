@@ -1,5 +1,4 @@
-import { ERRORS, Refusal } from '@chancery/contract'
-import type { LimiterName } from '@chancery/contract'
+import { ERRORS, type LimiterName, Refusal } from '@chancery/contract'
 import { DAY, assessAttestation, digestOf, isAttestationOfKey, writeSortable } from '@chancery/protocol'
 import type {
   Attestation,
@@ -9,24 +8,19 @@ import type {
   PresentedBasis,
   ProvenCaller,
 } from '@chancery/protocol'
-import { jsonText, readRecordTexts } from '@chancery/service-kit'
-import type { Call, HttpResponse } from '@chancery/service-kit'
+import { type Call, type HttpResponse, jsonText, readRecordTexts } from '@chancery/service-kit'
 import { requestDetails } from '../../audit/record.ts'
 import { authenticateNode, refuseNode } from '../../auth/node.ts'
-import { consumeNonce, isNonceSpent, toClaim } from '../../auth/nonces.ts'
-import type { NonceClaim } from '../../auth/nonces.ts'
+import { type NonceClaim, consumeNonce, isNonceSpent, toClaim } from '../../auth/nonces.ts'
 import type { Asker } from '../../metrics.ts'
-import { peekStoredResponse } from '../../requests/idempotency.ts'
-import type { Attempt } from '../../requests/idempotency.ts'
-import { onAttestation } from './basis.ts'
-import type { ResolvedBasis } from './basis.ts'
+import { type Attempt, peekStoredResponse } from '../../requests/idempotency.ts'
+import { type ResolvedBasis, onAttestation } from './basis.ts'
 import { requireCaller, requireCertificate } from './caller.ts'
 import { requireParty } from './context.ts'
 import { decideAndStore } from './decision.ts'
 import type { BoundaryState } from './parts.ts'
 import { loadPresented } from './presented.ts'
-import { readNodeRequest } from './requests.ts'
-import type { NodeRequest } from './requests.ts'
+import { type NodeRequest, readNodeRequest } from './requests.ts'
 
 const ACTION = 'boundary-request'
 

@@ -3,8 +3,7 @@ import { field, isJsonObject, isPlainText, readPresentedAttestation } from '@cha
 import type { Attestation, JsonObject, JsonValue } from '@chancery/protocol'
 import { readOrRefuse, refuseUnknownMembers } from '../../requests/read-fields.ts'
 import { IDEMPOTENCY_KEY } from '../../requests/idempotency.ts'
-import { readContext, refuseReservedAttributes } from './context.ts'
-import type { ContextRequest } from './context.ts'
+import { type ContextRequest, readContext, refuseReservedAttributes } from './context.ts'
 import { readCapability } from './decide.ts'
 
 /** An attestation of a partner, as sent. Only its form was checked. */

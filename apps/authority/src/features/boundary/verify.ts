@@ -1,5 +1,4 @@
-import { boundaryDecisionForm, readReceived, verifyBoundaryDecision } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, boundaryDecisionForm, readReceived, verifyBoundaryDecision } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
 import type { BoundaryParts } from './parts.ts'
 import { ownKeysAt } from '../../signing/own-keys.ts'

@@ -1,7 +1,5 @@
-import { CHANGE_TOPICS, STREAM_LIMITS } from '@chancery/contract'
-import type { ChangeTopic } from '@chancery/contract'
-import { draftAgentDescriptor, signList, writeInstant } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { CHANGE_TOPICS, type ChangeTopic, STREAM_LIMITS } from '@chancery/contract'
+import { type JsonObject, draftAgentDescriptor, signList, writeInstant } from '@chancery/protocol'
 import {
   accepted,
   createInvite,
@@ -15,8 +13,7 @@ import {
 import type { TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openTestStore } from '../evidence/evidence.suite.ts'
-import { openEvents } from './events.suite.ts'
-import type { EventCaller } from './events.suite.ts'
+import { type EventCaller, openEvents } from './events.suite.ts'
 
 let store: Awaited<ReturnType<typeof openTestStore>>
 let na: TestAuthority

@@ -1,9 +1,7 @@
 import { EVENT_STREAM_TYPE } from '@chancery/contract'
-import { StreamResponse } from '@chancery/service-kit'
-import type { HandlerResult } from '@chancery/service-kit'
+import { type HandlerResult, StreamResponse } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
-import { toChanges } from './streams.ts'
-import type { ChangeStreams } from './streams.ts'
+import { type ChangeStreams, toChanges } from './streams.ts'
 import { joinVersions } from './topics.ts'
 
 /** Proxies must neither cache, compress nor collect events. */

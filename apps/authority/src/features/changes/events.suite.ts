@@ -1,8 +1,6 @@
-import { request } from 'node:http'
-import type { IncomingMessage } from 'node:http'
+import { type IncomingMessage, request } from 'node:http'
 import { EVENT_STREAM_TYPE } from '@chancery/contract'
-import { signOperatorRequest, writeInstant } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, signOperatorRequest, writeInstant } from '@chancery/protocol'
 import type { TestAuthority } from '@chancery/testkit'
 
 /** An open stream of GET /admin/changes, as a caller sees it. */

@@ -3,8 +3,7 @@ import { STREAM_LIMITS } from '@chancery/contract'
 import { accepted, currentBackend, enroll, newNodeCaller, startTestAuthority } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { openEvents } from './events.suite.ts'
-import type { EventCaller } from './events.suite.ts'
+import { type EventCaller, openEvents } from './events.suite.ts'
 import { READ_SOURCES } from './topics.ts'
 
 /** Enough keys to reach the limit of the process. */

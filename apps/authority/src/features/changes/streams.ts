@@ -1,14 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Refusal, STREAM_LIMITS } from '@chancery/contract'
-import { writeJson } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
-import { SharedRead } from '@chancery/service-kit'
-import type { StreamWriter } from '@chancery/service-kit'
+import { type JsonObject, writeJson } from '@chancery/protocol'
+import { SharedRead, type StreamWriter } from '@chancery/service-kit'
 import type { OperatorKey } from '../../auth/operator-keys.ts'
 import type { Versions } from '../../database/locks/versions.ts'
 import type { ChangesParts } from './parts.ts'
-import { READ_SOURCES, changedSince, joinVersions, toVersions } from './topics.ts'
-import type { TopicVersions } from './topics.ts'
+import { READ_SOURCES, type TopicVersions, changedSince, joinVersions, toVersions } from './topics.ts'
 
 interface OpenStream {
   readonly operator: OperatorKey

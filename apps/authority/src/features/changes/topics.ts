@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import { CHANGE_TOPICS } from '@chancery/contract'
-import type { AuditEventType, ChangeTopic } from '@chancery/contract'
+import { type AuditEventType, CHANGE_TOPICS, type ChangeTopic } from '@chancery/contract'
 import { selectNewestIds } from '../../audit/newest.ts'
 import type { Domain } from '../../database/locks/domains.ts'
 import type { Versions } from '../../database/locks/versions.ts'

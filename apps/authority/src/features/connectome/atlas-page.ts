@@ -1,5 +1,4 @@
-import { markup } from '@chancery/service-kit'
-import type { HttpResponse, Call } from '@chancery/service-kit'
+import { type Call, type HttpResponse, markup } from '@chancery/service-kit'
 import type { ConnectomeState } from './state.ts'
 import { page as frame } from '../../pages/frame.ts'
 import { figure, identifier, panel, plural, table } from '../../pages/parts.ts'

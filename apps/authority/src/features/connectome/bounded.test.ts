@@ -1,6 +1,5 @@
 import type { JsonObject } from '@chancery/protocol'
-import { ManualClock, seedTreaties, refused, startTestAuthority } from '@chancery/testkit'
-import type { TestAuthority } from '@chancery/testkit'
+import { ManualClock, type TestAuthority, refused, seedTreaties, startTestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { rowsOf } from '../../testing/rows.suite.ts'
 

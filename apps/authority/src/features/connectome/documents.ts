@@ -14,10 +14,8 @@ import {
 import type { JsonObject, JsonValue, RecognitionGraph, ReportedEdge, RevokedMaterial } from '@chancery/protocol'
 import type { Reader } from '../../database/database.ts'
 import { listAllEdgeColumns, listEdgeColumns } from './edge-columns.ts'
-import { writeMaterialPosition } from './material-pages.ts'
-import type { MaterialRequest } from './material-pages.ts'
-import { pageTreatyTexts } from './queries.ts'
-import type { TextPosition } from './queries.ts'
+import { type MaterialRequest, writeMaterialPosition } from './material-pages.ts'
+import { type TextPosition, pageTreatyTexts } from './queries.ts'
 import { MAX_REPORTED_EDGES, addReported, reportedSovereigns } from './reported.ts'
 import type { GraphSummary, GraphViews } from './views.ts'
 

@@ -1,5 +1,4 @@
-import { markup } from '@chancery/service-kit'
-import type { Markup } from '@chancery/service-kit'
+import { type Markup, markup } from '@chancery/service-kit'
 import { toDisplay } from '../../pages/display-time.ts'
 import { badge, figure, identifier, table, when } from '../../pages/parts.ts'
 import { lifecycleTone } from './lifecycle-tone.ts'

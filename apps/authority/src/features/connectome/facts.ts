@@ -1,5 +1,4 @@
-import { compareCodePoints } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { type Instant, compareCodePoints } from '@chancery/protocol'
 import { toWireTime } from '../../requests/list-position.ts'
 import type { Reader } from '../../database/database.ts'
 import { countRows } from '../../database/count-rows.ts'

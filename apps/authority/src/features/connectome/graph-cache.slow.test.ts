@@ -1,5 +1,4 @@
-import type { JsonObject } from '@chancery/protocol'
-import { readJson } from '@chancery/protocol'
+import { type JsonObject, readJson } from '@chancery/protocol'
 import {
   ManualClock,
   accepted,

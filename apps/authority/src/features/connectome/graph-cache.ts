@@ -3,8 +3,7 @@ import { SharedRead } from '@chancery/service-kit'
 import type { ConnectomeParts } from './parts.ts'
 import { RecordFault } from '../../signing/record-faults.ts'
 import type { Versions } from '../../database/locks/versions.ts'
-import { GraphBuilder } from './builder.ts'
-import type { BuiltGraph } from './builder.ts'
+import { type BuiltGraph, GraphBuilder } from './builder.ts'
 import { listSignedTreaties } from './queries.ts'
 
 /** Number of retries without the treaties that did not verify. */

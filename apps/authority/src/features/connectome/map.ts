@@ -1,5 +1,4 @@
-import { markup } from '@chancery/service-kit'
-import type { Markup } from '@chancery/service-kit'
+import { type Markup, markup } from '@chancery/service-kit'
 import { figure } from '../../pages/parts.ts'
 import { edgeTone } from './lifecycle-tone.ts'
 import type { GraphPageData } from './page-data.ts'

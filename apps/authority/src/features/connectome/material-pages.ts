@@ -1,6 +1,5 @@
 import { Refusal } from '@chancery/contract'
-import { MAX_CONNECTOME_ROWS, isJsonObject, readJson, writeJson } from '@chancery/protocol'
-import type { MaterialPosition } from '@chancery/protocol'
+import { MAX_CONNECTOME_ROWS, type MaterialPosition, isJsonObject, readJson, writeJson } from '@chancery/protocol'
 import type { Query } from '@chancery/service-kit'
 import { readPosition, readWhole, writeCursor } from '../../requests/paging.ts'
 

@@ -1,5 +1,4 @@
-import { markup } from '@chancery/service-kit'
-import type { HttpResponse, Call, Markup } from '@chancery/service-kit'
+import { type Call, type HttpResponse, type Markup, markup } from '@chancery/service-kit'
 import type { ExplainedPath } from '@chancery/protocol'
 import type { GraphSummary } from './views.ts'
 import { toDisplay } from '../../pages/display-time.ts'

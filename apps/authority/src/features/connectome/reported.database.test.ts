@@ -1,5 +1,4 @@
-import { digestOf, hours, writeInstant, writeSortable } from '@chancery/protocol'
-import type { ExplainedPath, JsonObject } from '@chancery/protocol'
+import { type ExplainedPath, type JsonObject, digestOf, hours, writeInstant, writeSortable } from '@chancery/protocol'
 import { ManualClock, accepted, publishFirst, refused, seedTreaties, startTestAuthority } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

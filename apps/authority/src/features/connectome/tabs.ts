@@ -1,5 +1,4 @@
-import { markup } from '@chancery/service-kit'
-import type { Markup } from '@chancery/service-kit'
+import { type Markup, markup } from '@chancery/service-kit'
 import { figure } from '../../pages/parts.ts'
 
 /** The parts of the Connectome as links. They need no script: three are places of one page, the fourth is the atlas. */

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import type { JsonObject, RecognitionEdge } from '@chancery/protocol'
 import {
   ManualClock,
   accepted,
@@ -11,7 +10,7 @@ import {
   wireText,
 } from '@chancery/testkit'
 import type { ForeignObject, SeededTreaty, TestAuthority } from '@chancery/testkit'
-import { readJson } from '@chancery/protocol'
+import { type JsonObject, type RecognitionEdge, readJson } from '@chancery/protocol'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const clock = new ManualClock('2026-01-02T03:04:05Z')

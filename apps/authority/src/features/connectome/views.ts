@@ -20,8 +20,7 @@ import type {
   TrustIndex,
 } from '@chancery/protocol'
 import type { Reported } from './reported.ts'
-import { buildTreatyTable } from './treaty-table.ts'
-import type { TreatyTable } from './treaty-table.ts'
+import { type TreatyTable, buildTreatyTable } from './treaty-table.ts'
 
 /** The facts of the graph without the signed texts, which are many times larger and rarely requested. */
 export interface GraphInput {

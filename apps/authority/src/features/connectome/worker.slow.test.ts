@@ -15,8 +15,7 @@ import type { BuiltGraph } from './builder.ts'
 import type { DocumentName } from './documents.ts'
 import { readGraphInput } from './facts.ts'
 import { findLostPaths } from '@chancery/protocol'
-import { acceptedBy, buildViews } from './views.ts'
-import type { GraphViews } from './views.ts'
+import { type GraphViews, acceptedBy, buildViews } from './views.ts'
 
 const clock = new ManualClock()
 let na: TestAuthority

@@ -16,8 +16,7 @@ import type { OperatorCall } from '../../auth/operator.ts'
 import { acceptedKeysOf } from './accepted-keys.ts'
 import type { ConsensusParts } from './parts.ts'
 import { issueRecord } from '../../requests/issue-record.ts'
-import { readAssemblyRequest } from './requests.ts'
-import type { AssemblyRequest } from './requests.ts'
+import { type AssemblyRequest, readAssemblyRequest } from './requests.ts'
 import { requireOwnJustification } from './trust-justification.ts'
 
 /**

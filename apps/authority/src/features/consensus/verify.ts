@@ -1,6 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { readConsensusProof, verifyConsensusProof } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, readConsensusProof, verifyConsensusProof } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
 import type { ConsensusParts } from './parts.ts'
 import { ownKeysAt } from '../../signing/own-keys.ts'

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readJson, seedSigner, signOnce, toUtf8, writeJson } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { type JsonObject, type JsonValue, readJson, seedSigner, signOnce, toUtf8, writeJson } from '@chancery/protocol'
 import {
   ManualClock,
   accepted,

@@ -1,7 +1,6 @@
 import { draftValidatorVote, receivedDigest, voteContextDigest, voteForm } from '@chancery/protocol'
 import type { HttpResponse } from '@chancery/service-kit'
-import { requireTier } from '../../auth/operator.ts'
-import type { OperatorCall } from '../../auth/operator.ts'
+import { type OperatorCall, requireTier } from '../../auth/operator.ts'
 import type { ConsensusParts } from './parts.ts'
 import { issueRecord } from '../../requests/issue-record.ts'
 import { readVoteRequest } from './requests.ts'

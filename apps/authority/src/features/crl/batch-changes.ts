@@ -1,13 +1,10 @@
-import { readInstant, writeInstant } from '@chancery/protocol'
-import type { JsonObject, RevocationReason } from '@chancery/protocol'
+import { type JsonObject, type RevocationReason, readInstant, writeInstant } from '@chancery/protocol'
 import type { CrlParts } from './parts.ts'
 import type { Transaction } from '../../database/database.ts'
-import { raiseReason } from '../enrollment/index.ts'
-import type { RevocableCertificate } from '../enrollment/index.ts'
+import { type RevocableCertificate, raiseReason } from '../enrollment/index.ts'
 import { entryText } from './list-text.ts'
 import { readEntry } from './signed-list.ts'
-import { rewriteEntry } from './queries.ts'
-import type { NewEntry } from './queries.ts'
+import { type NewEntry, rewriteEntry } from './queries.ts'
 
 /** The changes of all requests that share one version. */
 export interface BatchChanges {

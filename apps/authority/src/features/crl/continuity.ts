@@ -1,14 +1,11 @@
-import { DAY, HOUR, readInstant, writeSortable } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { DAY, HOUR, type Instant, readInstant, writeSortable } from '@chancery/protocol'
 import type { OwnKeys } from '../../signing/own-keys.ts'
-import { clearFault } from '../../signing/record-faults.ts'
-import type { RecordFaults } from '../../signing/record-faults.ts'
+import { type RecordFaults, clearFault } from '../../signing/record-faults.ts'
 import type { Database, Reader } from '../../database/database.ts'
 import { signedEnd } from './certificate-end.ts'
 import { listMissing } from './dropped-entries.ts'
 import { readEntry, signedEntries, splitEntries } from './signed-list.ts'
-import { chunks, findActiveVersion, joinEntries, loadCrlText } from './queries.ts'
-import type { CrlVersion } from './queries.ts'
+import { type CrlVersion, chunks, findActiveVersion, joinEntries, loadCrlText } from './queries.ts'
 
 /**
  * Longer than any certificate is valid. After this time an entry may be removed although its certificate is unknown.

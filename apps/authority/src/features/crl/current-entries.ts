@@ -1,5 +1,4 @@
-import { isLarge } from './entries-cache.ts'
-import type { ListEntries } from './entries-cache.ts'
+import { type ListEntries, isLarge } from './entries-cache.ts'
 import type { CrlState } from './state.ts'
 
 /** Called after COMMIT only. States of lists before this one are removed from the thread. */

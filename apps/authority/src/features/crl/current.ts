@@ -1,6 +1,5 @@
 import { CACHE_CONTROL, Refusal } from '@chancery/contract'
-import { seconds } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, seconds } from '@chancery/protocol'
 import type { CachedDocument, Call } from '@chancery/service-kit'
 import { requestDetails } from '../../audit/record.ts'
 import type { CrlState } from './state.ts'
@@ -8,10 +7,8 @@ import { LockTimeoutError } from '../../database/errors.ts'
 import { translateDatabaseError } from '../../database/open.ts'
 import { isLarge } from './entries-cache.ts'
 import { readDocument, toDocument } from './list-document.ts'
-import { findActiveVersion, loadList } from './queries.ts'
-import type { CrlVersion } from './queries.ts'
-import { isListDue, refreshIfDue, listTimes } from './refresh.job.ts'
-import type { ListTimes } from './refresh.job.ts'
+import { type CrlVersion, findActiveVersion, loadList } from './queries.ts'
+import { type ListTimes, isListDue, listTimes, refreshIfDue } from './refresh.job.ts'
 
 /** After a failure to sign a list, requests wait this long before the next attempt. The job tries every minute. */
 const TRY_AGAIN = seconds(10)

@@ -1,7 +1,6 @@
 import { CachedDocument } from '@chancery/service-kit'
 import { describe, expect, it } from 'vitest'
-import { DeltaCache } from './delta-cache.ts'
-import type { ComputedDelta } from './delta-cache.ts'
+import { type ComputedDelta, DeltaCache } from './delta-cache.ts'
 
 const documentOf = (size: number): CachedDocument => new CachedDocument(new Uint8Array(size), 'no-store')
 const list = documentOf(100)

@@ -1,6 +1,5 @@
 import { MAX_DELTA_BYTES } from '@chancery/protocol'
-import { FairQueue } from '@chancery/service-kit'
-import type { CachedDocument } from '@chancery/service-kit'
+import { type CachedDocument, FairQueue } from '@chancery/service-kit'
 
 /** Deltas of one list that are cached, and their size together. */
 const [MAX_CACHED, MAX_CACHED_BYTES] = [4096, 4 * MAX_DELTA_BYTES]

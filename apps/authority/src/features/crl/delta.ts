@@ -1,12 +1,10 @@
 import { CACHE_CONTROL, Refusal } from '@chancery/contract'
 import { LIST_HEAD_HEADER, MAX_DELTA_BYTES, listDeltaText, toUtf8 } from '@chancery/protocol'
-import { CachedDocument } from '@chancery/service-kit'
-import type { Call } from '@chancery/service-kit'
+import { CachedDocument, type Call } from '@chancery/service-kit'
 import { current } from './current.ts'
 import type { ComputedDelta, DeltaCache } from './delta-cache.ts'
 import type { ListDeltas } from './list-deltas.ts'
-import { readListMembers } from './list-members.ts'
-import type { ListMembers } from './list-members.ts'
+import { type ListMembers, readListMembers } from './list-members.ts'
 import type { CrlState } from './state.ts'
 
 /** Maximum size of a delta as a part of the full list. */

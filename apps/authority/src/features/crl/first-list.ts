@@ -14,8 +14,7 @@ import { signList } from './former-key-list.ts'
 import { KeySuccessionError } from './key-succession-error.ts'
 import { listText } from './list-text.ts'
 import type { CrlParts } from './parts.ts'
-import { findActiveVersion, issuerText, joinEntries } from './queries.ts'
-import type { CrlVersion } from './queries.ts'
+import { type CrlVersion, findActiveVersion, issuerText, joinEntries } from './queries.ts'
 
 /** How long gateways may be pinned with it before it is signed again. */
 export const FIRST_LIST_HOURS: number = Number(CRL_VALIDITY / HOUR)

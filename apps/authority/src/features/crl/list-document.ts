@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto'
 import { LIST_HEAD_HEADER, writeListHeadHeader } from '@chancery/protocol'
 import { CachedDocument, RareDocument, endOfLoopTurn } from '@chancery/service-kit'
 import type { Reader } from '../../database/database.ts'
-import { loadListBytes } from '../../database/list-segments.ts'
-import type { StoredList } from '../../database/list-segments.ts'
+import { type StoredList, loadListBytes } from '../../database/list-segments.ts'
 
 /** A stored list as it is served. */
 export async function readDocument(db: Reader, list: StoredList, cacheControl: string): Promise<CachedDocument> {

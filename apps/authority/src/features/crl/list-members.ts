@@ -1,5 +1,4 @@
-import { fromUtf8, isJsonObject, readCrl, readJson } from '@chancery/protocol'
-import type { Crl } from '@chancery/protocol'
+import { type Crl, fromUtf8, isJsonObject, readCrl, readJson } from '@chancery/protocol'
 import type { CachedDocument } from '@chancery/service-kit'
 
 const [ENTRIES, AFTER_ENTRIES] = [',"revoked_certificates":[', '],"sequence":']

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { changeBetween, toUtf8, verifySignature } from '@chancery/protocol'
-import type { EntryRange, ListChange } from '@chancery/protocol'
+import { type EntryRange, type ListChange, changeBetween, toUtf8, verifySignature } from '@chancery/protocol'
 import { listMissing } from './dropped-entries.ts'
 import { splitEntries } from './signed-list.ts'
 import { changeJson } from './version-change.ts'

@@ -1,5 +1,4 @@
-import { CRL_VALIDITY, canonicalJson, writeInstant } from '@chancery/protocol'
-import type { CrlEntry, Instant } from '@chancery/protocol'
+import { CRL_VALIDITY, type CrlEntry, type Instant, canonicalJson, writeInstant } from '@chancery/protocol'
 
 /** The members of a version besides its entries. */
 export interface CrlHeader {

@@ -1,11 +1,8 @@
-import { writeSortable } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, writeSortable } from '@chancery/protocol'
 import type { CrlParts } from './parts.ts'
 import { listAgentsOf } from '../agents/index.ts'
-import { listCertificates, listOtherCertificates } from '../enrollment/index.ts'
-import type { RevocableCertificate } from '../enrollment/index.ts'
-import { asRevocable, findProblem } from './unknown-certificates.ts'
-import type { LostCertificate } from './unknown-certificates.ts'
+import { type RevocableCertificate, listCertificates, listOtherCertificates } from '../enrollment/index.ts'
+import { type LostCertificate, asRevocable, findProblem } from './unknown-certificates.ts'
 import type { RevokeRequest } from './requests.ts'
 
 const SAMPLE = 20

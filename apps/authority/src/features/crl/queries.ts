@@ -1,10 +1,8 @@
-import { readInstant } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { type Instant, readInstant } from '@chancery/protocol'
 import { sql } from 'kysely'
 import type { Database, Reader, Transaction } from '../../database/database.ts'
 import { assertStored } from '../../database/assert-stored.ts'
-import { findList, loadListText } from '../../database/list-segments.ts'
-import type { StoredList } from '../../database/list-segments.ts'
+import { type StoredList, findList, loadListText } from '../../database/list-segments.ts'
 
 /** A version without its text, which may be megabytes. */
 export interface CrlVersion {

@@ -1,6 +1,5 @@
 // oxlint-disable max-lines -- one job through the life of a list
-import { canonicalJson, hours, readInstant, seconds, writeInstant } from '@chancery/protocol'
-import type { Crl } from '@chancery/protocol'
+import { type Crl, canonicalJson, hours, readInstant, seconds, writeInstant } from '@chancery/protocol'
 import {
   ManualClock,
   accepted,

@@ -1,5 +1,4 @@
-import { DAY, HOUR, instantOf, writeSortable } from '@chancery/protocol'
-import type { Crl, CrlEntry } from '@chancery/protocol'
+import { type Crl, type CrlEntry, DAY, HOUR, instantOf, writeSortable } from '@chancery/protocol'
 import type { CrlState } from './state.ts'
 import type { CrlParts } from './parts.ts'
 import type { Reader, Transaction } from '../../database/database.ts'

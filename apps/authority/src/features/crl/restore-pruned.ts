@@ -1,11 +1,9 @@
-import { HOUR, readInstant, writeInstant, writeSortable } from '@chancery/protocol'
-import type { CrlEntry, Instant } from '@chancery/protocol'
+import { type CrlEntry, HOUR, type Instant, readInstant, writeInstant, writeSortable } from '@chancery/protocol'
 import type { CrlParts } from './parts.ts'
 import { isInFuture } from '../../clock/date-after.ts'
 import type { Transaction } from '../../database/database.ts'
 import { entryText } from './list-text.ts'
-import { appendEntries } from './queries.ts'
-import type { CrlVersion } from './queries.ts'
+import { type CrlVersion, appendEntries } from './queries.ts'
 
 /**
  * Restores entries that were pruned while a clock was far ahead: revoked certificates that are unexpired by this clock.

@@ -3,8 +3,7 @@ import { Batcher } from '@chancery/service-kit'
 import type { CrlState } from './state.ts'
 import { LockTimeoutError } from '../../database/errors.ts'
 import { translateDatabaseError } from '../../database/open.ts'
-import { revokeBatch } from './revocation.ts'
-import type { Revocation, RevocationOutcome } from './revocation.ts'
+import { type Revocation, type RevocationOutcome, revokeBatch } from './revocation.ts'
 
 /**
  * Maximum number of certificates in one batch, equal to that of one request. PostgreSQL has one lock table for all

@@ -1,5 +1,4 @@
-import { readJson } from '@chancery/protocol'
-import type { Crl, JsonObject, JsonValue } from '@chancery/protocol'
+import { type Crl, type JsonObject, type JsonValue, readJson } from '@chancery/protocol'
 import {
   ManualClock,
   accepted,

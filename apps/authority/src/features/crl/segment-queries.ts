@@ -1,8 +1,7 @@
 import { sql } from 'kysely'
 import type { Reader, Transaction } from '../../database/database.ts'
 import { storedDifferently } from '../../database/assert-stored.ts'
-import { BUCKET } from '../../database/list-segments.ts'
-import type { Manifest, StoredSegment } from '../../database/list-segments.ts'
+import { BUCKET, type Manifest, type StoredSegment } from '../../database/list-segments.ts'
 import { chunks } from './queries.ts'
 
 /** Entries read by one statement: about a megabyte. */

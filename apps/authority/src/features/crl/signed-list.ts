@@ -1,5 +1,4 @@
-import { isJsonObject, readJson, toUtf8, verifySignature } from '@chancery/protocol'
-import type { CrlEntry } from '@chancery/protocol'
+import { type CrlEntry, isJsonObject, readJson, toUtf8, verifySignature } from '@chancery/protocol'
 
 const [ENTRIES, AFTER_ENTRIES, SIGNATURES] = ['"revoked_certificates":[', '],"sequence":', ',"signatures":[']
 

@@ -1,5 +1,4 @@
-import { signList } from '@chancery/protocol'
-import type { Crl, JsonObject } from '@chancery/protocol'
+import { type Crl, type JsonObject, signList } from '@chancery/protocol'
 import {
   ManualClock,
   accepted,

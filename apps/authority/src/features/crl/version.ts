@@ -1,6 +1,5 @@
 import { CACHE_CONTROL, Refusal } from '@chancery/contract'
-import { CachedDocument, FairQueue, Shares } from '@chancery/service-kit'
-import type { Call } from '@chancery/service-kit'
+import { CachedDocument, type Call, FairQueue, Shares } from '@chancery/service-kit'
 import type { Database } from '../../database/database.ts'
 import { findList } from '../../database/list-segments.ts'
 import { current } from './current.ts'

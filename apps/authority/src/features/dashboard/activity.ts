@@ -1,9 +1,7 @@
-import { DAY, MINUTE, readInstant, writeInstant, writeSortable } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { DAY, type Instant, MINUTE, readInstant, writeInstant, writeSortable } from '@chancery/protocol'
 import type { DashboardParts } from './parts.ts'
 import { countExpiring } from '../enrollment/index.ts'
-import { deleteMinutesBefore, insertMinute, listMinutes } from './queries.ts'
-import type { ActivityMinute } from './queries.ts'
+import { type ActivityMinute, deleteMinutesBefore, insertMinute, listMinutes } from './queries.ts'
 
 /** A minute without a count is null, so that downtime does not appear as a network without nodes. */
 export type Activity = {

@@ -1,9 +1,7 @@
-import { HOUR, MAX_FEED_TOTAL_IDS, readInstant } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { HOUR, type Instant, MAX_FEED_TOTAL_IDS, readInstant } from '@chancery/protocol'
 import { toWireTime } from '../../requests/list-position.ts'
 import type { Reader } from '../../database/database.ts'
-import { findOwnFeedFacts, listNewestFeeds } from '../revocation-feeds/index.ts'
-import type { NewestFeed } from '../revocation-feeds/index.ts'
+import { type NewestFeed, findOwnFeedFacts, listNewestFeeds } from '../revocation-feeds/index.ts'
 import { toDisplay } from '../../pages/display-time.ts'
 
 export type FeedSummary = {

@@ -1,5 +1,4 @@
-import { isJsonObject, readJson, sha256Hex } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { type JsonObject, type JsonValue, isJsonObject, readJson, sha256Hex } from '@chancery/protocol'
 import type { AuditEventType } from '@chancery/contract'
 import { listNewestEvents } from '../../audit/newest.ts'
 import type { OperatorKeyring } from '../../auth/operator-keys.ts'

@@ -1,6 +1,5 @@
 import { CACHE_CONTROL, Refusal } from '@chancery/contract'
-import { CachedDocument } from '@chancery/service-kit'
-import type { Call } from '@chancery/service-kit'
+import { CachedDocument, type Call } from '@chancery/service-kit'
 import { operatorFile, readBuilt } from './console-files.ts'
 import type { DashboardParts } from './parts.ts'
 

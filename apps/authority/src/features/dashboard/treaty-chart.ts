@@ -1,7 +1,5 @@
-import { DAY, instantOf } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
-import { markup } from '@chancery/service-kit'
-import type { Markup } from '@chancery/service-kit'
+import { DAY, type Instant, instantOf } from '@chancery/protocol'
+import { type Markup, markup } from '@chancery/service-kit'
 import { figure } from '../../pages/parts.ts'
 import type { DashboardView } from './model.ts'
 

@@ -1,7 +1,6 @@
 // oxlint-disable max-lines -- every part of one document
 import { createHash } from 'node:crypto'
-import { fromBase64, readJson } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { type JsonObject, type JsonValue, fromBase64, readJson } from '@chancery/protocol'
 import {
   ManualClock,
   accepted,

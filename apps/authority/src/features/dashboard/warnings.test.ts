@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { findWarnings } from './warnings.ts'
-import type { Watched } from './warnings.ts'
+import { type Watched, findWarnings } from './warnings.ts'
 
 const QUIET: Watched = {
   readiness: { status: 'ready', backend: 'SQLite' },

@@ -1,5 +1,4 @@
-import { JsonFloat } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { JsonFloat, type JsonObject, type JsonValue } from '@chancery/protocol'
 import {
   ManualClock,
   accepted,

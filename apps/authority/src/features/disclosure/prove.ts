@@ -1,6 +1,5 @@
 import { Refusal } from '@chancery/contract'
-import { asJson, proveMembership } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, asJson, proveMembership } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
 import type { DisclosureParts } from './parts.ts'
 import { readProveRequest } from './requests.ts'

@@ -1,5 +1,4 @@
-import { readCapabilityCommitment, verifyDisclosure } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, readCapabilityCommitment, verifyDisclosure } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
 import type { DisclosureParts } from './parts.ts'
 import { readOrRefuse, readTrustKeys, requirePresent } from '../../requests/read-fields.ts'

@@ -1,5 +1,4 @@
-import type { RefusalCode } from '@chancery/contract'
-import { Refusal } from '@chancery/contract'
+import { Refusal, type RefusalCode } from '@chancery/contract'
 import type { JsonObject } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
 import { requestDetails } from '../../audit/record.ts'

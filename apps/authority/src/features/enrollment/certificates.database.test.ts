@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { writeInstant, writeSortable } from '@chancery/protocol'
-import type { JoinCertificate, JsonObject } from '@chancery/protocol'
+import { type JoinCertificate, type JsonObject, writeInstant, writeSortable } from '@chancery/protocol'
 import {
   ManualClock,
   accepted,
@@ -15,8 +14,7 @@ import type { NodeCaller, TestAuthority, TestResponse } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { rowsOf } from '../../testing/rows.suite.ts'
 import { foldLabel } from './labels.ts'
-import { countInventory, readInventory } from './queries/inventory.ts'
-import type { InventoryFilter } from './queries/inventory.ts'
+import { type InventoryFilter, countInventory, readInventory } from './queries/inventory.ts'
 
 const clock = new ManualClock()
 let na: TestAuthority

@@ -1,6 +1,5 @@
 import { LIMITS, Refusal } from '@chancery/contract'
-import { readJson, writeSortable } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, readJson, writeSortable } from '@chancery/protocol'
 import type { Query } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { readIssuePosition, toWireTime, writeIssuePosition } from '../../requests/list-position.ts'

@@ -2,8 +2,7 @@ import { writeSortable } from '@chancery/protocol'
 import { BatchClosedError, BatchFullError, Batcher, endOfLoopTurn } from '@chancery/service-kit'
 import type { ClaimNewest, Clock, Log } from '@chancery/service-kit'
 import type { Database } from '../../database/database.ts'
-import { checkHeartbeats, storeHeartbeats } from './queries/gathered-heartbeats.ts'
-import type { CheckedRow, GatheredRow } from './queries/gathered-heartbeats.ts'
+import { type CheckedRow, type GatheredRow, checkHeartbeats, storeHeartbeats } from './queries/gathered-heartbeats.ts'
 import type { HeartbeatOutcome } from './queries/heartbeats.ts'
 
 /** Rows of one statement. */

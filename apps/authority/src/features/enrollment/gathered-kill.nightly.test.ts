@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { readInstant } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, readInstant } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
 import {
   accepted,

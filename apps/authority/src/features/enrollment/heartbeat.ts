@@ -1,6 +1,5 @@
 import { randomInt } from 'node:crypto'
-import { writeInstant } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, writeInstant } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
 import { authenticateNode, countNodeKey, refuseNode } from '../../auth/node.ts'
 import type { EnrollmentState } from './state.ts'

@@ -1,5 +1,4 @@
-import { hours, sha256Hex, writeInstant, writeJson, writeSortable } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, hours, sha256Hex, writeInstant, writeJson, writeSortable } from '@chancery/protocol'
 import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { transactWithKey } from '../../auth/outlived-key.ts'

@@ -1,5 +1,4 @@
-import { hours, seconds, sha256Hex, writeInstant } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, hours, seconds, sha256Hex, writeInstant } from '@chancery/protocol'
 import {
   ManualClock,
   accepted,

@@ -1,11 +1,9 @@
 import { Refusal } from '@chancery/contract'
 import { draftJoinCertificate, sha256Hex, writeInstant, writeJson, writeSortable } from '@chancery/protocol'
 import type { JoinCertificate } from '@chancery/protocol'
-import { jsonText } from '@chancery/service-kit'
-import type { HttpResponse, Call } from '@chancery/service-kit'
+import { type Call, type HttpResponse, jsonText } from '@chancery/service-kit'
 import { requestDetails } from '../../audit/record.ts'
-import { authenticateNode, refuseNode } from '../../auth/node.ts'
-import type { VerifiedNode } from '../../auth/node.ts'
+import { type VerifiedNode, authenticateNode, refuseNode } from '../../auth/node.ts'
 import { toClaim } from '../../auth/nonces.ts'
 import { faultPoint } from '#faults'
 import type { EnrollmentState } from './state.ts'
@@ -16,8 +14,7 @@ import { foldLabel } from './labels.ts'
 import type { InviteDetails } from './queries/invites.ts'
 import type { JoinRow } from './queries/joins.ts'
 import { toSortable } from './queries/renewals.ts'
-import { readJoinRequest } from './requests.ts'
-import type { JoinRequest } from './requests.ts'
+import { type JoinRequest, readJoinRequest } from './requests.ts'
 
 /**
  * POST /join

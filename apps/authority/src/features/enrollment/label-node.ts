@@ -1,6 +1,5 @@
 import { Refusal } from '@chancery/contract'
-import { readPublicKey } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, readPublicKey } from '@chancery/protocol'
 import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { transactWithKey } from '../../auth/outlived-key.ts'

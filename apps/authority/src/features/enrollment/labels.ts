@@ -1,6 +1,5 @@
 import { Refusal } from '@chancery/contract'
-import { isPlainText } from '@chancery/protocol'
-import type { JsonValue } from '@chancery/protocol'
+import { type JsonValue, isPlainText } from '@chancery/protocol'
 
 const MAX_LABEL = 64
 

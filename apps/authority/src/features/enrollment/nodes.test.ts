@@ -1,5 +1,4 @@
-import { seconds, writeInstant } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, seconds, writeInstant } from '@chancery/protocol'
 import {
   ManualClock,
   accepted,

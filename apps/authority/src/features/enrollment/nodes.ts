@@ -1,11 +1,9 @@
 import { canonicalJson, readInstant, writeInstant, writeJson } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
-import { jsonText } from '@chancery/service-kit'
-import type { HttpResponse, Call } from '@chancery/service-kit'
+import { type Call, type HttpResponse, jsonText } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { EnrollmentState } from './state.ts'
-import { activeMoment, listActiveNodes } from './queries/certificates.ts'
-import type { RosterRow } from './queries/certificates.ts'
+import { type RosterRow, activeMoment, listActiveNodes } from './queries/certificates.ts'
 
 const PAGE = 1000
 

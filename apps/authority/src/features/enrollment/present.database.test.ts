@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { instantOf, writeInstant, writeSortable } from '@chancery/protocol'
-import type { JoinCertificate, JsonObject } from '@chancery/protocol'
+import { type JoinCertificate, type JsonObject, instantOf, writeInstant, writeSortable } from '@chancery/protocol'
 import {
   ManualClock,
   accepted,

@@ -1,5 +1,4 @@
-import { Refusal } from '@chancery/contract'
-import type { RefusalCode } from '@chancery/contract'
+import { Refusal, type RefusalCode } from '@chancery/contract'
 import { hasOnlyTrustedSignatures, instantOf, readInstant, writeJson, writeSortable } from '@chancery/protocol'
 import type { JoinCertificate, JsonObject } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'

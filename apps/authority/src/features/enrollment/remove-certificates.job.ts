@@ -1,5 +1,4 @@
-import { CRL_VALIDITY, DAY, readInstant, writeInstant, writeSortable } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { CRL_VALIDITY, DAY, type Instant, readInstant, writeInstant, writeSortable } from '@chancery/protocol'
 import type { EnrollmentParts } from './parts.ts'
 import { noteRemoved } from '../../database/certificate-counts.ts'
 import type { Reader, Transaction } from '../../database/database.ts'

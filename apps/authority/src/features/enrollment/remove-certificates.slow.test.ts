@@ -1,5 +1,4 @@
-import { DAY, HOUR, hours, writeSortable } from '@chancery/protocol'
-import type { Instant, JoinCertificate } from '@chancery/protocol'
+import { DAY, HOUR, type Instant, type JoinCertificate, hours, writeSortable } from '@chancery/protocol'
 import { ManualClock, accepted, seedCertificates, startTestAuthority, testSigner } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'

@@ -1,5 +1,4 @@
-import { Refusal } from '@chancery/contract'
-import type { RefusalCode } from '@chancery/contract'
+import { Refusal, type RefusalCode } from '@chancery/contract'
 import {
   CLOCK_TOLERANCE,
   DAY,
@@ -13,8 +12,7 @@ import {
   writeSortable,
 } from '@chancery/protocol'
 import type { Instant, JoinCertificate, JsonObject, JsonValue } from '@chancery/protocol'
-import { jsonText } from '@chancery/service-kit'
-import type { HttpResponse, Call } from '@chancery/service-kit'
+import { type Call, type HttpResponse, jsonText } from '@chancery/service-kit'
 import { requestDetails } from '../../audit/record.ts'
 import { authenticateNode, countNodeKey, refuseNode } from '../../auth/node.ts'
 import { spendNonceInside, toClaim } from '../../auth/nonces.ts'

@@ -9,8 +9,7 @@ import {
   readReason,
   refuseUnknownMembers,
 } from '../../requests/read-fields.ts'
-import { readEvidence } from '../admission/index.ts'
-import type { Evidence } from '../admission/index.ts'
+import { type Evidence, readEvidence } from '../admission/index.ts'
 import { readLabel } from './labels.ts'
 import type { InviteChoice } from './queries/invite-rows.ts'
 

@@ -1,5 +1,4 @@
-import { Refusal } from '@chancery/contract'
-import type { RefusalCode } from '@chancery/contract'
+import { Refusal, type RefusalCode } from '@chancery/contract'
 import {
   checkWit,
   readInstant,
@@ -17,8 +16,7 @@ import { authenticateNode, countNodeKey, refuseNode } from '../../auth/node.ts'
 import { spendNonceInside, toClaim } from '../../auth/nonces.ts'
 import { rejectCertificate, whyUnusable } from './certificate-state.ts'
 import type { EnrollmentParts } from './parts.ts'
-import { loadForRenewal } from './queries/renewals.ts'
-import type { RenewableCertificate } from './queries/renewals.ts'
+import { type RenewableCertificate, loadForRenewal } from './queries/renewals.ts'
 import { readWitRequest } from './requests.ts'
 
 type Outcome =

@@ -11,8 +11,7 @@ import { isIdentityCurrent, storeIdentity } from './identity.ts'
 import { originOf } from './origin.ts'
 import { isSignedByAll, signNote } from './sign-note.ts'
 import { TileWriter } from './tile-writer.ts'
-import { findLog, storeCheckpoint, readLeaves } from './queries.ts'
-import type { LogState } from './queries.ts'
+import { type LogState, findLog, readLeaves, storeCheckpoint } from './queries.ts'
 import { findProofs } from './witnesses/queries.ts'
 
 /**

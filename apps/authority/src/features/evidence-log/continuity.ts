@@ -4,11 +4,9 @@ import type { Core } from '../../core.ts'
 import type { Reader } from '../../database/database.ts'
 import { TileWriter } from './tile-writer.ts'
 import { statedOrigin } from './origin.ts'
-import { findLog } from './queries.ts'
-import type { LogState } from './queries.ts'
+import { type LogState, findLog } from './queries.ts'
 import { TileMissingError } from './tile-missing.ts'
-import { findProofs } from './witnesses/queries.ts'
-import type { ContradictingNote } from './witnesses/queries.ts'
+import { type ContradictingNote, findProofs } from './witnesses/queries.ts'
 
 /** Inputs of the check. */
 export interface LogBasis {

@@ -1,6 +1,5 @@
 import { CONTENT_TYPES, Refusal } from '@chancery/contract'
-import { HttpResponse } from '@chancery/service-kit'
-import type { Call } from '@chancery/service-kit'
+import { type Call, HttpResponse } from '@chancery/service-kit'
 import type { EvidenceLogParts } from './parts.ts'
 import { findCosigned } from './witnesses/queries.ts'
 

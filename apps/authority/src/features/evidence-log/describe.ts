@@ -1,6 +1,5 @@
 import { Refusal } from '@chancery/contract'
-import { writeLogKey } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, writeLogKey } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
 import { findIdentity } from './identity.ts'
 import { statedOrigin } from './origin.ts'

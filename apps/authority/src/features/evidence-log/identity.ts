@@ -1,5 +1,4 @@
-import { logIdentityForm, readJson, readReceived, writeInstant, writeJson } from '@chancery/protocol'
-import type { LogIdentity } from '@chancery/protocol'
+import { type LogIdentity, logIdentityForm, readJson, readReceived, writeInstant, writeJson } from '@chancery/protocol'
 import type { Reader, Transaction } from '../../database/database.ts'
 import type { EvidenceLogParts } from './parts.ts'
 

@@ -1,5 +1,4 @@
-import { readEventLine } from '@chancery/protocol'
-import type { ChainedEntry } from '@chancery/protocol'
+import { type ChainedEntry, readEventLine } from '@chancery/protocol'
 import { readEvidenceHead } from '../evidence/index.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import type { RecentEntries } from './recent-entries.ts'

@@ -1,5 +1,4 @@
-import { EMPTY_STORE, NO_SUBJECT, chainEntry } from '@chancery/protocol'
-import type { ChainedEntry, StoreHead } from '@chancery/protocol'
+import { type ChainedEntry, EMPTY_STORE, NO_SUBJECT, type StoreHead, chainEntry } from '@chancery/protocol'
 import { describe, expect, it } from 'vitest'
 import { RecentEntries } from './recent-entries.ts'
 

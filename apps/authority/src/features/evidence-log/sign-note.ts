@@ -1,5 +1,4 @@
-import { openCheckpoint, signCheckpoint } from '@chancery/protocol'
-import type { LogCheckpoint, Signer } from '@chancery/protocol'
+import { type LogCheckpoint, type Signer, openCheckpoint, signCheckpoint } from '@chancery/protocol'
 import type { EvidenceLogParts } from './parts.ts'
 
 /**

@@ -1,5 +1,4 @@
-import { HASH_BYTES, TILE_WIDTH, foldHashes, hashLeaf, widthInTree } from '@chancery/protocol'
-import type { TileName } from '@chancery/protocol'
+import { HASH_BYTES, TILE_WIDTH, type TileName, foldHashes, hashLeaf, widthInTree } from '@chancery/protocol'
 import type { Reader, Transaction } from '../../database/database.ts'
 import { findTile, storeTile } from './queries.ts'
 import { TileMissingError } from './tile-missing.ts'

@@ -1,7 +1,6 @@
 import { CONTENT_TYPES, Refusal } from '@chancery/contract'
 import { HASH_BYTES, TILE_WIDTH, readIndexPath, readTilePath, widthInTree } from '@chancery/protocol'
-import { HttpResponse } from '@chancery/service-kit'
-import type { Call } from '@chancery/service-kit'
+import { type Call, HttpResponse } from '@chancery/service-kit'
 import type { EvidenceLogParts } from './parts.ts'
 import { findLog, findTile, readDigests } from './queries.ts'
 

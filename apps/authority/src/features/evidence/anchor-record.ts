@@ -1,5 +1,4 @@
-import { readJson, readReceived, storeAnchorForm } from '@chancery/protocol'
-import type { StoreAnchor } from '@chancery/protocol'
+import { type StoreAnchor, readJson, readReceived, storeAnchorForm } from '@chancery/protocol'
 import type { AnchorRow } from './queries/entries.ts'
 
 /** The anchor as signed. Its columns are only used to find it. */

@@ -1,5 +1,4 @@
-import { instantOf, seconds } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { type Instant, instantOf, seconds } from '@chancery/protocol'
 import type { EvidenceState } from './state.ts'
 import { readEvidenceHead } from './queries/chain.ts'
 import { isDatabaseAway } from '../../database/open.ts'

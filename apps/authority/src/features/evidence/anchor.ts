@@ -1,6 +1,5 @@
 import { Refusal } from '@chancery/contract'
-import { jsonText } from '@chancery/service-kit'
-import type { HttpResponse } from '@chancery/service-kit'
+import { type HttpResponse, jsonText } from '@chancery/service-kit'
 import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { EvidenceState } from './state.ts'

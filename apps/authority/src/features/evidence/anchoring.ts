@@ -17,14 +17,11 @@ import type { EvidenceState } from './state.ts'
 import type { EvidenceParts } from './parts.ts'
 import { dateAfter, isInFuture, reportInFuture } from '../../clock/date-after.ts'
 import { ownKeysAt } from '../../signing/own-keys.ts'
-import { readEvidenceHead } from './queries/chain.ts'
-import type { EvidenceHeadRow } from './queries/chain.ts'
-import { checkLease } from '../../database/locks/leases.ts'
-import type { Lease } from '../../database/locks/leases.ts'
+import { type EvidenceHeadRow, readEvidenceHead } from './queries/chain.ts'
+import { type Lease, checkLease } from '../../database/locks/leases.ts'
 import { readAnchor } from './anchor-record.ts'
 import { readBoundary } from './verify-store.ts'
-import { findLatestAnchor, insertAnchor, readLines } from './queries/entries.ts'
-import type { AnchorRow } from './queries/entries.ts'
+import { type AnchorRow, findLatestAnchor, insertAnchor, readLines } from './queries/entries.ts'
 
 export type AnchorOutcome =
   | { readonly status: 'anchored' | 'unchanged'; readonly text: string | null }

@@ -1,5 +1,4 @@
-import { jsonText } from '@chancery/service-kit'
-import type { HttpResponse } from '@chancery/service-kit'
+import { type HttpResponse, jsonText } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { EvidenceParts } from './parts.ts'
 import { readRun } from './requests.ts'

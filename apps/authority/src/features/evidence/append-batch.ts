@@ -1,5 +1,4 @@
-import { Refusal } from '@chancery/contract'
-import type { RefusalCode } from '@chancery/contract'
+import { Refusal, type RefusalCode } from '@chancery/contract'
 import {
   CHECKPOINT_SUBJECT,
   asJson,
@@ -26,12 +25,10 @@ import type { DecisionFacts } from './decision-facts.ts'
 import type { EvidenceState } from './state.ts'
 import { isInFuture, reportInFuture } from '../../clock/date-after.ts'
 import type { Transaction } from '../../database/database.ts'
-import { toStoreHead, writeChain } from './queries/chain.ts'
-import type { EvidenceHeadRow, NewEntry } from './queries/chain.ts'
+import { type EvidenceHeadRow, type NewEntry, toStoreHead, writeChain } from './queries/chain.ts'
 import type { StoredResponse } from '../../requests/idempotency.ts'
 import type { DuplicatesItem, Rejected, SummaryItem } from './rejections.ts'
-import { insertRejections } from './queries/entries.ts'
-import type { RejectionRow } from './queries/entries.ts'
+import { type RejectionRow, insertRejections } from './queries/entries.ts'
 
 const NO_NAMES = { evidence_id: null, decision_id: null, resource_id: null, executor_sovereign_id: null }
 

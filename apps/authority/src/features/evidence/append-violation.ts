@@ -1,8 +1,6 @@
-import { USAGE_VIOLATION_SUBJECT, asJson, canonicalJson } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, USAGE_VIOLATION_SUBJECT, asJson, canonicalJson } from '@chancery/protocol'
 import type { Transaction } from '../../database/database.ts'
-import { storeResponse } from '../../requests/idempotency.ts'
-import type { Attempt, StoredResponse } from '../../requests/idempotency.ts'
+import { type Attempt, type StoredResponse, storeResponse } from '../../requests/idempotency.ts'
 import type { AppendBatch } from './append-batch.ts'
 import { findEarlierAnswer } from './claim-decision.ts'
 

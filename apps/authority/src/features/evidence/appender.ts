@@ -1,15 +1,13 @@
 import { Refusal } from '@chancery/contract'
-import { HOUR } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { HOUR, type Instant } from '@chancery/protocol'
 import { BatchClosedError, BatchFullError, Batcher } from '@chancery/service-kit'
 import type { EvidenceState } from './state.ts'
 import { DiskFullError, UnknownOutcomeError } from '../../database/errors.ts'
 import type { StoredResponse } from '../../requests/idempotency.ts'
 import { translateDatabaseError } from '../../database/open.ts'
 import { AnchorScheduler } from './anchor.job.ts'
-import { appendBatch } from './append.ts'
+import { type AppendItem, appendBatch } from './append.ts'
 import { refuseWithoutRoom } from './disk-space.ts'
-import type { AppendItem } from './append.ts'
 import { BasisChangedError } from './claim-decision.ts'
 
 /** Maximum number of items in one transaction (reliability 6). */

@@ -1,10 +1,8 @@
 import { Refusal } from '@chancery/contract'
-import { spendNonceInside } from '../../auth/nonces.ts'
-import type { NonceClaim } from '../../auth/nonces.ts'
+import { type NonceClaim, spendNonceInside } from '../../auth/nonces.ts'
 import type { Transaction } from '../../database/database.ts'
 import type { BasisVersion } from '../../database/locks/decision-basis.ts'
-import { findStoredResponse, forgetAttempt } from '../../requests/idempotency.ts'
-import type { Attempt, StoredResponse } from '../../requests/idempotency.ts'
+import { type Attempt, type StoredResponse, findStoredResponse, forgetAttempt } from '../../requests/idempotency.ts'
 
 /** What the transaction checks that stores a decision. */
 export interface DecisionClaim {

@@ -1,6 +1,5 @@
 import { Refusal } from '@chancery/contract'
-import { DAY, writeInstant, writeSortable } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { DAY, type Instant, writeInstant, writeSortable } from '@chancery/protocol'
 import { SerialQueue } from '@chancery/service-kit'
 import type { EvidenceParts } from './parts.ts'
 

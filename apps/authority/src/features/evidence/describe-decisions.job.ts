@@ -6,10 +6,8 @@ import {
   readReceived,
   readStoredLine,
 } from '@chancery/protocol'
-import { checkLease, withLease } from '../../database/locks/leases.ts'
-import type { Lease } from '../../database/locks/leases.ts'
-import { decisionFacts } from './decision-facts.ts'
-import type { Described } from './decision-facts.ts'
+import { type Lease, checkLease, withLease } from '../../database/locks/leases.ts'
+import { type Described, decisionFacts } from './decision-facts.ts'
 import type { EvidenceParts } from './parts.ts'
 import { lockEvidenceHead, readEvidenceHead } from './queries/chain.ts'
 import { describeDecisions, listUndescribed, moveFactsHead, readFactsHead } from './queries/decision-facts.ts'

@@ -4,11 +4,9 @@ import type { EvidenceParts } from './parts.ts'
 import { deleteSomeFacts } from './queries/decision-facts.ts'
 import { findLatestCheckpoint } from './queries/entries.ts'
 import type { Transaction } from '../../database/database.ts'
-import { checkLease } from '../../database/locks/leases.ts'
-import type { Lease } from '../../database/locks/leases.ts'
+import { type Lease, checkLease } from '../../database/locks/leases.ts'
 import { EVIDENCE } from '../../database/partitions/evidence-partitions.ts'
-import { listPartitionsThrough, readLayout } from '../../database/partitions/layout.ts'
-import type { Partition } from '../../database/partitions/layout.ts'
+import { type Partition, listPartitionsThrough, readLayout } from '../../database/partitions/layout.ts'
 import { changeTables } from '../../database/partitions/table-lock.ts'
 
 const ROWS = 10_000

@@ -31,8 +31,7 @@ import {
 } from '@chancery/testkit'
 import type { TestResponse, TestAuthority, TestAuthorityOptions } from '@chancery/testkit'
 import { sql } from 'kysely'
-import { readBasisVersion } from '../../database/locks/decision-basis.ts'
-import type { BasisVersion } from '../../database/locks/decision-basis.ts'
+import { type BasisVersion, readBasisVersion } from '../../database/locks/decision-basis.ts'
 
 export const START = '2026-01-02T03:04:05.678Z'
 export const CAPABILITY = EXECUTED_CAPABILITY

@@ -10,8 +10,7 @@ import {
   signedProjection,
 } from '@chancery/protocol'
 import type { ExecutionEvidence, JsonObject, Received } from '@chancery/protocol'
-import { jsonText, noteCaller } from '@chancery/service-kit'
-import type { HttpResponse, Call } from '@chancery/service-kit'
+import { type Call, type HttpResponse, jsonText, noteCaller } from '@chancery/service-kit'
 import { requestDetails } from '../../audit/record.ts'
 import type { EvidenceState } from './state.ts'
 import type { SignatureCheck } from './check-submission.ts'

@@ -1,7 +1,5 @@
-import { reportJson, writeJson } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
-import { jsonText } from '@chancery/service-kit'
-import type { HttpResponse } from '@chancery/service-kit'
+import { type JsonObject, reportJson, writeJson } from '@chancery/protocol'
+import { type HttpResponse, jsonText } from '@chancery/service-kit'
 import type { EvidenceState } from './state.ts'
 import type { History } from './queries/search.ts'
 

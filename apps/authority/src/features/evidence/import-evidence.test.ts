@@ -7,8 +7,7 @@ import type { TestAuthority, TestDatabase } from '@chancery/testkit'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Head } from '../../rollback/mark-file.ts'
-import { EvidenceImportError, reimportEvidence } from './import-evidence.ts'
-import type { EvidenceImportResult } from './import-evidence.ts'
+import { EvidenceImportError, type EvidenceImportResult, reimportEvidence } from './import-evidence.ts'
 import { rowsOf } from '../../testing/rows.suite.ts'
 
 /** Reliability 12.3: lost evidence is imported from an export, or the store stays disabled. */

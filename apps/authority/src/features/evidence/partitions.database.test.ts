@@ -1,5 +1,4 @@
-import { accepted, createMigratedDatabase, currentBackend } from '@chancery/testkit'
-import type { TestDatabase } from '@chancery/testkit'
+import { type TestDatabase, accepted, createMigratedDatabase, currentBackend } from '@chancery/testkit'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { usePartitionsOf } from '../../database/partitions/evidence-partitions.suite.ts'

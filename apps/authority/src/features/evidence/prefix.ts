@@ -1,5 +1,4 @@
-import { readEventLine, readInstant, writeSortable } from '@chancery/protocol'
-import type { BoundaryDecision, Instant } from '@chancery/protocol'
+import { type BoundaryDecision, type Instant, readEventLine, readInstant, writeSortable } from '@chancery/protocol'
 import { sql } from 'kysely'
 import type { Reader } from '../../database/database.ts'
 

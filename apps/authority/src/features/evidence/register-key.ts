@@ -1,6 +1,5 @@
 import { Refusal } from '@chancery/contract'
-import { isPlainText, readPublicKey, writeSortable } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, isPlainText, readPublicKey, writeSortable } from '@chancery/protocol'
 import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { EvidenceParts } from './parts.ts'

@@ -1,13 +1,11 @@
 import { Refusal } from '@chancery/contract'
-import { isJsonObject, readStoredLine } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, isJsonObject, readStoredLine } from '@chancery/protocol'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { toWireTime } from '../../requests/list-position.ts'
 import { readPosition, readWhole, writeCursor } from '../../requests/paging.ts'
 import type { EvidenceParts } from './parts.ts'
 import { readEvidenceHead } from './queries/chain.ts'
-import { listRejectedEntries, listRejectedRows } from './queries/rejected.ts'
-import type { RejectedPosition } from './queries/rejected.ts'
+import { type RejectedPosition, listRejectedEntries, listRejectedRows } from './queries/rejected.ts'
 
 const MAX_ROWS = 100
 

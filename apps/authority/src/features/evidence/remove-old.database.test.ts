@@ -1,6 +1,5 @@
 import { DAY, writeSortable } from '@chancery/protocol'
-import { ManualClock, startTestAuthority } from '@chancery/testkit'
-import type { TestAuthority } from '@chancery/testkit'
+import { ManualClock, type TestAuthority, startTestAuthority } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { rowsOf } from '../../testing/rows.suite.ts'
 

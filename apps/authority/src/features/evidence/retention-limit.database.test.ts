@@ -1,5 +1,4 @@
-import { readReceived, retentionCheckpointForm } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, readReceived, retentionCheckpointForm } from '@chancery/protocol'
 import { accepted, refused } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { rowsOf } from '../../testing/rows.suite.ts'

@@ -1,6 +1,5 @@
 import { Refusal } from '@chancery/contract'
-import { writeSortable } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, writeSortable } from '@chancery/protocol'
 import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { EvidenceParts } from './parts.ts'

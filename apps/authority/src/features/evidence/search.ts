@@ -1,16 +1,13 @@
 import { canonicalJson } from '@chancery/protocol'
-import { jsonText } from '@chancery/service-kit'
-import type { HttpResponse } from '@chancery/service-kit'
+import { type HttpResponse, jsonText } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { Reader } from '../../database/database.ts'
 import type { EvidenceParts } from './parts.ts'
 import { readEvidenceHead } from './queries/chain.ts'
 import { readFactsHead } from './queries/decision-facts.ts'
 import { readGroups } from './queries/groups.ts'
-import { FACT_FILTERS, readSearch } from './requests.ts'
-import type { SearchRequest } from './requests.ts'
-import { searchEntries } from './queries/search.ts'
-import type { FoundDecision } from './queries/search.ts'
+import { FACT_FILTERS, type SearchRequest, readSearch } from './requests.ts'
+import { type FoundDecision, searchEntries } from './queries/search.ts'
 
 /**
  * GET /admin/evidence

@@ -3,8 +3,7 @@ import { availableParallelism } from 'node:os'
 import { seedSigner, toBase64, toUtf8 } from '@chancery/protocol'
 import { Thread } from '@chancery/service-kit'
 import { afterEach, expect, it } from 'vitest'
-import { SignatureChecks } from './signature-checks.ts'
-import type { SignedClaim } from './signature-checks.ts'
+import { SignatureChecks, type SignedClaim } from './signature-checks.ts'
 
 const warnings: string[] = []
 const checks = new SignatureChecks({ warn: (event) => void warnings.push(event) })

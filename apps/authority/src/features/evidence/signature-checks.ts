@@ -1,7 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { toUtf8, verifySignature } from '@chancery/protocol'
-import { Batcher, Thread, endOfLoopTurn } from '@chancery/service-kit'
-import type { Log } from '@chancery/service-kit'
+import { Batcher, type Log, Thread, endOfLoopTurn } from '@chancery/service-kit'
 
 /** A text, and the signature that it is said to have under a public key. */
 export interface SignedClaim {

@@ -2,8 +2,7 @@ import { workerData } from 'node:worker_threads'
 import type { JsonObject, StoreReport } from '@chancery/protocol'
 import { serveDatabaseCalls } from '../../database/worker/answer-calls.ts'
 import type { DatabaseThreadData } from '../../database/worker/thread.ts'
-import { inspectLinks, inspectPrefix, inspectStore, inspectView } from './verify-store.ts'
-import type { StoreIdentity } from './verify-store.ts'
+import { type StoreIdentity, inspectLinks, inspectPrefix, inspectStore, inspectView } from './verify-store.ts'
 
 export interface InspectionData extends DatabaseThreadData {
   readonly identity: StoreIdentity

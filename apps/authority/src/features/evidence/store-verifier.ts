@@ -3,11 +3,9 @@ import type { JsonObject, StoreReport } from '@chancery/protocol'
 import type { EvidenceParts } from './parts.ts'
 import { readEvidenceHead } from './queries/chain.ts'
 import { DatabaseThread } from '../../database/worker/thread.ts'
-import { inspectLinks, inspectPrefix, inspectStore, inspectView } from './verify-store.ts'
-import type { StoreIdentity } from './verify-store.ts'
+import { type StoreIdentity, inspectLinks, inspectPrefix, inspectStore, inspectView } from './verify-store.ts'
 import type { InspectionCalls, InspectionData } from './store-verifier-thread.ts'
-import { measureRun } from './queries/entries.ts'
-import type { Run } from './queries/entries.ts'
+import { type Run, measureRun } from './queries/entries.ts'
 
 /**
  * Up to this number of entries and bytes, verification takes milliseconds. A larger store is verified in a separate

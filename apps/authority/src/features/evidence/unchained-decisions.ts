@@ -2,10 +2,8 @@ import { writeSortable } from '@chancery/protocol'
 import { Batcher, endOfLoopTurn } from '@chancery/service-kit'
 import type { AuditEvent } from '../../audit/record.ts'
 import { holdBasisVersion } from '../../database/locks/decision-basis.ts'
-import { storeResponse } from '../../requests/idempotency.ts'
-import type { StoredResponse } from '../../requests/idempotency.ts'
-import { claimDecision } from './claim-decision.ts'
-import type { DecisionClaim } from './claim-decision.ts'
+import { type StoredResponse, storeResponse } from '../../requests/idempotency.ts'
+import { type DecisionClaim, claimDecision } from './claim-decision.ts'
 import type { EvidenceState } from './state.ts'
 
 interface UnchainedDecision extends DecisionClaim {

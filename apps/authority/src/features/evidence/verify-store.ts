@@ -24,8 +24,7 @@ import type {
   StoreReport,
 } from '@chancery/protocol'
 import type { Reader } from '../../database/database.ts'
-import { readEvidenceHead } from './queries/chain.ts'
-import type { EvidenceHeadRow } from './queries/chain.ts'
+import { type EvidenceHeadRow, readEvidenceHead } from './queries/chain.ts'
 import { findLatestCheckpoint, listAnchors, listExecutorKeys, readSlice } from './queries/entries.ts'
 import type { AnchorRow, EntryRow, Run } from './queries/entries.ts'
 

@@ -1,7 +1,5 @@
-import { bad, good, skipped, warn } from '@chancery/service-kit'
-import type { Finding } from '@chancery/service-kit'
-import { PARTS } from '../../database/room/disk-room.ts'
-import type { RoomReport } from '../../database/room/disk-room.ts'
+import { type Finding, bad, good, skipped, warn } from '@chancery/service-kit'
+import { PARTS, type RoomReport } from '../../database/room/disk-room.ts'
 import type { CheckedNetwork } from './parts.ts'
 
 const FREE_SPACE = 'Make room on the disk, or give it more: docs/operate/incidents.md#full-disk.'

@@ -1,9 +1,7 @@
 import { writeSortable } from '@chancery/protocol'
-import { good, warn } from '@chancery/service-kit'
-import type { Finding } from '@chancery/service-kit'
+import { type Finding, good, warn } from '@chancery/service-kit'
 import { countWaiting } from '../enrollment/index.ts'
-import { countLateRenewals, momentOf } from '../roster/index.ts'
-import type { BoundedCount, NodeCounts } from '../roster/index.ts'
+import { type BoundedCount, type NodeCounts, countLateRenewals, momentOf } from '../roster/index.ts'
 import type { CheckedNetwork } from './parts.ts'
 
 const MAX_COUNTED = 10_001

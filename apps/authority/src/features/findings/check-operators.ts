@@ -1,10 +1,7 @@
-import { HOUR, writeSortable } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
-import { bad, good, warn } from '@chancery/service-kit'
-import type { Finding } from '@chancery/service-kit'
+import { HOUR, type Instant, writeSortable } from '@chancery/protocol'
+import { type Finding, bad, good, warn } from '@chancery/service-kit'
 import { readEvents } from '../../audit/list-events.ts'
-import { checkRevoked, listRevokedKeys } from '../../auth/operator-keys.ts'
-import type { OperatorKey, OperatorKeyring } from '../../auth/operator-keys.ts'
+import { type OperatorKey, type OperatorKeyring, checkRevoked, listRevokedKeys } from '../../auth/operator-keys.ts'
 import type { Reader } from '../../database/database.ts'
 import type { CheckedNetwork } from './parts.ts'
 

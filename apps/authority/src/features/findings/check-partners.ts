@@ -1,13 +1,9 @@
-import { HOUR, MINUTE, readInstant, writeInstant, writeSortable } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
-import { bad, good, warn } from '@chancery/service-kit'
-import type { Finding } from '@chancery/service-kit'
+import { HOUR, type Instant, MINUTE, readInstant, writeInstant, writeSortable } from '@chancery/protocol'
+import { type Finding, bad, good, warn } from '@chancery/service-kit'
 import { toWireTime } from '../../requests/list-position.ts'
-import { describePartners } from '../partners/index.ts'
-import type { DescribedPartners, PartnersView } from '../partners/index.ts'
+import { type DescribedPartners, type PartnersView, describePartners } from '../partners/index.ts'
 import { listExpiry } from '../recognition-treaties/index.ts'
-import { listPeerFeeds } from '../revocation-feeds/index.ts'
-import type { PeerFeed } from '../revocation-feeds/index.ts'
+import { type PeerFeed, listPeerFeeds } from '../revocation-feeds/index.ts'
 import type { CheckedNetwork } from './parts.ts'
 
 /** How long a treaty that ended is reported. */

@@ -1,5 +1,4 @@
-import { readInstant } from '@chancery/protocol'
-import type { CheckedPolicy } from '@chancery/protocol'
+import { type CheckedPolicy, readInstant } from '@chancery/protocol'
 import { describe, expect, it } from 'vitest'
 import type { CedarState } from '../boundary-policies/index.ts'
 import { checkPolicies } from './check-policies.ts'

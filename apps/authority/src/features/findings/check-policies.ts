@@ -1,7 +1,5 @@
-import { CEDAR_PACKAGE, DAY, findSetProblems, instantOf } from '@chancery/protocol'
-import type { CheckedPolicy, Instant } from '@chancery/protocol'
-import { bad, good, warn } from '@chancery/service-kit'
-import type { Finding } from '@chancery/service-kit'
+import { CEDAR_PACKAGE, type CheckedPolicy, DAY, type Instant, findSetProblems, instantOf } from '@chancery/protocol'
+import { type Finding, bad, good, warn } from '@chancery/service-kit'
 import type { CedarState } from '../boundary-policies/index.ts'
 import { countOf } from './check-partners.ts'
 

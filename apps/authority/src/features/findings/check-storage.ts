@@ -1,6 +1,5 @@
 import { HOUR, MINUTE, readInstant, writeSortable } from '@chancery/protocol'
-import { bad, good, warn } from '@chancery/service-kit'
-import type { Finding } from '@chancery/service-kit'
+import { type Finding, bad, good, warn } from '@chancery/service-kit'
 import { digestKeyring } from '../../auth/operator-keys-check.ts'
 import { findLastBackup, findStoredBackup } from '../../database/latest-times.ts'
 import { toWireTime } from '../../requests/list-position.ts'

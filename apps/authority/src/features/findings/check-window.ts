@@ -1,7 +1,5 @@
-import { DAY, instantOf } from '@chancery/protocol'
-import type { GenesisBlock, Instant } from '@chancery/protocol'
-import { bad, good, warn } from '@chancery/service-kit'
-import type { Finding } from '@chancery/service-kit'
+import { DAY, type GenesisBlock, type Instant, instantOf } from '@chancery/protocol'
+import { type Finding, bad, good, warn } from '@chancery/service-kit'
 
 /** Creating, signing and rolling out a new block takes weeks. */
 const WINDOW_WARNING = 30n * DAY

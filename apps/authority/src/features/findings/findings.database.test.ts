@@ -1,5 +1,4 @@
-import { DAY, HOUR, MINUTE, writeSortable } from '@chancery/protocol'
-import type { Instant, JsonObject } from '@chancery/protocol'
+import { DAY, HOUR, type Instant, type JsonObject, MINUTE, writeSortable } from '@chancery/protocol'
 import { ManualClock, accepted, enroll, nodeCaller, refused, startTestAuthority, testSigner } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'

@@ -1,5 +1,4 @@
-import { writeInstant } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, writeInstant } from '@chancery/protocol'
 import type { Finding } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { denialFindings } from './check-partners.ts'

@@ -1,5 +1,4 @@
-import { skipped } from '@chancery/service-kit'
-import type { Finding } from '@chancery/service-kit'
+import { type Finding, skipped } from '@chancery/service-kit'
 import { checkDisk } from './check-disk.ts'
 import { checkLists } from './check-lists.ts'
 import { checkNodes } from './check-nodes.ts'

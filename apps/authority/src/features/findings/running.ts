@@ -1,5 +1,4 @@
-import { bad, good, warn } from '@chancery/service-kit'
-import type { Finding } from '@chancery/service-kit'
+import { type Finding, bad, good, warn } from '@chancery/service-kit'
 import { SLOW_READ_SECONDS } from '../health/index.ts'
 
 /** `reasons` are those of GET /readyz. */

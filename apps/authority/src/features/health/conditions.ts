@@ -1,5 +1,4 @@
-import { DAY, HOUR, SECOND, readInstant, writeSortable } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { DAY, HOUR, type Instant, SECOND, readInstant, writeSortable } from '@chancery/protocol'
 import { secondsToFloor } from '../../auth/replay-floor.ts'
 import { countSyncStandbys } from '../../database/postgres/server-settings.ts'
 import type { HealthParts } from './parts.ts'

@@ -1,5 +1,4 @@
-import { accepted } from '@chancery/testkit'
-import type { TestAuthority } from '@chancery/testkit'
+import { type TestAuthority, accepted } from '@chancery/testkit'
 import { rowsOf } from '../../testing/rows.suite.ts'
 
 /** An active boundary policy whose stored text was edited in the database. */

@@ -1,5 +1,4 @@
-import { ManualClock, accepted, startTestAuthority } from '@chancery/testkit'
-import type { TestAuthority } from '@chancery/testkit'
+import { ManualClock, type TestAuthority, accepted, startTestAuthority } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { storeTime } from '../../database/latest-times.ts'
 import { publishAndEdit } from './edited-policy.suite.ts'

@@ -1,6 +1,5 @@
-import { DAY, MAX_FEED_TOTAL_IDS, SECOND, readInstant, writeSortable } from '@chancery/protocol'
+import { DAY, type Instant, MAX_FEED_TOTAL_IDS, SECOND, readInstant, writeSortable } from '@chancery/protocol'
 import { PARTS } from '../../database/room/disk-room.ts'
-import type { Instant } from '@chancery/protocol'
 import { secondsToFloor } from '../../auth/replay-floor.ts'
 import type { HealthState } from './state.ts'
 import type { HealthParts } from './parts.ts'

@@ -1,5 +1,4 @@
-import { SECOND, readInstant } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { type Instant, SECOND, readInstant } from '@chancery/protocol'
 import { countSyncStandbys } from '../../database/postgres/server-settings.ts'
 import type { GaugeFacts, ServerLoad } from '@chancery/service-kit'
 import type { HealthState } from './state.ts'

@@ -1,5 +1,4 @@
-import { startTestAuthority } from '@chancery/testkit'
-import type { TestAuthority } from '@chancery/testkit'
+import { type TestAuthority, startTestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 
 let na: TestAuthority

@@ -1,7 +1,6 @@
 import { writeSortable } from '@chancery/protocol'
 import { SharedRead, createLog } from '@chancery/service-kit'
-import { ManualClock, accepted, startTestAuthority } from '@chancery/testkit'
-import type { TestAuthority } from '@chancery/testkit'
+import { ManualClock, type TestAuthority, accepted, startTestAuthority } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { editPolicies, publishAndEdit } from './edited-policy.suite.ts'
 import { HealthCheck } from './health-check.job.ts'

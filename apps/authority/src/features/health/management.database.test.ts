@@ -1,10 +1,7 @@
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer } from 'node:net'
 import { ALL_ROUTES } from '@chancery/contract'
-import { isJsonObject, readJson } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
-import { accepted, freePort, refused, startTestAuthority } from '@chancery/testkit'
-import type { TestAuthority } from '@chancery/testkit'
+import { type JsonObject, isJsonObject, readJson } from '@chancery/protocol'
+import { type TestAuthority, accepted, freePort, refused, startTestAuthority } from '@chancery/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
 import { bindingsOf } from '../../features.ts'
 

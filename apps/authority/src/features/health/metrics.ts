@@ -1,5 +1,4 @@
-import { HttpResponse } from '@chancery/service-kit'
-import type { Call } from '@chancery/service-kit'
+import { type Call, HttpResponse } from '@chancery/service-kit'
 import type { HealthState } from './state.ts'
 
 /**

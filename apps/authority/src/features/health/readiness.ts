@@ -1,5 +1,4 @@
-import { fromBase64, sha256Hex } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, fromBase64, sha256Hex } from '@chancery/protocol'
 import { WORKERS_RESTART } from '@chancery/service-kit'
 import { secondsToFloor } from '../../auth/replay-floor.ts'
 import type { DatabaseProbe } from './database-probe.ts'

@@ -1,6 +1,5 @@
 import { SharedRead } from '@chancery/service-kit'
-import { CONDITIONS } from './conditions.ts'
-import type { Condition } from './conditions.ts'
+import { CONDITIONS, type Condition } from './conditions.ts'
 import { inTime } from './in-time.ts'
 import type { HealthParts } from './parts.ts'
 import type { Readiness } from './readiness.ts'

@@ -1,5 +1,4 @@
-import { seconds, writeJson } from '@chancery/protocol'
-import type { HistoryPlace, Instant } from '@chancery/protocol'
+import { type HistoryPlace, type Instant, seconds, writeJson } from '@chancery/protocol'
 import { sql } from 'kysely'
 import { isRevokedInAudit } from '../../audit/revoked-treaties.ts'
 import type { Database, Reader } from '../../database/database.ts'

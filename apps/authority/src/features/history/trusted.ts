@@ -37,8 +37,7 @@ import {
   readTreaties,
   readTreatiesWith,
 } from './queries.ts'
-import { readTrustedRequest } from './requests.ts'
-import type { TrustedRequest } from './requests.ts'
+import { type TrustedRequest, readTrustedRequest } from './requests.ts'
 import type { TreatyStateRow } from './queries.ts'
 import type { Stored } from './standings.ts'
 import {

@@ -1,7 +1,6 @@
 import { genesisDigest, writeSortable } from '@chancery/protocol'
 import type { KeySuccessionParts } from './parts.ts'
-import { KeySuccessionError } from '../crl/index.ts'
-import type { FirstListKeys } from '../crl/index.ts'
+import { type FirstListKeys, KeySuccessionError } from '../crl/index.ts'
 import { storeSuccession } from './queries.ts'
 
 export interface Announcement {

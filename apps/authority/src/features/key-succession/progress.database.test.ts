@@ -1,8 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DAY, genesisDigest, writeInstant, writeSortable } from '@chancery/protocol'
-import type { JoinCertificate } from '@chancery/protocol'
+import { DAY, type JoinCertificate, genesisDigest, writeInstant, writeSortable } from '@chancery/protocol'
 import {
   FIRST_KEY,
   ManualClock,

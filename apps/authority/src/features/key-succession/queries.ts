@@ -1,5 +1,4 @@
-import { DAY, writeSortable } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { DAY, type Instant, writeSortable } from '@chancery/protocol'
 import { sql } from 'kysely'
 import type { StoredSuccession } from '../../signing/newest-block.ts'
 import type { Database, Reader, Transaction } from '../../database/database.ts'

@@ -1,10 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { genesisDigest } from '@chancery/protocol'
 import type { Reader } from '../../database/database.ts'
-import { KeySuccessionError } from '../crl/index.ts'
-import type { Succession } from '../crl/index.ts'
-import { listInstances, newAttempt } from './follow-switch.job.ts'
-import type { SwitchStage } from './follow-switch.job.ts'
+import { KeySuccessionError, type Succession } from '../crl/index.ts'
+import { type SwitchStage, listInstances, newAttempt } from './follow-switch.job.ts'
 import type { KeySuccessionParts } from './parts.ts'
 import { switchKey } from './switch.ts'
 

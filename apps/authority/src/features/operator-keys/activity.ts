@@ -1,6 +1,5 @@
 import { Refusal } from '@chancery/contract'
-import { DAY, writeInstant, writeSortable } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { DAY, type JsonObject, writeInstant, writeSortable } from '@chancery/protocol'
 import { countEventsOf } from '../../audit/key-activity.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { checkRevoked, listRevokedKeys } from '../../auth/operator-keys.ts'

@@ -1,6 +1,5 @@
 import type { JsonObject } from '@chancery/protocol'
-import { accepted, detailsOf, refused, startTestAuthority } from '@chancery/testkit'
-import type { TestAuthority } from '@chancery/testkit'
+import { type TestAuthority, accepted, detailsOf, refused, startTestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { readVersions } from '../../database/locks/versions.ts'
 import { ruleTerms } from '../admission/admission-rule.suite.ts'

@@ -1,6 +1,5 @@
 import { Refusal } from '@chancery/contract'
-import { shape, writeInstant, writeSortable } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, shape, writeInstant, writeSortable } from '@chancery/protocol'
 import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { checkRevoked, listRevokedKeys } from '../../auth/operator-keys.ts'

@@ -1,9 +1,7 @@
 import { WINDOW_SECONDS } from '@chancery/contract'
-import { writeInstant } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, writeInstant } from '@chancery/protocol'
 
-import { keyLimitBucket } from '../../auth/key-limits.ts'
-import type { KeyLimit } from '../../auth/key-limits.ts'
+import { type KeyLimit, keyLimitBucket } from '../../auth/key-limits.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { OperatorKeysParts } from './parts.ts'
 

@@ -1,8 +1,7 @@
 import { readJson, toUtf8 } from '@chancery/protocol'
 import { foreignFeed, foreignSovereign, wireText } from '@chancery/testkit'
 import { describe, expect, it } from 'vitest'
-import { checkFeed } from './check-feed.ts'
-import type { CheckedFeed, FeedTask } from './check-feed.ts'
+import { type CheckedFeed, type FeedTask, checkFeed } from './check-feed.ts'
 
 const issuer = foreignSovereign('ELSEWHERE')
 const ids = Array.from({ length: 12_000 }, (_, i) => `id-${String(i).padStart(5, '0')}`)

@@ -14,10 +14,8 @@ import {
   writeSortable,
 } from '@chancery/protocol'
 import type { Instant, JsonObject, JsonValue, RecognitionTreaty, Signature } from '@chancery/protocol'
-import { checked, readBlocks } from './check-material.ts'
-import type { Blocks, Checked, Signer } from './check-material.ts'
-import { keysAt } from './pin.ts'
-import type { AcceptedKeys } from './pin.ts'
+import { type Blocks, type Checked, type Signer, checked, readBlocks } from './check-material.ts'
+import { type AcceptedKeys, keysAt } from './pin.ts'
 import { StepFailureError } from './step-failure.ts'
 
 /** As many rows as a request for a page asks for. */

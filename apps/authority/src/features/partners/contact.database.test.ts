@@ -1,5 +1,4 @@
-import { writeInstant } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, writeInstant } from '@chancery/protocol'
 import { accepted, foreignAttestation, foreignFeed, foreignSovereign } from '@chancery/testkit'
 import { describe, expect, it } from 'vitest'
 import { openPartnerCalls } from './partner-calls.suite.ts'

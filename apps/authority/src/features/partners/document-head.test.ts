@@ -1,5 +1,4 @@
-import { toUtf8, writeJson } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, toUtf8, writeJson } from '@chancery/protocol'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { DocumentHead } from './document-head.ts'

@@ -1,5 +1,4 @@
-import { isJsonObject, readJsonBytes } from '@chancery/protocol'
-import type { JsonValue } from '@chancery/protocol'
+import { type JsonValue, isJsonObject, readJsonBytes } from '@chancery/protocol'
 import { StepFailureError } from './step-failure.ts'
 
 /** A signed document has few members, whatever their size is. */

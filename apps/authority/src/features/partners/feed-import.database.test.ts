@@ -1,5 +1,4 @@
-import { digestOf, readJson, seconds, writeInstant } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, digestOf, readJson, seconds, writeInstant } from '@chancery/protocol'
 import { accepted, currentBackend, detailsOf, foreignSovereign, refused, wireText } from '@chancery/testkit'
 import type { ForeignObject } from '@chancery/testkit'
 import { describe, expect, it } from 'vitest'

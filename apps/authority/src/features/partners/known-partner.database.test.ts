@@ -1,5 +1,4 @@
-import { readJson } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, readJson } from '@chancery/protocol'
 import {
   accepted,
   detailsOf,

@@ -1,6 +1,5 @@
 import type { Instant } from '@chancery/protocol'
-import { acceptedKeys, keysAt } from './pin.ts'
-import type { Pin } from './pin.ts'
+import { type Pin, acceptedKeys, keysAt } from './pin.ts'
 import { findPartner } from './queries/partners.ts'
 import type { PartnersState } from './state.ts'
 import { readFacts } from './stored-facts.ts'

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { JsonObject } from '@chancery/protocol'
-import { accepted, foreignSovereign, foreignTreaty, wireText } from '@chancery/testkit'
-import type { ForeignObject } from '@chancery/testkit'
+import { type ForeignObject, accepted, foreignSovereign, foreignTreaty, wireText } from '@chancery/testkit'
 import { describe, expect, it } from 'vitest'
 import { openPartnerCalls, treatyRows } from './partner-calls.suite.ts'
 import type { StubPartner } from './stub-partner.suite.ts'

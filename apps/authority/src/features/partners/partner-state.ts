@@ -1,7 +1,5 @@
-import { DAY, SECOND, readInstant, seconds } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
-import { acceptedKeys, keysAt } from './pin.ts'
-import type { Pin } from './pin.ts'
+import { DAY, type Instant, SECOND, readInstant, seconds } from '@chancery/protocol'
+import { type Pin, acceptedKeys, keysAt } from './pin.ts'
 import type { OwnTreaty, PartnerRow } from './queries/partners.ts'
 import type { StoredFacts } from './stored-facts.ts'
 

@@ -1,13 +1,10 @@
 import { seconds, writeSortable } from '@chancery/protocol'
 import { ImportStoppedError } from '../revocation-feeds/index.ts'
-import { pinDigest } from './pin.ts'
-import type { Pin } from './pin.ts'
-import { claimPull, readSequences, releasePull } from './queries/partners.ts'
-import type { PartnerRow } from './queries/partners.ts'
+import { type Pin, pinDigest } from './pin.ts'
+import { type PartnerRow, claimPull, readSequences, releasePull } from './queries/partners.ts'
 import { runPull } from './run-pull.ts'
 import type { PartnersState } from './state.ts'
-import { nextPull, storePull } from './store-pull.ts'
-import type { FinishedPull } from './store-pull.ts'
+import { type FinishedPull, nextPull, storePull } from './store-pull.ts'
 
 /** Longer than the longest pull: a claim of a process that ended is then taken over. */
 const CLAIM_SECONDS = 360

@@ -1,5 +1,4 @@
-import { digestOf, readInstant } from '@chancery/protocol'
-import type { FormerKey, Instant } from '@chancery/protocol'
+import { type FormerKey, type Instant, digestOf, readInstant } from '@chancery/protocol'
 import type { StoredFacts } from './stored-facts.ts'
 
 /** The keys that an operator fixed for a partner. */

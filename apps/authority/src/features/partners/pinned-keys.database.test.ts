@@ -1,6 +1,5 @@
 import type { JsonObject } from '@chancery/protocol'
-import { accepted, foreignSovereign, refused } from '@chancery/testkit'
-import type { ForeignObject } from '@chancery/testkit'
+import { type ForeignObject, accepted, foreignSovereign, refused } from '@chancery/testkit'
 import { describe, expect, it } from 'vitest'
 import { openPartnerCalls, requestOf } from './partner-calls.suite.ts'
 import type { StubPartner } from './stub-partner.suite.ts'

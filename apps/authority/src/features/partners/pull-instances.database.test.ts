@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { wireText, ManualClock, accepted, refused, startTestAuthority } from '@chancery/testkit'
-import type { TestAuthority } from '@chancery/testkit'
+import { ManualClock, type TestAuthority, accepted, refused, startTestAuthority, wireText } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { LOOPBACK, PartnerCalls, openPartnerCalls, requestOf } from './partner-calls.suite.ts'
 import type { StubPartner } from './stub-partner.suite.ts'

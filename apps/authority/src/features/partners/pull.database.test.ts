@@ -2,8 +2,7 @@ import type { JsonObject } from '@chancery/protocol'
 import { accepted, detailsOf, eventsOf, foreignSovereign, foreignTreaty, refused } from '@chancery/testkit'
 import type { ForeignObject } from '@chancery/testkit'
 import { describe, expect, it } from 'vitest'
-import { openPartnerCalls, requestOf, treatyRows } from './partner-calls.suite.ts'
-import type { PartnerCalls } from './partner-calls.suite.ts'
+import { type PartnerCalls, openPartnerCalls, requestOf, treatyRows } from './partner-calls.suite.ts'
 import { StubPartner } from './stub-partner.suite.ts'
 
 const calls = openPartnerCalls()

@@ -1,6 +1,5 @@
 import { Refusal } from '@chancery/contract'
-import { SECOND, readInstant } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, SECOND, readInstant } from '@chancery/protocol'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { refuseUnknownMembers } from '../../requests/read-fields.ts'
 import { requirePartner } from './find.ts'

@@ -1,6 +1,5 @@
 import { StepFailureError } from './step-failure.ts'
-import { LIST_BYTES } from './pull-context.ts'
-import type { Pull } from './pull-context.ts'
+import { LIST_BYTES, type Pull } from './pull-context.ts'
 import { checkSequence, noteUnchanged } from './sequence-check.ts'
 
 /** Step 5: the revocation list of certificates. */

@@ -1,5 +1,4 @@
-import { PAGE_ROWS } from './check-treaties.ts'
-import type { OfferedTreaty } from './check-treaties.ts'
+import { type OfferedTreaty, PAGE_ROWS } from './check-treaties.ts'
 import type { Pull } from './pull-context.ts'
 
 const PAGE_BYTES = 2_097_152

@@ -1,6 +1,5 @@
 import { Refusal } from '@chancery/contract'
-import { isPlainText } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { type JsonObject, type JsonValue, isPlainText } from '@chancery/protocol'
 import { areStrongKeys, isPublicKeyText, refuseUnknownMembers } from '../../requests/read-fields.ts'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 import { readPartnerUrl } from './partner-url.ts'

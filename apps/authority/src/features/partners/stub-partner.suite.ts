@@ -1,10 +1,7 @@
-import { createServer } from 'node:http'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { writeInstant } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
-import { foreignFeed, foreignSovereign, wireText } from '@chancery/testkit'
-import type { ForeignObject, ForeignSovereign } from '@chancery/testkit'
+import { type Instant, writeInstant } from '@chancery/protocol'
+import { type ForeignObject, type ForeignSovereign, foreignFeed, foreignSovereign, wireText } from '@chancery/testkit'
 
 type Answer = ForeignObject | ((request: IncomingMessage, response: ServerResponse) => void)
 

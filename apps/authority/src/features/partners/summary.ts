@@ -1,13 +1,11 @@
-import { HOUR, SECOND, readInstant } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { HOUR, type Instant, SECOND, readInstant } from '@chancery/protocol'
 import type { Reader } from '../../database/database.ts'
 import { toWireTime } from '../../requests/list-position.ts'
 import { STATES, announcedKey, findOutdated, hasNewKey, reasonsOf, silentSince, stateOf } from './partner-state.ts'
 import type { State } from './partner-state.ts'
 import type { Pin } from './pin.ts'
 import { countRows } from '../../database/count-rows.ts'
-import { listKeyChanges, listOwnTreaties } from './queries/partners.ts'
-import type { OwnTreaty, PartnerRow } from './queries/partners.ts'
+import { type OwnTreaty, type PartnerRow, listKeyChanges, listOwnTreaties } from './queries/partners.ts'
 import { readFacts } from './stored-facts.ts'
 
 export interface PartnerCounts {

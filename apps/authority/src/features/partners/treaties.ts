@@ -1,6 +1,5 @@
 import { writeJson } from '@chancery/protocol'
-import { jsonText } from '@chancery/service-kit'
-import type { HttpResponse } from '@chancery/service-kit'
+import { type HttpResponse, jsonText } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { toWireTime } from '../../requests/list-position.ts'
 import { readPage, writeCursor } from '../../requests/paging.ts'

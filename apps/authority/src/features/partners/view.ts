@@ -5,11 +5,9 @@ import { SHOWN_ALARMS } from './alarms.ts'
 import { reasonsOf, stateOf } from './partner-state.ts'
 import type { Pin } from './pin.ts'
 import { listAlarms } from './queries/alarms.ts'
-import { listOwnTreaties } from './queries/partners.ts'
-import type { OwnTreaty, PartnerRow } from './queries/partners.ts'
+import { type OwnTreaty, type PartnerRow, listOwnTreaties } from './queries/partners.ts'
 import type { PartnersState } from './state.ts'
-import { readFacts } from './stored-facts.ts'
-import type { StoredFacts } from './stored-facts.ts'
+import { type StoredFacts, readFacts } from './stored-facts.ts'
 
 /** A partner as its own route shows it, with keys and alarms. */
 export async function showPartner(parts: PartnersState, row: PartnerRow, db?: Reader): Promise<JsonObject> {

@@ -1,5 +1,4 @@
-import { accepted, refused, startTestAuthority, verifiesWithNodeCrypto } from '@chancery/testkit'
-import type { TestAuthority } from '@chancery/testkit'
+import { type TestAuthority, accepted, refused, startTestAuthority, verifiesWithNodeCrypto } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 describe('GET /policy', () => {

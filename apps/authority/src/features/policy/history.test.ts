@@ -1,6 +1,5 @@
 import type { JsonObject } from '@chancery/protocol'
-import { accepted, refused, startTestAuthority } from '@chancery/testkit'
-import type { TestAuthority } from '@chancery/testkit'
+import { type TestAuthority, accepted, refused, startTestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 interface Page {

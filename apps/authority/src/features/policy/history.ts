@@ -1,11 +1,9 @@
 import { Refusal } from '@chancery/contract'
-import { readInstant, readJson, writeInstant } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { type JsonObject, type JsonValue, readInstant, readJson, writeInstant } from '@chancery/protocol'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { PolicyParts } from './parts.ts'
 import { pageMembers, readPage } from '../../requests/paging.ts'
-import { countPolicies, listPolicies } from './queries.ts'
-import type { StoredPolicy } from './queries.ts'
+import { type StoredPolicy, countPolicies, listPolicies } from './queries.ts'
 
 /**
  * GET /admin/policy/history

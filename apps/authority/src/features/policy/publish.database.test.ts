@@ -1,6 +1,5 @@
 // oxlint-disable max-lines -- every status of one route
-import { JsonFloat, seconds, signList, writeInstant } from '@chancery/protocol'
-import type { JsonObject, Signer } from '@chancery/protocol'
+import { JsonFloat, type JsonObject, type Signer, seconds, signList, writeInstant } from '@chancery/protocol'
 import {
   ManualClock,
   accepted,

@@ -1,6 +1,5 @@
 import { Refusal } from '@chancery/contract'
-import { draftPolicyManifest, isSamePolicy, writeSortable } from '@chancery/protocol'
-import type { PolicyTerms } from '@chancery/protocol'
+import { type PolicyTerms, draftPolicyManifest, isSamePolicy, writeSortable } from '@chancery/protocol'
 import type { HttpResponse } from '@chancery/service-kit'
 import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
@@ -8,8 +7,7 @@ import type { PolicyParts } from './parts.ts'
 import { readAttempt, respondOnce } from '../../requests/idempotency.ts'
 import { readPublishRequest } from './requests.ts'
 import { requireSentSignatures } from './sent-signatures.ts'
-import { findActivePolicy, findPolicy } from './queries.ts'
-import type { StoredPolicy } from './queries.ts'
+import { type StoredPolicy, findActivePolicy, findPolicy } from './queries.ts'
 import { activateStored, publishVersion, verifyStored } from './versions.ts'
 
 /**

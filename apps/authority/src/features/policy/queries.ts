@@ -1,5 +1,4 @@
-import { readJson, readPolicyManifest } from '@chancery/protocol'
-import type { PolicyManifest } from '@chancery/protocol'
+import { type PolicyManifest, readJson, readPolicyManifest } from '@chancery/protocol'
 import type { Reader, Transaction } from '../../database/database.ts'
 import { countUpTo } from '../../database/large-table.ts'
 import { assertStored } from '../../database/assert-stored.ts'

@@ -1,6 +1,5 @@
 import { Refusal } from '@chancery/contract'
-import { FormError, isPlainText, readPolicyRequest } from '@chancery/protocol'
-import type { JsonObject, PolicyTerms } from '@chancery/protocol'
+import { FormError, type JsonObject, type PolicyTerms, isPlainText, readPolicyRequest } from '@chancery/protocol'
 import { refuseUnknownMembers, shorten } from '../../requests/read-fields.ts'
 
 const TERMS = ['policy_id', 'min_client_version', 'allowed_ports', 'allowed_services', 'routing']

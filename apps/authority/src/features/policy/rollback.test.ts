@@ -1,7 +1,6 @@
-import type { JsonObject } from '@chancery/protocol'
 import { accepted, refused, startTestAuthority, testSigner } from '@chancery/testkit'
 import type { TestResponse, TestAuthority } from '@chancery/testkit'
-import { signList, writeJson } from '@chancery/protocol'
+import { type JsonObject, signList, writeJson } from '@chancery/protocol'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { rowsOf } from '../../testing/rows.suite.ts'
 

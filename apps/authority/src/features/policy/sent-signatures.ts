@@ -1,6 +1,5 @@
 import { Refusal } from '@chancery/contract'
-import { FormError, field, signedBytes, verifySignature } from '@chancery/protocol'
-import type { JsonObject, Signature } from '@chancery/protocol'
+import { FormError, type JsonObject, type Signature, field, signedBytes, verifySignature } from '@chancery/protocol'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { PolicyParts } from './parts.ts'
 

@@ -16,8 +16,7 @@ import type { PolicyParts } from './parts.ts'
 import { dateAfter } from '../../clock/date-after.ts'
 import { ownKeysAt } from '../../signing/own-keys.ts'
 import type { Transaction } from '../../database/database.ts'
-import { activatePolicy, insertPolicy, toManifest } from './queries.ts'
-import type { StoredPolicy } from './queries.ts'
+import { type StoredPolicy, activatePolicy, insertPolicy, toManifest } from './queries.ts'
 
 /** Signs, stores and activates a new version. The caller has the lock. */
 export async function publishVersion(

@@ -1,6 +1,5 @@
 import { Refusal } from '@chancery/contract'
-import { jsonText } from '@chancery/service-kit'
-import type { HttpResponse, Call } from '@chancery/service-kit'
+import { type Call, type HttpResponse, jsonText } from '@chancery/service-kit'
 import type { RecognitionPolicyParts } from './parts.ts'
 import { findActivePolicyText } from './queries.ts'
 

@@ -1,5 +1,4 @@
-import { canonicalJson } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { type JsonObject, type JsonValue, canonicalJson } from '@chancery/protocol'
 import { accepted, detailsOf, eventsOf, foreignSovereign, refused, startTestAuthority } from '@chancery/testkit'
 import type { TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

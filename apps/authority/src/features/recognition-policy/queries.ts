@@ -1,6 +1,5 @@
 import { READ_LIMITS } from '@chancery/contract'
-import { readJson, readRecognitionPolicy } from '@chancery/protocol'
-import type { RecognitionPolicy } from '@chancery/protocol'
+import { type RecognitionPolicy, readJson, readRecognitionPolicy } from '@chancery/protocol'
 import type { Reader, Transaction } from '../../database/database.ts'
 
 const LIMITS = { maxDepth: 64, maxValues: READ_LIMITS.large.values, maxNames: READ_LIMITS.large.namesPerObject }

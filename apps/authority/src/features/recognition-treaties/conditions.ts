@@ -1,5 +1,4 @@
-import { HOUR, writeSortable } from '@chancery/protocol'
-import type { Instant, TreatyLifecycle } from '@chancery/protocol'
+import { HOUR, type Instant, type TreatyLifecycle, writeSortable } from '@chancery/protocol'
 import { sql } from 'kysely'
 
 export type Condition = ReturnType<typeof sql<boolean>>

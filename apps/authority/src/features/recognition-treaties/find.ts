@@ -1,7 +1,6 @@
 import { Refusal, SECURITY_HEADERS } from '@chancery/contract'
 import { toUtf8 } from '@chancery/protocol'
-import { CachedDocument } from '@chancery/service-kit'
-import type { Call } from '@chancery/service-kit'
+import { CachedDocument, type Call } from '@chancery/service-kit'
 import type { RecognitionTreatiesParts } from './parts.ts'
 import { findTreaty } from './queries.ts'
 import { rowText } from './view.ts'

@@ -1,6 +1,5 @@
 import { writeJson } from '@chancery/protocol'
-import { jsonText } from '@chancery/service-kit'
-import type { HttpResponse, Call } from '@chancery/service-kit'
+import { type Call, type HttpResponse, jsonText } from '@chancery/service-kit'
 import type { RecognitionTreatiesParts } from './parts.ts'
 import { pageMembers, readPage } from '../../requests/paging.ts'
 import { countTreaties, listTreaties } from './queries.ts'

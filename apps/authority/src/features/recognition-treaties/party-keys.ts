@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { instantOf } from '@chancery/protocol'
-import type { PartyKeys } from '@chancery/protocol'
+import { type PartyKeys, instantOf } from '@chancery/protocol'
 import type { RecognitionTreatiesParts } from './parts.ts'
 import { listTreatiesFor } from './queries.ts'
 

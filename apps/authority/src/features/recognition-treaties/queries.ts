@@ -4,8 +4,7 @@ import type { Database, Reader, Statement, Transaction } from '../../database/da
 import { countUpTo } from '../../database/large-table.ts'
 import { assertStored } from '../../database/assert-stored.ts'
 import { isRevokedInAudit, revokedInAudit } from '../../audit/revoked-treaties.ts'
-import { lifecycleIs } from './conditions.ts'
-import type { Condition } from './conditions.ts'
+import { type Condition, lifecycleIs } from './conditions.ts'
 import type { TreatyPosition, TreatySort } from './requests.ts'
 
 export interface TreatyRow {

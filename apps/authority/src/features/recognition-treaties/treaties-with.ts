@@ -1,9 +1,7 @@
-import { readInstant, writeSortable } from '@chancery/protocol'
-import type { StoredTreaty } from '@chancery/protocol'
+import { type StoredTreaty, readInstant, writeSortable } from '@chancery/protocol'
 import { BatchedRead } from '../../database/batched-read.ts'
 import type { RecognitionTreatiesParts } from './parts.ts'
-import { findTreaty, listNewestFor, listUnended } from './queries.ts'
-import type { TreatyRow } from './queries.ts'
+import { type TreatyRow, findTreaty, listNewestFor, listUnended } from './queries.ts'
 
 /** More than a decision reads, because rows that do not verify are left out. */
 const MAX_UNENDED = 80

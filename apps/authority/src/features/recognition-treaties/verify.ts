@@ -1,6 +1,5 @@
 import { Refusal } from '@chancery/contract'
-import { readRecognitionTreaty } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, readRecognitionTreaty } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
 import type { RecognitionTreatiesParts } from './parts.ts'
 import { readKeyList, readOrRefuse } from '../../requests/read-fields.ts'

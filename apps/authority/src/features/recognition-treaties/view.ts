@@ -1,5 +1,4 @@
-import { canonicalJson, treatyLifecycle } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { type Instant, canonicalJson, treatyLifecycle } from '@chancery/protocol'
 import { toWireTime } from '../../requests/list-position.ts'
 import type { TreatyRow } from './queries.ts'
 

@@ -1,5 +1,4 @@
-import { SCHEMA_NAMES, recordSchema } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { type JsonObject, type JsonValue, SCHEMA_NAMES, recordSchema } from '@chancery/protocol'
 
 /** Keywords that OpenAPI 3.0.3 lacks. They say nothing about the form of a record. */
 const LEFT_OUT: ReadonlySet<string> = new Set(['$schema', '$id', '$comment', '$defs'])

@@ -1,6 +1,5 @@
 import { EXAMPLE_LATER, EXAMPLE_TIME, exampleRecordName } from '@chancery/contract'
-import { HOUR, isJsonObject, writeInstant } from '@chancery/protocol'
-import type { Instant, JsonObject, JsonValue } from '@chancery/protocol'
+import { HOUR, type Instant, type JsonObject, type JsonValue, isJsonObject, writeInstant } from '@chancery/protocol'
 import { exampleRecord } from './example-record.ts'
 import { SAMPLE_FEED_KEY, SAMPLE_KEY, SAMPLE_SIGNATURE } from './samples.ts'
 

@@ -1,7 +1,6 @@
 import { EXAMPLE_KEY, EXAMPLE_LATER, EXAMPLE_SIGNATURE, EXAMPLE_TIME, exampleRecordName } from '@chancery/contract'
 import type { BodyFacts, Route } from '@chancery/contract'
-import { isJsonObject } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { type JsonObject, type JsonValue, isJsonObject } from '@chancery/protocol'
 import { ref } from './component-schemas.ts'
 
 /** Returns the schema of a body. A record may be replaced by its text, so neither of the two is required. */

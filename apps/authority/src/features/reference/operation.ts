@@ -12,8 +12,7 @@ import {
 import type { ErrorCode, Route, SECURITY_SCHEMES } from '@chancery/contract'
 import type { JsonObject } from '@chancery/protocol'
 import { ref } from './component-schemas.ts'
-import { fillExample } from './example-body.ts'
-import type { ExampleFacts } from './example-body.ts'
+import { type ExampleFacts, fillExample } from './example-body.ts'
 import { answerSchema, bodySchema } from './example-schema.ts'
 import type { ReferenceParts } from './parts.ts'
 

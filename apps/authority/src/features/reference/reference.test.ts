@@ -1,7 +1,6 @@
 import { ALL_ROUTES, COMMANDS } from '@chancery/contract'
 import type { JsonObject } from '@chancery/protocol'
-import { accepted, startTestAuthority } from '@chancery/testkit'
-import type { TestAuthority } from '@chancery/testkit'
+import { type TestAuthority, accepted, startTestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bindingsOf } from '../../features.ts'
 

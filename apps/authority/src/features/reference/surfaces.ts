@@ -1,6 +1,5 @@
 import { COMMANDS, mapSurfaces } from '@chancery/contract'
-import { asJson } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, asJson } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
 import type { ReferenceParts } from './parts.ts'
 

@@ -13,8 +13,7 @@ import { clearFault } from '../../signing/record-faults.ts'
 import type { OwnKeys } from '../../signing/own-keys.ts'
 import type { Reader } from '../../database/database.ts'
 import type { FeedPieces } from './feed-text.ts'
-import { findOwnFeed, isWithdrawn, listNewestIds, listRevoked } from './queries/own.ts'
-import type { ListedId, OwnFeed } from './queries/own.ts'
+import { type ListedId, type OwnFeed, findOwnFeed, isWithdrawn, listNewestIds, listRevoked } from './queries/own.ts'
 
 /** Maximum size of a feed. */
 const LIMITS = { ...READ_LIMITS, maxValues: 2_000_000, maxNames: 200_000 }

@@ -1,12 +1,10 @@
 import { CACHE_CONTROL, Refusal } from '@chancery/contract'
 import { seconds, toUtf8 } from '@chancery/protocol'
-import { CachedDocument } from '@chancery/service-kit'
-import type { Call } from '@chancery/service-kit'
+import { CachedDocument, type Call } from '@chancery/service-kit'
 import type { RevocationFeedsParts } from './feed-parts.ts'
 import type { DocumentSource } from '../../requests/published-documents.ts'
 import { refreshFeedIfDue, refreshAt } from './refresh.job.ts'
-import { findOwnFeed } from './queries/own.ts'
-import type { OwnFeed } from './queries/own.ts'
+import { type OwnFeed, findOwnFeed } from './queries/own.ts'
 
 /** After a failure to sign a feed, requests wait this long before the next attempt. */
 const TRY_AGAIN = seconds(10)

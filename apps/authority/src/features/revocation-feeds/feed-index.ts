@@ -1,7 +1,6 @@
 import { CACHE_CONTROL, Refusal } from '@chancery/contract'
 import { toUtf8 } from '@chancery/protocol'
-import { CachedDocument } from '@chancery/service-kit'
-import type { Call } from '@chancery/service-kit'
+import { CachedDocument, type Call } from '@chancery/service-kit'
 import type { RevocationFeedsParts } from './feed-parts.ts'
 import { feedSource } from './current.ts'
 import type { OwnFeed } from './queries/own.ts'

@@ -1,12 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { MAX_FEED_IDS, asJson, writeJson } from '@chancery/protocol'
-import type { FeedIndex, JsonObject } from '@chancery/protocol'
+import { type FeedIndex, type JsonObject, MAX_FEED_IDS, asJson, writeJson } from '@chancery/protocol'
 import type { Transaction } from '../../database/database.ts'
 import type { RevocationFeedsParts } from './feed-parts.ts'
 import { renewFeed } from './peers.ts'
-import { findLastImported, markComplete } from './queries/imported.ts'
+import { type RevokedId, findLastImported, markComplete } from './queries/imported.ts'
 import { concludeIndex, isJump, recordPart, storeFeedText, storeIds } from './store-imported.ts'
-import type { RevokedId } from './queries/imported.ts'
 
 /** Asked inside each transaction. False when the pull that imports was ended by an operator or replaced by another. */
 export type IsCurrent = (tx: Transaction) => Promise<boolean>

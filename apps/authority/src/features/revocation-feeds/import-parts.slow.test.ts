@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import { digestOf, readJson } from '@chancery/protocol'
-import type { Instant, JsonObject, JsonValue } from '@chancery/protocol'
+import { type Instant, type JsonObject, type JsonValue, digestOf, readJson } from '@chancery/protocol'
 import {
   ManualClock,
   accepted,

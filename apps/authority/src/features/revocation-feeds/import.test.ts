@@ -1,6 +1,5 @@
 // oxlint-disable max-lines -- every status of one route, with a table of wrong feeds
-import { HOUR, canonicalJson, readJson } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { HOUR, type JsonObject, type JsonValue, canonicalJson, readJson } from '@chancery/protocol'
 import {
   ManualClock,
   accepted,

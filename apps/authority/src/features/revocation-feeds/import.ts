@@ -1,14 +1,11 @@
-import { Refusal } from '@chancery/contract'
-import type { RefusalCode } from '@chancery/contract'
+import { Refusal, type RefusalCode } from '@chancery/contract'
 import { asJson, hasSortedIds, signedBytes, verifySignature, withSortedIds } from '@chancery/protocol'
 import type { FeedIndex, JsonObject, RevocationFeed } from '@chancery/protocol'
 import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { RevocationFeedsParts } from './feed-parts.ts'
-import { concludeIndex, storeFeed, storePart } from './store-imported.ts'
-import type { ImportProblem } from './store-imported.ts'
-import { readImportRequest } from './requests.ts'
-import type { Imported, SuppliedKeys } from './requests.ts'
+import { type ImportProblem, concludeIndex, storeFeed, storePart } from './store-imported.ts'
+import { type Imported, type SuppliedKeys, readImportRequest } from './requests.ts'
 import { confirmFeed } from './peers.ts'
 
 /**

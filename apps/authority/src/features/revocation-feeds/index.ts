@@ -17,11 +17,9 @@ import {
   importPartnerPart,
 } from './import-partner.ts'
 import type { IsCurrent, PartnerFeed, PartnerImport, PartnerPart } from './import-partner.ts'
-import { NEARLY_FULL, publishOwnFeed } from './publish.ts'
-import type { FeedCause, Least } from './publish.ts'
+import { type FeedCause, type Least, NEARLY_FULL, publishOwnFeed } from './publish.ts'
 import { findLastImported, listNewestFeeds, listStoredParts } from './queries/imported.ts'
-import { findOwnFeedTotal } from './queries/own.ts'
-import type { OwnFeed } from './queries/own.ts'
+import { type OwnFeed, findOwnFeedTotal } from './queries/own.ts'
 import { refreshFeed } from './refresh.job.ts'
 import { removeOldImports } from './remove-imports.job.ts'
 

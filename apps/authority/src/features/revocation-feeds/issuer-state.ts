@@ -1,6 +1,5 @@
 import type { ImportedFeed } from '@chancery/protocol'
-import { findFeedText } from './queries/imported.ts'
-import type { FeedDatabase } from './queries/imported.ts'
+import { type FeedDatabase, findFeedText } from './queries/imported.ts'
 import { READ_LISTED, READ_NEWEST_FEEDS, listedKey } from './queries/issuer-states.ts'
 import type { ListedRow, NewestFeedRow } from './queries/issuer-states.ts'
 import type { Database } from '../../database/database.ts'

@@ -18,8 +18,7 @@ import { cacheSigned } from './continuity.ts'
 import { gatherIds } from './gather.ts'
 import type { FeedPieces } from './feed-text.ts'
 import { buildParts } from './parts.ts'
-import { findOwnFeedHead, insertOwnFeed, removeOldTexts } from './queries/own.ts'
-import type { OwnFeed } from './queries/own.ts'
+import { type OwnFeed, findOwnFeedHead, insertOwnFeed, removeOldTexts } from './queries/own.ts'
 
 /** Why a version was signed. */
 export type FeedCause = 'revoke' | 'refresh' | 'prune'

@@ -1,12 +1,9 @@
-import { DAY, SECOND, readInstant, writeSortable } from '@chancery/protocol'
+import { DAY, type Instant, SECOND, readInstant, writeSortable } from '@chancery/protocol'
 import { isDatabaseAway } from '../../database/open.ts'
 import { forRevocations } from '../../database/room/for-revocations.ts'
-import type { Instant } from '@chancery/protocol'
 import type { RevocationFeedsParts } from './feed-parts.ts'
-import { publishOwnFeed } from './publish.ts'
-import type { FeedCause } from './publish.ts'
-import { countPlainIds, findOwnFeed, hasPrunable, purgeRemovedFeeds } from './queries/own.ts'
-import type { OwnFeed } from './queries/own.ts'
+import { type FeedCause, publishOwnFeed } from './publish.ts'
+import { type OwnFeed, countPlainIds, findOwnFeed, hasPrunable, purgeRemovedFeeds } from './queries/own.ts'
 
 /** Above this number of ids in the plain form, prunable ids cause a new version. */
 const CROWDED = 45_000

@@ -1,6 +1,5 @@
 import { Refusal } from '@chancery/contract'
-import { readJson, readPublicKey } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, readJson, readPublicKey } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { toWireTime } from '../../requests/list-position.ts'

@@ -1,13 +1,11 @@
-import { writeInstant } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, writeInstant } from '@chancery/protocol'
 import { ManualClock, accepted, enroll, newNodeCaller, refused, startTestAuthority } from '@chancery/testkit'
 import type { NodeCaller, TestAuthority, TestResponse } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { foldLabel } from '../enrollment/index.ts'
 import { momentOf } from './node-state.ts'
 import { SEGMENTS, beginsId, readCandidates } from './queries/segments.ts'
-import { walkNodes } from './walk.ts'
-import type { WalkPlan } from './walk.ts'
+import { type WalkPlan, walkNodes } from './walk.ts'
 
 const clock = new ManualClock()
 let na: TestAuthority

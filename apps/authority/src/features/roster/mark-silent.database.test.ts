@@ -1,6 +1,5 @@
 import { writeSortable } from '@chancery/protocol'
-import { ManualClock, accepted, enroll, newNodeCaller, startTestAuthority } from '@chancery/testkit'
-import type { TestAuthority } from '@chancery/testkit'
+import { ManualClock, type TestAuthority, accepted, enroll, newNodeCaller, startTestAuthority } from '@chancery/testkit'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { rowsOf } from '../../testing/rows.suite.ts'

@@ -1,5 +1,4 @@
-import { DAY, seconds, writeSortable } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { DAY, type Instant, seconds, writeSortable } from '@chancery/protocol'
 
 export const NODE_STATES = ['active', 'ends_soon', 'silent', 'superseded', 'revoked', 'expired'] as const
 export type NodeState = (typeof NODE_STATES)[number]

@@ -1,11 +1,8 @@
 import type { Database } from '../../database/database.ts'
 import type { Candidate } from '../../database/index-source.ts'
-import { walkSegments } from '../../requests/walk-segments.ts'
-import type { WalkPosition, WalkedPage } from '../../requests/walk-segments.ts'
-import { readCandidates } from './queries/segments.ts'
-import type { SegmentName, Walk } from './queries/segments.ts'
-import { readNodes } from './queries/rows.ts'
-import type { NodeRow } from './queries/rows.ts'
+import { type WalkPosition, type WalkedPage, walkSegments } from '../../requests/walk-segments.ts'
+import { type SegmentName, type Walk, readCandidates } from './queries/segments.ts'
+import { type NodeRow, readNodes } from './queries/rows.ts'
 
 export interface WalkPlan extends Walk {
   /** Walked one after the other. No node is in two of them. */

@@ -1,8 +1,6 @@
 import { CACHE_CONTROL } from '@chancery/contract'
-import { toUtf8 } from '@chancery/protocol'
-import type { GenesisBlock } from '@chancery/protocol'
-import { CachedDocument } from '@chancery/service-kit'
-import type { Call } from '@chancery/service-kit'
+import { type GenesisBlock, toUtf8 } from '@chancery/protocol'
+import { CachedDocument, type Call } from '@chancery/service-kit'
 import type { SovereignParts } from './parts.ts'
 
 const documents = new WeakMap<GenesisBlock, CachedDocument>()

@@ -1,7 +1,6 @@
 import { CACHE_CONTROL, Refusal } from '@chancery/contract'
 import { toUtf8 } from '@chancery/protocol'
-import { CachedDocument } from '@chancery/service-kit'
-import type { Call } from '@chancery/service-kit'
+import { CachedDocument, type Call } from '@chancery/service-kit'
 import type { SovereignParts } from './parts.ts'
 import type { NewestBlock } from '../../signing/newest-block.ts'
 

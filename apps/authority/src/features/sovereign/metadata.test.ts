@@ -1,6 +1,5 @@
 import { NO_POLICY_MANIFEST } from '@chancery/protocol'
-import { accepted, startTestAuthority } from '@chancery/testkit'
-import type { TestAuthority } from '@chancery/testkit'
+import { type TestAuthority, accepted, startTestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 // protocol/core 19, name by name.

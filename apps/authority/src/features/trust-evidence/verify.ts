@@ -1,5 +1,4 @@
-import { readReceived, shape, trustEvidenceForm, verifyTrustEvidence } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, readReceived, shape, trustEvidenceForm, verifyTrustEvidence } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
 import type { TrustEvidenceParts } from './parts.ts'
 import { ownKeysAt } from '../../signing/own-keys.ts'

@@ -1,14 +1,11 @@
 import { readFile, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
-import type { Server } from 'node:http'
+import { type Server, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { SignJWT, exportJWK, generateKeyPair } from 'jose'
-import { GITHUB_ISSUER, SECOND, joinAudience } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { GITHUB_ISSUER, type JsonObject, SECOND, joinAudience } from '@chancery/protocol'
 import { detailsOf } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openNetwork } from '../../testing/real-authority.suite.ts'
-import type { RealNetwork } from '../../testing/real-authority.suite.ts'
+import { type RealNetwork, openNetwork } from '../../testing/real-authority.suite.ts'
 
 let network: RealNetwork
 let runner: Server

@@ -2,8 +2,7 @@ import { plural } from '../../output/plural.ts'
 import type { Style } from '../../output/style.ts'
 import { table } from '../../output/table.ts'
 import { endpointText } from './endpoint.ts'
-import { verdictText } from './verify-agent.ts'
-import type { VerifiedAgent } from './verify-agent.ts'
+import { type VerifiedAgent, verdictText } from './verify-agent.ts'
 
 /** Returns one row per agent with its verdict, and a summary. */
 export function agentTable(verified: readonly VerifiedAgent[], style: Style): string {

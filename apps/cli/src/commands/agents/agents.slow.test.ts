@@ -4,8 +4,7 @@ import type { JsonObject } from '@chancery/protocol'
 import { DESCRIPTOR_EXTENSION, carriedBytes, extensionsOf } from '@chancery/sdk/a2a'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { startFakeAuthority } from '../../testing/fake-authority.suite.ts'
-import { openNetwork } from '../../testing/real-authority.suite.ts'
-import type { RealNetwork } from '../../testing/real-authority.suite.ts'
+import { type RealNetwork, openNetwork } from '../../testing/real-authority.suite.ts'
 import type { CommandRun } from '../../testing/run-command.suite.ts'
 
 let network: RealNetwork

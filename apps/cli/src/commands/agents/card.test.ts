@@ -1,5 +1,4 @@
-import { JsonFloat, readJsonBytes, seedSigner, toUtf8 } from '@chancery/protocol'
-import type { AgentDescriptor, JsonObject } from '@chancery/protocol'
+import { type AgentDescriptor, JsonFloat, type JsonObject, readJsonBytes, seedSigner, toUtf8 } from '@chancery/protocol'
 import { DESCRIPTOR_EXTENSION, cardProblems, carriedBytes, extensionsOf } from '@chancery/sdk/a2a'
 import { testSeed } from '@chancery/testkit'
 import { describe, expect, it } from 'vitest'

@@ -1,6 +1,5 @@
 import type { AgentDescriptor } from '@chancery/protocol'
-import { usageError } from '../../errors/failure.ts'
-import type { CommandError } from '../../errors/failure.ts'
+import { type CommandError, usageError } from '../../errors/failure.ts'
 
 export type Endpoint = AgentDescriptor['endpoint']
 

@@ -6,8 +6,7 @@ import { readBytes } from '../../files/files.ts'
 import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
 import type { Options } from '../../arguments/options.ts'
 import { readPairs } from '../../arguments/pairs.ts'
-import { capabilityProblem, readCard } from './card.ts'
-import type { CardFacts } from './card.ts'
+import { type CardFacts, capabilityProblem, readCard } from './card.ts'
 import { readEndpoint } from './endpoint.ts'
 
 /** With a shorter lifetime, one failed refresh would let the registration expire. */

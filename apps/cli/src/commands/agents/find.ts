@@ -1,5 +1,4 @@
-import { writeJson } from '@chancery/protocol'
-import type { AgentDescriptor } from '@chancery/protocol'
+import { type AgentDescriptor, writeJson } from '@chancery/protocol'
 import type { Client } from '@chancery/sdk'
 import { connect } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
@@ -12,8 +11,7 @@ import { plural } from '../../output/plural.ts'
 import { cutText } from '../../output/cut-text.ts'
 import { toCard } from './card.ts'
 import { agentTable, idsOf } from './agent-table.ts'
-import { verifyAgent, toJson } from './verify-agent.ts'
-import type { VerifiedAgent } from './verify-agent.ts'
+import { type VerifiedAgent, toJson, verifyAgent } from './verify-agent.ts'
 
 const PAGE = 1000
 

@@ -1,6 +1,5 @@
 import type { Instant } from '@chancery/protocol'
-import { RefusedError, RequestError, schedule } from '@chancery/sdk'
-import type { AgentFacts, Client } from '@chancery/sdk'
+import { type AgentFacts, type Client, RefusedError, RequestError, schedule } from '@chancery/sdk'
 import type { CommandContext } from '../../context.ts'
 import { explain } from '../../errors/explain.ts'
 import type { Report } from '../../output/events.ts'

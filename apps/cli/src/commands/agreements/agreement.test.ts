@@ -3,8 +3,7 @@ import { agreementRecordForm, readJson, readReceived, verifyReceived, writeJson 
 import type { JsonObject } from '@chancery/protocol'
 import { foreignSovereign } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openNetwork } from '../../testing/real-authority.suite.ts'
-import type { RealNetwork } from '../../testing/real-authority.suite.ts'
+import { type RealNetwork, openNetwork } from '../../testing/real-authority.suite.ts'
 
 const bolt = foreignSovereign('BOLT-NET')
 let network = undefined as unknown as RealNetwork

@@ -14,8 +14,7 @@ import type { JsonObject } from '@chancery/protocol'
 import { testSigner } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startFakeAuthority } from '../../testing/fake-authority.suite.ts'
-import { openNetwork } from '../../testing/real-authority.suite.ts'
-import type { RealNetwork } from '../../testing/real-authority.suite.ts'
+import { type RealNetwork, openNetwork } from '../../testing/real-authority.suite.ts'
 
 let network = undefined as unknown as RealNetwork
 let secret = undefined as unknown as RealNetwork

@@ -1,5 +1,4 @@
-import { canonicalJson } from '@chancery/protocol'
-import type { Attestation } from '@chancery/protocol'
+import { type Attestation, canonicalJson } from '@chancery/protocol'
 import type { Style } from '../../output/style.ts'
 import { fields } from '../../output/table.ts'
 

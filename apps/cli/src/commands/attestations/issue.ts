@@ -1,5 +1,4 @@
-import { isPlainText } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, isPlainText } from '@chancery/protocol'
 import { connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'

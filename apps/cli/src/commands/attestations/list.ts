@@ -1,5 +1,4 @@
-import { RefusedError } from '@chancery/sdk'
-import type { AttestationRow, Client } from '@chancery/sdk'
+import { type AttestationRow, type Client, RefusedError } from '@chancery/sdk'
 import { connect, connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'

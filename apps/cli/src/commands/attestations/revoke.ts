@@ -3,8 +3,7 @@ import type { AttestationPreview } from '@chancery/sdk'
 import { connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
-import { countedText, previewThenConfirm } from '../../prompts/preview.ts'
-import type { Preview } from '../../prompts/preview.ts'
+import { type Preview, countedText, previewThenConfirm } from '../../prompts/preview.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 
 /** Runs `attestation revoke`: permanent, so it shows a preview and asks first. */

@@ -1,5 +1,4 @@
-import { visible } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, visible } from '@chancery/protocol'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
 import { typed } from '../../files/files.ts'

@@ -3,8 +3,7 @@ import { join } from 'node:path'
 import type { Options } from '../../arguments/options.ts'
 import { findConfig } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
-import { toStartArguments } from './start.ts'
-import type { StartArguments } from './start.ts'
+import { type StartArguments, toStartArguments } from './start.ts'
 
 /**
  * The settings of the options, else those of the configured authority. The environment of a service names its settings

@@ -4,8 +4,7 @@ import type { CommandContext } from '../../context.ts'
 import { CommandError } from '../../errors/failure.ts'
 import type { Options } from '../../arguments/options.ts'
 import type { Progress } from '../../output/progress.ts'
-import { toStartArguments } from './start.ts'
-import type { StartArguments } from './start.ts'
+import { type StartArguments, toStartArguments } from './start.ts'
 
 const MAX_SHOWN = 5
 

@@ -1,7 +1,6 @@
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
-import type { Arguments, Options } from '../../arguments/options.ts'
-import { flagName } from '../../arguments/options.ts'
+import { type Arguments, type Options, flagName } from '../../arguments/options.ts'
 import { loadService } from '../../process.ts'
 
 /** Runs `authority start`: loads the service only here, because no other command needs it. */

@@ -1,15 +1,12 @@
-import { isJsonObject, member } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, isJsonObject, member } from '@chancery/protocol'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { plural } from '../../output/plural.ts'
 import { withProgress } from '../../output/progress.ts'
 import { table } from '../../output/table.ts'
-import { openDecisionPoint, pointError } from './decision-point.ts'
-import type { DecisionPoint, PointResponse } from './decision-point.ts'
-import { CHECKS } from './scenario.ts'
-import type { Check, Level, Route } from './scenario.ts'
+import { type DecisionPoint, type PointResponse, openDecisionPoint, pointError } from './decision-point.ts'
+import { CHECKS, type Check, type Level, type Route } from './scenario.ts'
 
 interface CheckResult {
   readonly [name: string]: string | null

@@ -1,5 +1,4 @@
-import { isJsonObject, member } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { type JsonObject, type JsonValue, isJsonObject, member } from '@chancery/protocol'
 import type { PointRequest, PointResponse } from './decision-point.ts'
 
 /** Levels of the certification scenario of AuthZEN 1.0 (openid/authzen, certification). */

@@ -1,8 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import type { JsonObject } from '@chancery/protocol'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openNetwork } from '../../testing/real-authority.suite.ts'
-import type { RealNetwork } from '../../testing/real-authority.suite.ts'
+import { type RealNetwork, openNetwork } from '../../testing/real-authority.suite.ts'
 
 let network = undefined as unknown as RealNetwork
 beforeAll(async () => {

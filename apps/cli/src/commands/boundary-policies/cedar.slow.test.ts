@@ -1,13 +1,10 @@
 import { cp, readFile, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
-import type { Server } from 'node:http'
+import { type Server, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { JsonObject } from '@chancery/protocol'
-import { readEvidencePack, sealPack, writeEvidencePack } from '@chancery/sdk'
-import type { EvidencePack, PackRecords } from '@chancery/sdk'
+import { type EvidencePack, type PackRecords, readEvidencePack, sealPack, writeEvidencePack } from '@chancery/sdk'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openNetwork } from '../../testing/real-authority.suite.ts'
-import type { RealNetwork } from '../../testing/real-authority.suite.ts'
+import { type RealNetwork, openNetwork } from '../../testing/real-authority.suite.ts'
 
 // Holds: tests of policies with Cedar gates and external facts, and the replay of decisions from the authority and from
 // a file: same, different, not computed here.

@@ -1,5 +1,4 @@
-import { visible } from '@chancery/protocol'
-import type { BoundaryPolicy } from '@chancery/protocol'
+import { type BoundaryPolicy, visible } from '@chancery/protocol'
 import type { PolicySimulation } from '@chancery/sdk'
 import type { Style } from '../../output/style.ts'
 import { fields } from '../../output/table.ts'

@@ -1,5 +1,4 @@
-import { isJsonObject } from '@chancery/protocol'
-import type { BoundaryPolicy, JsonObject, JsonValue } from '@chancery/protocol'
+import { type BoundaryPolicy, type JsonObject, type JsonValue, isJsonObject } from '@chancery/protocol'
 import { CommandError, usageError } from '../../errors/failure.ts'
 import type { Options } from '../../arguments/options.ts'
 import { loadStructured } from '../../files/structured-file.ts'

@@ -1,7 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { asJson, visible } from '@chancery/protocol'
-import type { Replay, ReplayResult } from '@chancery/protocol'
+import { type Replay, type ReplayResult, asJson, visible } from '@chancery/protocol'
 import {
   EvidencePackError,
   MAX_PACK_LENGTH,

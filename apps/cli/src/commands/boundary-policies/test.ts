@@ -10,8 +10,7 @@ import type { Style } from '../../output/style.ts'
 import { loadStructured } from '../../files/structured-file.ts'
 import { withCedar } from './cedar.ts'
 import { junitXml } from './junit.ts'
-import { runPolicyTests } from './policy-tests.ts'
-import type { CaseResult, SourceFile, TestReport } from './policy-tests.ts'
+import { type CaseResult, type SourceFile, type TestReport, runPolicyTests } from './policy-tests.ts'
 
 const POLICY = /\.policy\.(?:json|ya?ml)$/i
 const POLICY_SETS = /\.cedar$/i

@@ -1,5 +1,4 @@
-import { BOUNDARY_POLICY_FORM, readReceived, visible } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { BOUNDARY_POLICY_FORM, type JsonObject, readReceived, visible } from '@chancery/protocol'
 import { connect } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'

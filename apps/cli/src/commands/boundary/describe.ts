@@ -1,5 +1,4 @@
-import { visible } from '@chancery/protocol'
-import type { BoundaryDecision, JsonObject } from '@chancery/protocol'
+import { type BoundaryDecision, type JsonObject, visible } from '@chancery/protocol'
 import type { Result } from '../../output/result.ts'
 import type { Style } from '../../output/style.ts'
 import { fields } from '../../output/table.ts'

@@ -1,5 +1,4 @@
-import { valueFlags } from './entries.ts'
-import type { Entry } from './entries.ts'
+import { type Entry, valueFlags } from './entries.ts'
 
 /** The words are names of commands and flags, without characters that a shell interprets. */
 export function bashScript(program: string, entries: readonly Entry[]): string {

@@ -1,5 +1,4 @@
-import { COMMAND_GROUPS } from '@chancery/contract'
-import type { Command, CommandOption } from '@chancery/contract'
+import { COMMAND_GROUPS, type Command, type CommandOption } from '@chancery/contract'
 import { flagName } from '../../arguments/options.ts'
 
 export interface Flag {

@@ -1,5 +1,4 @@
-import { valueFlags } from './entries.ts'
-import type { Entry, Flag } from './entries.ts'
+import { type Entry, type Flag, valueFlags } from './entries.ts'
 
 export function fishScript(program: string, entries: readonly Entry[]): string {
   const lines = entries.flatMap(({ line, words, flags, choices }) => {

@@ -1,5 +1,4 @@
-import { valueFlags } from './entries.ts'
-import type { Entry } from './entries.ts'
+import { type Entry, valueFlags } from './entries.ts'
 
 export function zshScript(program: string, entries: readonly Entry[]): string {
   const values = entries.flatMap(({ line, flags }) =>

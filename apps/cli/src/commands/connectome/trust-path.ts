@@ -1,5 +1,4 @@
-import { visible } from '@chancery/protocol'
-import type { ExplainedPath } from '@chancery/protocol'
+import { type ExplainedPath, visible } from '@chancery/protocol'
 import { connect } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'

@@ -1,11 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises'
-import { readPublicKeyFile } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, readPublicKeyFile } from '@chancery/protocol'
 import { detailsOf, entryOf, fetchCrl, seedCertificates } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { refused, startFakeAuthority } from '../../testing/fake-authority.suite.ts'
-import { openNetwork } from '../../testing/real-authority.suite.ts'
-import type { RealNetwork } from '../../testing/real-authority.suite.ts'
+import { type RealNetwork, openNetwork } from '../../testing/real-authority.suite.ts'
 import { TestContext } from '../../testing/run-command.suite.ts'
 import { rowsOf } from '../../../../authority/src/testing/rows.suite.ts'
 

@@ -1,10 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises'
-import { writeJson } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, writeJson } from '@chancery/protocol'
 import { foreignIntent, foreignLicense, foreignSovereign, wireText } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openNetwork } from '../../testing/real-authority.suite.ts'
-import type { RealNetwork } from '../../testing/real-authority.suite.ts'
+import { type RealNetwork, openNetwork } from '../../testing/real-authority.suite.ts'
 
 const agent = foreignSovereign('AGENT-NET')
 let network = undefined as unknown as RealNetwork

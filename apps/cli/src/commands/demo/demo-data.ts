@@ -1,5 +1,4 @@
-import { seedSigner, sha256, toBase64, toUtf8 } from '@chancery/protocol'
-import type { Signer } from '@chancery/protocol'
+import { type Signer, seedSigner, sha256, toBase64, toUtf8 } from '@chancery/protocol'
 
 /** Data of the demo. It is the same every time, including the keys, so the network must not be exposed. */
 export const NETWORK = 'DEMO-HARBOUR'

@@ -1,8 +1,7 @@
 import { appendFile, mkdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DAY, SECOND, writeJson } from '@chancery/protocol'
-import { createClient, createGatewayClient } from '@chancery/sdk'
-import type { Client } from '@chancery/sdk'
+import { type Client, createClient, createGatewayClient } from '@chancery/sdk'
 import type { CommandContext } from '../../context.ts'
 import { CommandError } from '../../errors/failure.ts'
 import { FOR_ALL, readText, replaceFile, typed } from '../../files/files.ts'
@@ -10,11 +9,9 @@ import { gatewayFiles, makeGatewayFolder } from '../gateway/gateway-folder.ts'
 import { pinNetwork } from '../gateway/network-source.ts'
 import { NETWORK, demoSigner } from './demo-data.ts'
 import type { DemoKeys } from './demo-folder.ts'
-import { nodeName } from './demo-nodes.ts'
-import type { NodesFolder } from './demo-nodes.ts'
+import { type NodesFolder, nodeName } from './demo-nodes.ts'
 import { waitUntil } from './demo-start.ts'
-import { PATH, readCertificate, startProtectedService } from './protected-service.ts'
-import type { DemoCaller } from './protected-service.ts'
+import { type DemoCaller, PATH, readCertificate, startProtectedService } from './protected-service.ts'
 
 export interface DemoGatewayOptions {
   readonly home: string

@@ -1,8 +1,7 @@
 import { mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { GenesisBlock, Instant, Signer } from '@chancery/protocol'
-import { MemoryNodeStore, Node } from '@chancery/sdk'
-import type { AgentFacts, Client, NodeDocument, NodeStore } from '@chancery/sdk'
+import { type AgentFacts, type Client, MemoryNodeStore, Node, type NodeDocument, type NodeStore } from '@chancery/sdk'
 import { CAPABILITIES, NODE_ROLES, demoSigner } from './demo-data.ts'
 
 /** One in this many nodes has an agent. */

@@ -1,6 +1,5 @@
 import { createClient } from '@chancery/sdk'
-import { findPortProblem } from '../../connection/ports.ts'
-import type { PortProblem } from '../../connection/ports.ts'
+import { type PortProblem, findPortProblem } from '../../connection/ports.ts'
 import { waitUntilPassed } from '../../connection/wait-until.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
 

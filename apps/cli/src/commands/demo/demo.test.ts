@@ -1,12 +1,10 @@
 import { once } from 'node:events'
 import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
-import type { AddressInfo, Server } from 'node:net'
+import { type AddressInfo, type Server, createServer } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { findPortProblem } from '../../connection/ports.ts'
 import { NOW, TestContext } from '../../testing/run-command.suite.ts'
-import { findDemoState, lockDemo, makeDemoFolder, writeDemoState } from './demo-state.ts'
-import type { DemoState } from './demo-state.ts'
+import { type DemoState, findDemoState, lockDemo, makeDemoFolder, writeDemoState } from './demo-state.ts'
 
 let setup: TestContext
 beforeEach(async () => {

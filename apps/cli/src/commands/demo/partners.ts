@@ -1,8 +1,7 @@
 import { HOUR, draftRevocationFeed, instantOf, signList, writeInstant } from '@chancery/protocol'
 import type { Instant, RecognitionTreaty } from '@chancery/protocol'
 import type { Client, TreatyRow } from '@chancery/sdk'
-import { PARTNERS, demoSigner } from './demo-data.ts'
-import type { Partner } from './demo-data.ts'
+import { PARTNERS, type Partner, demoSigner } from './demo-data.ts'
 
 /** A treaty with less time left is renewed. Partners with short treaties stay in its warning. */
 const RENEW_HOURS = 96n

@@ -1,6 +1,5 @@
 import { createServer } from 'node:http'
-import { readJoinCertificate, readJson } from '@chancery/protocol'
-import type { JoinCertificate, Signer } from '@chancery/protocol'
+import { type JoinCertificate, type Signer, readJoinCertificate, readJson } from '@chancery/protocol'
 import { createGatewayClient, signRequest } from '@chancery/sdk'
 import { httpNodeProof } from '@chancery/sdk/nodejs'
 import { OWNER_ONLY, replaceFile } from '../../files/files.ts'

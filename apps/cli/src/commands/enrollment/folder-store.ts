@@ -1,11 +1,9 @@
 import { dirname, join } from 'node:path'
-import { readJoinCertificate, readJson } from '@chancery/protocol'
-import type { Signer } from '@chancery/protocol'
+import { type Signer, readJoinCertificate, readJson } from '@chancery/protocol'
 import type { NodeDocument, NodeStore } from '@chancery/sdk'
 import { CommandError } from '../../errors/failure.ts'
 import { FOR_ALL, errorCode, readBytes, readText, replaceFile } from '../../files/files.ts'
-import { storeCertificate } from '../../connection/node-folder.ts'
-import type { NodeFiles } from '../../connection/node-folder.ts'
+import { type NodeFiles, storeCertificate } from '../../connection/node-folder.ts'
 
 /** Stores the files of a node at the paths of its configuration. */
 export class HomeStore implements NodeStore {

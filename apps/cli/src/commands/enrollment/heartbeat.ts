@@ -1,9 +1,7 @@
-import { RefusedError } from '@chancery/sdk'
-import type { Followed, HeartbeatResponse } from '@chancery/sdk'
+import { type Followed, type HeartbeatResponse, RefusedError } from '@chancery/sdk'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
-import { connectAsNode, loadCertificate } from '../../connection/node-folder.ts'
-import type { NodeConnection } from '../../connection/node-folder.ts'
+import { type NodeConnection, connectAsNode, loadCertificate } from '../../connection/node-folder.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { fields } from '../../output/table.ts'
 

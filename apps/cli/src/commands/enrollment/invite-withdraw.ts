@@ -3,8 +3,7 @@ import { connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
-import { previewThenConfirm } from '../../prompts/preview.ts'
-import type { Preview } from '../../prompts/preview.ts'
+import { type Preview, previewThenConfirm } from '../../prompts/preview.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 
 /** Runs `invite withdraw`: withdraws unused invites. */

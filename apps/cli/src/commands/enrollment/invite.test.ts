@@ -2,8 +2,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises'
 import { detailsOf } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { genesisFingerprint } from '../../files/genesis-file.ts'
-import { openNetwork } from '../../testing/real-authority.suite.ts'
-import type { RealNetwork } from '../../testing/real-authority.suite.ts'
+import { type RealNetwork, openNetwork } from '../../testing/real-authority.suite.ts'
 
 let network: RealNetwork
 beforeAll(async () => {

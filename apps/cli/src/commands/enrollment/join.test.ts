@@ -10,11 +10,9 @@ import {
 import type { JsonObject } from '@chancery/protocol'
 import { detailsOf } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { refused, startFakeAuthority } from '../../testing/fake-authority.suite.ts'
-import type { Reply } from '../../testing/fake-authority.suite.ts'
+import { type Reply, refused, startFakeAuthority } from '../../testing/fake-authority.suite.ts'
 import { genesisFingerprint } from '../../files/genesis-file.ts'
-import { openNetwork } from '../../testing/real-authority.suite.ts'
-import type { RealNetwork } from '../../testing/real-authority.suite.ts'
+import { type RealNetwork, openNetwork } from '../../testing/real-authority.suite.ts'
 
 let network: RealNetwork
 beforeEach(async () => {

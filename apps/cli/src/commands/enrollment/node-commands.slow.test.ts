@@ -1,9 +1,7 @@
 import { readFile, rm, writeFile } from 'node:fs/promises'
-import { hours, readJson, writeJson } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, hours, readJson, writeJson } from '@chancery/protocol'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openNetwork } from '../../testing/real-authority.suite.ts'
-import type { RealNetwork } from '../../testing/real-authority.suite.ts'
+import { type RealNetwork, openNetwork } from '../../testing/real-authority.suite.ts'
 
 let network: RealNetwork
 let certId: string

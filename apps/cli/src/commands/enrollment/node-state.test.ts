@@ -1,7 +1,6 @@
 import { hours } from '@chancery/protocol'
 import { describe, expect, it } from 'vitest'
-import { findNextStep, clockState, describeClock, describeState, stateOf } from './node-state.ts'
-import type { Findings } from './node-state.ts'
+import { type Findings, clockState, describeClock, describeState, findNextStep, stateOf } from './node-state.ts'
 
 /** 2030-01-02T03:00:00Z. */
 const NOW = 1_893_553_200_000_000n

@@ -1,5 +1,4 @@
-import { CLOCK_TOLERANCE, SECOND, instantOf } from '@chancery/protocol'
-import type { Instant, JoinCertificate } from '@chancery/protocol'
+import { CLOCK_TOLERANCE, type Instant, type JoinCertificate, SECOND, instantOf } from '@chancery/protocol'
 import { schedule } from '@chancery/sdk'
 import { describeSpan } from '../../output/durations.ts'
 

@@ -1,10 +1,8 @@
 import { stat } from 'node:fs/promises'
-import { verifyGenesisBlock, verifySuccession } from '@chancery/protocol'
-import type { GenesisBlock, KeyHistory } from '@chancery/protocol'
+import { type GenesisBlock, type KeyHistory, verifyGenesisBlock, verifySuccession } from '@chancery/protocol'
 import type { Config } from '../../files/config.ts'
 import { CommandError } from '../../errors/failure.ts'
-import { genesisFingerprint, pinOf, readPin } from '../../files/genesis-file.ts'
-import type { Pin } from '../../files/genesis-file.ts'
+import { type Pin, genesisFingerprint, pinOf, readPin } from '../../files/genesis-file.ts'
 
 export interface PinSources {
   readonly cwd: string

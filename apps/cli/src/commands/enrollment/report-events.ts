@@ -1,5 +1,4 @@
-import { instantOf } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { type Instant, instantOf } from '@chancery/protocol'
 import type { Node, NodeEvents, RefusedList } from '@chancery/sdk'
 import { describeSpan } from '../../output/durations.ts'
 import { explain } from '../../errors/explain.ts'
@@ -7,6 +6,15 @@ import type { Report } from '../../output/events.ts'
 
 /** Reports the events of a running node as text and as JSON lines. */
 export function reportNodeEvents(node: Node, report: Report, { url, now }: { url: string; now: () => Instant }): void {
+  reportCertificates(node, report, url)
+  reportDocuments(node, report)
+  node.on('listRefused', (refused) => reportRefusedList(refused, report))
+  node.on('actionFailed', (failed) =>
+    reportFailure(failed, report, () => instantOf(node.certificate.expires_at) - now()),
+  )
+}
+
+function reportCertificates(node: Node, report: Report, url: string): void {
   node.on('started', ({ certificate: { cert_id, expires_at } }) => {
     const text = `running with certificate ${cert_id}, valid until ${expires_at}`
     report({ event: 'started', facts: { cert_id, expires_at, url }, text })
@@ -39,6 +47,10 @@ export function reportNodeEvents(node: Node, report: Report, { url, now }: { url
       tone: 'warn',
     }),
   )
+}
+
+/** Lists, policies and keys of the authority, and the clock of this machine. */
+function reportDocuments(node: Node, report: Report): void {
   node.on('crl', ({ crl: { sequence }, count }) => {
     const text = `revocation list ${sequence} with ${count} ${count === 1 ? 'entry' : 'entries'}`
     report({ event: 'crl', facts: { crl_sequence: sequence, revoked_count: count }, text })
@@ -66,10 +78,6 @@ export function reportNodeEvents(node: Node, report: Report, { url, now }: { url
       text: `the authority offers a block that the root did not sign (${reason}): inform its operator`,
       tone: 'bad',
     }),
-  )
-  node.on('listRefused', (refused) => reportRefusedList(refused, report))
-  node.on('actionFailed', (failed) =>
-    reportFailure(failed, report, () => instantOf(node.certificate.expires_at) - now()),
   )
 }
 

@@ -1,5 +1,4 @@
-import { CompactCrl, authorityKeysAt, checkListAdvance } from '@chancery/protocol'
-import type { AuthorityKeys, Instant } from '@chancery/protocol'
+import { type AuthorityKeys, CompactCrl, type Instant, authorityKeysAt, checkListAdvance } from '@chancery/protocol'
 import { readBytes } from '../../files/files.ts'
 import type { NodeFiles } from '../../connection/node-folder.ts'
 import { undefinedIfMissing } from './folder-store.ts'

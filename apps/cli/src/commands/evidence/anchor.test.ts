@@ -4,8 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { cp, readFile, readdir, writeFile } from 'node:fs/promises'
 import { accepted } from '@chancery/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { openNetwork } from '../../testing/real-authority.suite.ts'
-import type { RealNetwork } from '../../testing/real-authority.suite.ts'
+import { type RealNetwork, openNetwork } from '../../testing/real-authority.suite.ts'
 
 const SETTINGS = { EVIDENCE_STORE: 'on', NA_ANCHOR_INTERVAL_SECONDS: '0' }
 let network = undefined as unknown as RealNetwork

@@ -1,8 +1,6 @@
 import { resolve } from 'node:path'
-import { AnchorChecker, anchorDigest, asJson, toUtf8, writeJson } from '@chancery/protocol'
-import type { StoreAnchor } from '@chancery/protocol'
-import { FOLLOW_HINT, connectAsOperator } from '../../connection/connection.ts'
-import type { Connection } from '../../connection/connection.ts'
+import { AnchorChecker, type StoreAnchor, anchorDigest, asJson, toUtf8, writeJson } from '@chancery/protocol'
+import { type Connection, FOLLOW_HINT, connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
@@ -10,8 +8,7 @@ import { typed } from '../../files/files.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { plural } from '../../output/plural.ts'
 import { ArchiveFolder } from './archive-files/files.ts'
-import { KnownAnchors } from './saved-anchors.ts'
-import type { SavedAnchor } from './saved-anchors.ts'
+import { KnownAnchors, type SavedAnchor } from './saved-anchors.ts'
 
 /** A saved anchor never changes, and every user may read it. */
 const READ_ONLY = 0o444

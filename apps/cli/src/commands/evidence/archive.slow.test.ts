@@ -1,7 +1,6 @@
 import { chmod, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readArchiveManifest } from '@chancery/protocol'
-import type { BoundaryDecision, JsonObject } from '@chancery/protocol'
+import { type BoundaryDecision, type JsonObject, readArchiveManifest } from '@chancery/protocol'
 import {
   EXECUTED_CAPABILITY as CAPABILITY,
   accepted,
@@ -11,8 +10,7 @@ import {
 } from '@chancery/testkit'
 import type { Backend } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openNetwork } from '../../testing/real-authority.suite.ts'
-import type { RealNetwork } from '../../testing/real-authority.suite.ts'
+import { type RealNetwork, openNetwork } from '../../testing/real-authority.suite.ts'
 
 const SETTINGS = { EVIDENCE_STORE: 'on', NA_ANCHOR_INTERVAL_SECONDS: '0', NA_GENESIS_WINDOW: 'warn' }
 const DAY = 86_400

@@ -1,9 +1,7 @@
 import { isAscii } from 'node:buffer'
 import { parentPort, workerData } from 'node:worker_threads'
-import { verifyLine } from '@chancery/protocol'
-import type { VerifiedLine } from '@chancery/protocol'
-import { keysOf } from './audit-keys.ts'
-import type { AuditKeys } from './audit-keys.ts'
+import { type VerifiedLine, verifyLine } from '@chancery/protocol'
+import { type AuditKeys, keysOf } from './audit-keys.ts'
 
 /** Verifies complete lines of a file one by one; null for a line that is not an evidence event. */
 export type ExaminedLines = readonly (VerifiedLine | null)[]

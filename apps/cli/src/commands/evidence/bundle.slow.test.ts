@@ -2,8 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { DecisionBundleError, checkDecisionBundle, readDecisionBundle } from '@chancery/sdk'
 import { accepted } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openNetwork } from '../../testing/real-authority.suite.ts'
-import type { RealNetwork } from '../../testing/real-authority.suite.ts'
+import { type RealNetwork, openNetwork } from '../../testing/real-authority.suite.ts'
 import { verifyWithSigstore } from './sigstore.suite.ts'
 
 let network: RealNetwork

@@ -1,7 +1,6 @@
 import { resolve } from 'node:path'
 import { asJson } from '@chancery/protocol'
-import { BUNDLE_FORMS, checkDecisionBundle, writeDecisionBundle } from '@chancery/sdk'
-import type { BundleForm } from '@chancery/sdk'
+import { BUNDLE_FORMS, type BundleForm, checkDecisionBundle, writeDecisionBundle } from '@chancery/sdk'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { FOLLOW_HINT, connectAsOperator, genesisWord } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'

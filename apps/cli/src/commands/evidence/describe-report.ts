@@ -1,5 +1,4 @@
-import { visible } from '@chancery/protocol'
-import type { JsonObject, StoreFinding, StoreReport } from '@chancery/protocol'
+import { type JsonObject, type StoreFinding, type StoreReport, visible } from '@chancery/protocol'
 import type { CommandContext } from '../../context.ts'
 import { plural } from '../../output/plural.ts'
 

@@ -20,8 +20,7 @@ import {
 import type { BoundaryDecision, ExecutionEvidence } from '@chancery/protocol'
 import { accepted, testSeed, testSigner } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openNetwork } from '../../testing/real-authority.suite.ts'
-import type { RealNetwork } from '../../testing/real-authority.suite.ts'
+import { type RealNetwork, openNetwork } from '../../testing/real-authority.suite.ts'
 
 const SETTINGS = { EVIDENCE_STORE: 'on', NA_ANCHOR_INTERVAL_SECONDS: '0' }
 let network = undefined as unknown as RealNetwork

@@ -2,8 +2,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises'
 import { gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { accepted } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openNetwork } from '../../testing/real-authority.suite.ts'
-import type { RealNetwork } from '../../testing/real-authority.suite.ts'
+import { type RealNetwork, openNetwork } from '../../testing/real-authority.suite.ts'
 
 let network = undefined as unknown as RealNetwork
 beforeAll(async () => {

@@ -3,8 +3,7 @@ import { executionEvidenceForm, signForm, writeJson, writePublicKeyFile } from '
 import type { ExecutionEvidence, JsonObject } from '@chancery/protocol'
 import { testSigner } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openNetwork } from '../../testing/real-authority.suite.ts'
-import type { RealNetwork } from '../../testing/real-authority.suite.ts'
+import { type RealNetwork, openNetwork } from '../../testing/real-authority.suite.ts'
 
 let network: RealNetwork
 beforeAll(async () => {

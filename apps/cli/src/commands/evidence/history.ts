@@ -1,5 +1,4 @@
-import { isJsonObject, member, visible } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { type JsonObject, type JsonValue, isJsonObject, member, visible } from '@chancery/protocol'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'

@@ -1,7 +1,6 @@
 import { nodesFromTiles, openCheckpointByAny, trustLog } from '@chancery/protocol'
 import type { LogCheckpoint, LogIdentity, LogTrust, NodeReader } from '@chancery/protocol'
-import { RefusedError } from '@chancery/sdk'
-import type { Client } from '@chancery/sdk'
+import { type Client, RefusedError } from '@chancery/sdk'
 import type { Connection } from '../../connection/connection.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
 

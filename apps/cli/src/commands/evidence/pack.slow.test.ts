@@ -1,8 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { accepted } from '@chancery/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { openNetwork } from '../../testing/real-authority.suite.ts'
-import type { RealNetwork } from '../../testing/real-authority.suite.ts'
+import { type RealNetwork, openNetwork } from '../../testing/real-authority.suite.ts'
 
 /** With the slow tests, because the page is part of the build. */
 

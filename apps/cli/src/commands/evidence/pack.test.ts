@@ -1,12 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises'
-import { asJson, draftAttestation, readJson, signList, writeJson } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
-import { sealPack, writeEvidencePack } from '@chancery/sdk'
-import type { EvidencePack } from '@chancery/sdk'
+import { type JsonObject, asJson, draftAttestation, readJson, signList, writeJson } from '@chancery/protocol'
+import { type EvidencePack, sealPack, writeEvidencePack } from '@chancery/sdk'
 import { accepted, testSigner } from '@chancery/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { openNetwork } from '../../testing/real-authority.suite.ts'
-import type { RealNetwork } from '../../testing/real-authority.suite.ts'
+import { type RealNetwork, openNetwork } from '../../testing/real-authority.suite.ts'
 
 let network: RealNetwork
 beforeAll(async () => {

@@ -8,8 +8,7 @@ import {
   verifyInclusion,
   writeJson,
 } from '@chancery/protocol'
-import { connectAsOperator, connect } from '../../connection/connection.ts'
-import type { Connection } from '../../connection/connection.ts'
+import { type Connection, connect, connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'

@@ -15,14 +15,12 @@ import {
 import type { ReadEvent } from '@chancery/protocol'
 import { RefusedError } from '@chancery/sdk'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import { connectAsOperator } from '../../connection/connection.ts'
-import type { Connection } from '../../connection/connection.ts'
+import { type Connection, connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { CommandError } from '../../errors/failure.ts'
 import { FOR_ALL, refuseExisting, typed, writeNewFile } from '../../files/files.ts'
 import type { Result } from '../../output/result.ts'
-import { fetchCheckpoint, findLogTrust, treeOf } from './log-reading.ts'
-import type { SeenCheckpoint } from './log-reading.ts'
+import { type SeenCheckpoint, fetchCheckpoint, findLogTrust, treeOf } from './log-reading.ts'
 
 interface Entry {
   readonly line: string

@@ -1,6 +1,5 @@
 import { resolve } from 'node:path'
-import { asJson, readInstant, segmentName } from '@chancery/protocol'
-import type { Instant, ReadEvent } from '@chancery/protocol'
+import { type Instant, type ReadEvent, asJson, readInstant, segmentName } from '@chancery/protocol'
 import type { EvidenceFilter } from '@chancery/sdk'
 import type { Options } from '../../arguments/options.ts'
 import type { CommandContext } from '../../context.ts'

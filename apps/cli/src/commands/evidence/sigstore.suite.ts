@@ -1,5 +1,4 @@
-import { createPublicKey } from 'node:crypto'
-import type { KeyObject } from 'node:crypto'
+import { type KeyObject, createPublicKey } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { dsseKeyId, fromBase64 } from '@chancery/protocol'
 

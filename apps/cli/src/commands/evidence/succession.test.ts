@@ -1,8 +1,6 @@
 import { writeFile } from 'node:fs/promises'
-import { signList, writeInstant, writeJson } from '@chancery/protocol'
-import type { JsonObject, KeyHistory } from '@chancery/protocol'
-import { ManualClock, accepted, testSigner } from '@chancery/testkit'
-import type { Succeeded } from '@chancery/testkit'
+import { type JsonObject, type KeyHistory, signList, writeInstant, writeJson } from '@chancery/protocol'
+import { ManualClock, type Succeeded, accepted, testSigner } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SuccessionSetup } from '../../testing/succession.suite.ts'
 

@@ -1,5 +1,4 @@
-import { asJson, isJsonObject, writeJson } from '@chancery/protocol'
-import type { JsonValue } from '@chancery/protocol'
+import { type JsonValue, asJson, isJsonObject, writeJson } from '@chancery/protocol'
 import type { Options } from '../../arguments/options.ts'
 import type { Connection } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'

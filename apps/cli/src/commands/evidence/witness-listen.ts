@@ -10,8 +10,7 @@ import { readText } from '../../files/files.ts'
 import { loadSigner } from '../../files/keys.ts'
 import type { Result } from '../../output/result.ts'
 import { createWitnessServer, stopServer } from './witness-server.ts'
-import { WitnessService } from './witness-service.ts'
-import type { WitnessEvent } from './witness-service.ts'
+import { type WitnessEvent, WitnessService } from './witness-service.ts'
 import { WitnessStore } from './witness-store.ts'
 
 /** Refusals of one log that are printed in a minute: anyone can send a signed checkpoint again. */

@@ -1,6 +1,5 @@
 import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http'
 import { MAX_ADD_CHECKPOINT_LENGTH, fromUtf8 } from '@chancery/protocol'
 import type { WitnessAnswer, WitnessService } from './witness-service.ts'
 

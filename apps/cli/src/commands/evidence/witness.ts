@@ -17,15 +17,13 @@ import {
   writeWitnessKey,
 } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
-import { connect } from '../../connection/connection.ts'
-import type { Connection } from '../../connection/connection.ts'
+import { type Connection, connect } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
 import { FOR_ALL, errorCode, readText, replaceFile, writeNewFile } from '../../files/files.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import { fetchCheckpoint, treeOf } from './log-reading.ts'
-import type { SeenCheckpoint } from './log-reading.ts'
+import { type SeenCheckpoint, fetchCheckpoint, treeOf } from './log-reading.ts'
 import { listen, loadWitness } from './witness-listen.ts'
 import { plural } from '../../output/plural.ts'
 

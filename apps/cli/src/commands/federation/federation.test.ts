@@ -1,10 +1,8 @@
 import { writeFile } from 'node:fs/promises'
-import { writeJson } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, writeJson } from '@chancery/protocol'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { genesisFingerprint } from '../../files/genesis-file.ts'
-import { openNetwork } from '../../testing/real-authority.suite.ts'
-import type { RealNetwork } from '../../testing/real-authority.suite.ts'
+import { type RealNetwork, openNetwork } from '../../testing/real-authority.suite.ts'
 
 let [own, partner] = [undefined, undefined] as unknown as [RealNetwork, RealNetwork]
 beforeAll(async () => {

@@ -1,11 +1,9 @@
-import { instantOf, verifyGenesisBlock, visible } from '@chancery/protocol'
-import type { GenesisBlock, JsonObject } from '@chancery/protocol'
+import { type GenesisBlock, type JsonObject, instantOf, verifyGenesisBlock, visible } from '@chancery/protocol'
 import type { SovereignMetadata } from '@chancery/sdk'
 import { openForeign } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { CommandError } from '../../errors/failure.ts'
-import { genesisFingerprint, readPin } from '../../files/genesis-file.ts'
-import type { Pin } from '../../files/genesis-file.ts'
+import { type Pin, genesisFingerprint, readPin } from '../../files/genesis-file.ts'
 import { loadPublicKey } from '../../files/keys.ts'
 import type { Options } from '../../arguments/options.ts'
 

@@ -1,7 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { isJsonObject, visible, writeInstant } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { type JsonObject, type JsonValue, isJsonObject, visible, writeInstant } from '@chancery/protocol'
 import type { CommandContext } from '../../context.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
 import { OWNER_ONLY, typed, writeNewFile } from '../../files/files.ts'

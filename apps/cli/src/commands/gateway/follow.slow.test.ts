@@ -1,7 +1,6 @@
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
-import { readRevocationList } from '@chancery/protocol'
-import type { JoinCertificate, JsonObject, JsonValue } from '@chancery/protocol'
+import { type JoinCertificate, type JsonObject, type JsonValue, readRevocationList } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
 import {
   FIRST_KEY,

@@ -1,6 +1,5 @@
 import { join, resolve } from 'node:path'
-import { visible } from '@chancery/protocol'
-import type { GenesisBlock, JsonObject } from '@chancery/protocol'
+import { type GenesisBlock, type JsonObject, visible } from '@chancery/protocol'
 import { isLocal } from '../../connection/local-address.ts'
 import type { CommandContext } from '../../context.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'

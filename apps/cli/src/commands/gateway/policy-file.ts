@@ -1,5 +1,4 @@
-import { writeJson } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, writeJson } from '@chancery/protocol'
 import { CommandError } from '../../errors/failure.ts'
 import { replaceServiceFile, typed } from '../../files/files.ts'
 import { loadJsonObject } from '../../files/json-file.ts'

@@ -1,5 +1,4 @@
-import { NO_POLICY_MANIFEST, instantOf } from '@chancery/protocol'
-import type { GenesisBlock, Instant } from '@chancery/protocol'
+import { type GenesisBlock, type Instant, NO_POLICY_MANIFEST, instantOf } from '@chancery/protocol'
 import { genesisFingerprint } from '../../files/genesis-file.ts'
 import type { Style } from '../../output/style.ts'
 import { fields } from '../../output/table.ts'

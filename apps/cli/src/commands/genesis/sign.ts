@@ -1,6 +1,5 @@
 import { resolve } from 'node:path'
-import { signList, verifyGenesisBlock } from '@chancery/protocol'
-import type { GenesisBlock, Signer } from '@chancery/protocol'
+import { type GenesisBlock, type Signer, signList, verifyGenesisBlock } from '@chancery/protocol'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
 import { CommandError } from '../../errors/failure.ts'

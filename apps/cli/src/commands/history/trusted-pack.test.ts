@@ -1,9 +1,7 @@
-import type { JsonObject } from '@chancery/protocol'
-import { readInstant, writeInstant } from '@chancery/protocol'
+import { type JsonObject, readInstant, writeInstant } from '@chancery/protocol'
 import { accepted } from '@chancery/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { openNetwork } from '../../testing/real-authority.suite.ts'
-import type { RealNetwork } from '../../testing/real-authority.suite.ts'
+import { type RealNetwork, openNetwork } from '../../testing/real-authority.suite.ts'
 
 /** An evidence pack answers for the time of its decision, and for no other time inside the validity. */
 

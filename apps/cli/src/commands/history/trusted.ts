@@ -22,11 +22,9 @@ import type {
   PastVerdict,
   TrustSubject,
 } from '@chancery/protocol'
-import { TrustHistoryError, verifyPastOfPack, verifyPast } from '@chancery/sdk'
-import type { PackTrust, PastAnswer } from '@chancery/sdk'
+import { type PackTrust, type PastAnswer, TrustHistoryError, verifyPast, verifyPastOfPack } from '@chancery/sdk'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import { connectAsOperator } from '../../connection/connection.ts'
-import type { Connection } from '../../connection/connection.ts'
+import { type Connection, connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
 import { OWNER_ONLY, refuseExisting, writeNewFile } from '../../files/files.ts'

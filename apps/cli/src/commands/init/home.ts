@@ -1,7 +1,6 @@
 import { chmod, mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { writeSortable } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { type Instant, writeSortable } from '@chancery/protocol'
 import { CommandError } from '../../errors/failure.ts'
 import { errorCode, toFailure } from '../../files/files.ts'
 import { OPERATORS_FILE } from '../../files/operators-file.ts'

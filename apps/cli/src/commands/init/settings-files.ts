@@ -1,6 +1,5 @@
 import { writeOperatorsFile } from '@chancery/contract'
-import { writeInstant } from '@chancery/protocol'
-import type { Instant, Signer } from '@chancery/protocol'
+import { type Instant, type Signer, writeInstant } from '@chancery/protocol'
 import { stringify } from 'smol-toml'
 import { addressOf } from '../../connection/connection.ts'
 import type { Choices } from './choices.ts'

@@ -1,6 +1,5 @@
 import type { JsonObject } from '@chancery/protocol'
-import { allTools } from './known-tools.ts'
-import type { AskServer } from './known-tools.ts'
+import { type AskServer, allTools } from './known-tools.ts'
 
 export const LEGACY_VERSION = '2025-11-25'
 export const MODERN_VERSION = '2026-07-28'

@@ -1,9 +1,7 @@
-import { writeJson } from '@chancery/protocol'
-import type { BoundaryDecision, JsonObject, JustificationProof } from '@chancery/protocol'
+import { type BoundaryDecision, type JsonObject, type JustificationProof, writeJson } from '@chancery/protocol'
 import type { DeniedDecision } from '@chancery/sdk/mcp'
 import { describe, expect, it } from 'vitest'
-import { FactQuestions } from './fact-questions.ts'
-import type { AskedCall } from './fact-questions.ts'
+import { type AskedCall, FactQuestions } from './fact-questions.ts'
 
 // Holds: how much open questions keep in memory, that no caller removes the questions of another, and that two guards in
 // a row can both ask.

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { JsonFloat, digestOf, hasSecretMaterial, isJsonObject, member, visible, writeJson } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
-import { DECISION_META, missingArguments } from '@chancery/sdk/mcp'
-import type { DeniedDecision } from '@chancery/sdk/mcp'
+import { DECISION_META, type DeniedDecision, missingArguments } from '@chancery/sdk/mcp'
 import type { KnownTool } from './known-tools.ts'
 
 /** The key of the question in `inputRequests`. */

@@ -1,10 +1,8 @@
 import { once } from 'node:events'
 import { readFile, stat } from 'node:fs/promises'
-import { request as httpRequest } from 'node:http'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type IncomingMessage, type ServerResponse, request as httpRequest } from 'node:http'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { GuardSession, openGuardNetwork } from './guard-session.suite.ts'
-import type { GuardNetwork } from './guard-session.suite.ts'
+import { type GuardNetwork, GuardSession, openGuardNetwork } from './guard-session.suite.ts'
 import { JSON_TYPE, TOOLS, upstream } from './http-server.suite.ts'
 
 /** The guard between a client and a server that are reached by HTTP, with malicious messages of both. */

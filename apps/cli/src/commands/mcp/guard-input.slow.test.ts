@@ -1,11 +1,9 @@
 import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { GuardSession, openGuardNetwork } from './guard-session.suite.ts'
-import type { GuardNetwork, Json } from './guard-session.suite.ts'
+import { type GuardNetwork, GuardSession, type Json, openGuardNetwork } from './guard-session.suite.ts'
 
 // Holds: that a decision covers what a caller sends besides the arguments, and that a person is asked for an argument
 // that a policy needs: once, by one caller, for one call.

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { inSession, openGuardNetwork } from './guard-session.suite.ts'
-import type { GuardNetwork, GuardSession } from './guard-session.suite.ts'
+import { type GuardNetwork, type GuardSession, inSession, openGuardNetwork } from './guard-session.suite.ts'
 
 /** Methods besides tools/call: decided by default, and opened by a rule. */
 let network = undefined as unknown as GuardNetwork

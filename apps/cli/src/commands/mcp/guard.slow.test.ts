@@ -1,8 +1,7 @@
 import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { GuardSession, inSession, openGuardNetwork } from './guard-session.suite.ts'
-import type { GuardNetwork, Json } from './guard-session.suite.ts'
+import { type GuardNetwork, GuardSession, type Json, inSession, openGuardNetwork } from './guard-session.suite.ts'
 
 let network = undefined as unknown as GuardNetwork
 beforeAll(async () => {

@@ -1,12 +1,10 @@
 import { dirname, join } from 'node:path'
 import { requireServerName } from '@chancery/sdk/mcp'
 import type { Options } from '../../arguments/options.ts'
-import { connectAsNode } from '../../connection/node-folder.ts'
-import type { NodeConnection } from '../../connection/node-folder.ts'
+import { type NodeConnection, connectAsNode } from '../../connection/node-folder.ts'
 import type { CommandContext } from '../../context.ts'
 import { usageError } from '../../errors/failure.ts'
-import { loadRules } from './rules.ts'
-import type { GuardRules } from './rules.ts'
+import { type GuardRules, loadRules } from './rules.ts'
 
 /** What the commands of this group read before they start. */
 export interface GuardHome {

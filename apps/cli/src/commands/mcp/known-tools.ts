@@ -1,5 +1,4 @@
-import { isJsonObject, member } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { type JsonObject, type JsonValue, isJsonObject, member } from '@chancery/protocol'
 import { digestsOf } from './pins.ts'
 
 /** Sends a request of the guard itself and returns the result; undefined for an error or a lost response. */

@@ -1,6 +1,5 @@
 import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { IncomingMessage } from 'node:http'
+import { type IncomingMessage, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { CommandContext } from '../../context.ts'
 import { CommandError } from '../../errors/failure.ts'

@@ -1,18 +1,14 @@
-import { visible, writeJson } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, visible, writeJson } from '@chancery/protocol'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import type { CommandContext } from '../../context.ts'
 import { CommandError } from '../../errors/failure.ts'
 import type { Result } from '../../output/result.ts'
 import { table } from '../../output/table.ts'
-import { LEGACY_VERSION, MODERN_VERSION, listLegacy, listModern } from './eras.ts'
-import type { Lister } from './eras.ts'
+import { LEGACY_VERSION, type Lister, MODERN_VERSION, listLegacy, listModern } from './eras.ts'
 import { openHome, readTarget } from './home.ts'
-import { digestsOf, loadPins, storePins } from './pins.ts'
-import type { Pins } from './pins.ts'
+import { type Pins, digestsOf, loadPins, storePins } from './pins.ts'
 import { ServerProcess } from './stdio.ts'
-import { findResponse, openUpstream } from './upstream.ts'
-import type { HeaderFields, Upstream } from './upstream.ts'
+import { type HeaderFields, type Upstream, findResponse, openUpstream } from './upstream.ts'
 
 /** A package runner may download the server first. */
 const START_MS = 60_000

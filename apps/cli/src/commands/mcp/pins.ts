@@ -1,7 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { isJsonObject, member } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, isJsonObject, member } from '@chancery/protocol'
 import { toolDigest } from '@chancery/sdk/mcp'
 import { CommandError } from '../../errors/failure.ts'
 import { FOR_ALL, errorCode, readText, replaceFile } from '../../files/files.ts'

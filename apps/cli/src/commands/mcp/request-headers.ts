@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { JsonFloat, isJsonObject, member } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { JsonFloat, type JsonObject, type JsonValue, isJsonObject, member } from '@chancery/protocol'
 import { MODERN_VERSION } from './eras.ts'
 import type { KnownTool } from './known-tools.ts'
 import type { ClientMessage } from './messages.ts'

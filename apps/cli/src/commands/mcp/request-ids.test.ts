@@ -1,9 +1,7 @@
 import type { JsonObject } from '@chancery/protocol'
 import { beforeEach, expect, it } from 'vitest'
-import { readClientMessage, readServerMessage } from './messages.ts'
-import type { ServerMessage } from './messages.ts'
-import { RequestIds } from './request-ids.ts'
-import type { SentRequest } from './request-ids.ts'
+import { type ServerMessage, readClientMessage, readServerMessage } from './messages.ts'
+import { RequestIds, type SentRequest } from './request-ids.ts'
 
 let ids: RequestIds
 beforeEach(() => {

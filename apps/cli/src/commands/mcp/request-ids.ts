@@ -1,8 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { isJsonObject, member } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
-import { isId } from './messages.ts'
-import type { ServerMessage } from './messages.ts'
+import { type JsonObject, type JsonValue, isJsonObject, member } from '@chancery/protocol'
+import { type ServerMessage, isId } from './messages.ts'
 import type { ClientRequest } from './tool-guard.ts'
 
 type Id = string | number

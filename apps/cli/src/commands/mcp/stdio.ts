@@ -1,9 +1,7 @@
-import { spawn } from 'node:child_process'
-import type { ChildProcess } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { writeJson } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, writeJson } from '@chancery/protocol'
 import type { CommandContext } from '../../context.ts'
 import { CommandError } from '../../errors/failure.ts'
 import { KnownTools } from './known-tools.ts'
@@ -11,8 +9,7 @@ import { readLines } from './lines.ts'
 import { CODES, errorBody, idKey, readClientMessage, readServerMessage } from './messages.ts'
 import type { ClientMessage, ServerMessage } from './messages.ts'
 import { RequestIds } from './request-ids.ts'
-import { outcomeOfResponse } from './tool-guard.ts'
-import type { ClientRequest, ToolGuard } from './tool-guard.ts'
+import { type ClientRequest, type ToolGuard, outcomeOfResponse } from './tool-guard.ts'
 
 /** A response, which may be an invalid one; undefined when it was lost. */
 type Received = ServerMessage | undefined

@@ -1,7 +1,5 @@
-import { verifyList } from '@chancery/protocol'
-import type { PolicyManifest } from '@chancery/protocol'
-import { FOLLOW_HINT, signersAt } from '../../connection/connection.ts'
-import type { Connection } from '../../connection/connection.ts'
+import { type PolicyManifest, verifyList } from '@chancery/protocol'
+import { type Connection, FOLLOW_HINT, signersAt } from '../../connection/connection.ts'
 import { CommandError } from '../../errors/failure.ts'
 
 /**

@@ -1,5 +1,4 @@
-import { visible } from '@chancery/protocol'
-import type { PolicyManifest } from '@chancery/protocol'
+import { type PolicyManifest, visible } from '@chancery/protocol'
 import type { Style } from '../../output/style.ts'
 import { fields } from '../../output/table.ts'
 

@@ -1,11 +1,9 @@
 import { readFile, rm, writeFile } from 'node:fs/promises'
-import { asJson, readPrivateKeyFile, readPublicKeyFile, writeJson } from '@chancery/protocol'
-import type { PolicyManifest } from '@chancery/protocol'
+import { type PolicyManifest, asJson, readPrivateKeyFile, readPublicKeyFile, writeJson } from '@chancery/protocol'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { refused, signedPolicy, startFakeAuthority } from '../../testing/fake-authority.suite.ts'
 import type { RecordedCall, Reply, FakeAuthority } from '../../testing/fake-authority.suite.ts'
-import { TestContext } from '../../testing/run-command.suite.ts'
-import type { CommandRun, TestContextOptions } from '../../testing/run-command.suite.ts'
+import { type CommandRun, TestContext, type TestContextOptions } from '../../testing/run-command.suite.ts'
 
 let setup: TestContext
 let server: FakeAuthority

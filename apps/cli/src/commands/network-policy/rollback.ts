@@ -1,6 +1,5 @@
 import { visible } from '@chancery/protocol'
-import { connectAsOperator } from '../../connection/connection.ts'
-import type { Connection } from '../../connection/connection.ts'
+import { type Connection, connectAsOperator } from '../../connection/connection.ts'
 import { missingRecord } from '../../prompts/missing-record.ts'
 import { requireConsent } from '../../prompts/confirm.ts'
 import type { CommandContext } from '../../context.ts'

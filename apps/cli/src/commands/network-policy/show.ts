@@ -1,6 +1,5 @@
 import type { PolicyVersion } from '@chancery/sdk'
-import { connect, connectAsOperator } from '../../connection/connection.ts'
-import type { Connection } from '../../connection/connection.ts'
+import { type Connection, connect, connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'

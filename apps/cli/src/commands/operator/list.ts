@@ -1,5 +1,4 @@
-import { RefusedError } from '@chancery/sdk'
-import type { Client } from '@chancery/sdk'
+import { type Client, RefusedError } from '@chancery/sdk'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { connectAsOperator, findConfig } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'

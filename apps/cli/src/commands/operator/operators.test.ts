@@ -5,8 +5,7 @@ import type { JsonObject } from '@chancery/protocol'
 import { testSigner } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openNetwork } from '../../testing/real-authority.suite.ts'
-import { TestContext } from '../../testing/run-command.suite.ts'
-import type { CommandRun } from '../../testing/run-command.suite.ts'
+import { type CommandRun, TestContext } from '../../testing/run-command.suite.ts'
 
 let setup: TestContext
 beforeAll(async () => {

@@ -1,5 +1,4 @@
-import { readInstant } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { type Instant, readInstant } from '@chancery/protocol'
 import type { ListedPartner, Partner, PartnerAlarm } from '@chancery/sdk'
 import { describeSpan } from '../../output/durations.ts'
 import { shellWord } from '../../output/shell-word.ts'

@@ -1,5 +1,4 @@
-import { asJson } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { type Instant, asJson } from '@chancery/protocol'
 import type { Client, ListedPartner, PartnerState } from '@chancery/sdk'
 import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'

@@ -1,7 +1,6 @@
 import type { JsonObject } from '@chancery/protocol'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openNetwork } from '../../testing/real-authority.suite.ts'
-import type { RealNetwork } from '../../testing/real-authority.suite.ts'
+import { type RealNetwork, openNetwork } from '../../testing/real-authority.suite.ts'
 
 let [own, partner, third] = [] as unknown as [RealNetwork, RealNetwork, RealNetwork]
 beforeAll(async () => {

@@ -1,5 +1,4 @@
-import { visible } from '@chancery/protocol'
-import type { RecognitionPolicy } from '@chancery/protocol'
+import { type RecognitionPolicy, visible } from '@chancery/protocol'
 import { plural } from '../../output/plural.ts'
 import type { Style } from '../../output/style.ts'
 import { table } from '../../output/table.ts'

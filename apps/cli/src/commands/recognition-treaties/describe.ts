@@ -1,5 +1,4 @@
-import { SECOND, treatyCapabilities } from '@chancery/protocol'
-import type { RecognitionTreaty, TreatyLifecycle } from '@chancery/protocol'
+import { type RecognitionTreaty, SECOND, type TreatyLifecycle, treatyCapabilities } from '@chancery/protocol'
 import { describeSpan } from '../../output/durations.ts'
 import type { Style } from '../../output/style.ts'
 import { fields } from '../../output/table.ts'

@@ -1,5 +1,4 @@
-import { readRecognitionTreaty } from '@chancery/protocol'
-import type { RecognitionTreaty } from '@chancery/protocol'
+import { type RecognitionTreaty, readRecognitionTreaty } from '@chancery/protocol'
 import type { Connection } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { loadRecord } from '../../files/json-file.ts'

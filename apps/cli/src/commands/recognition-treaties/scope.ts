@@ -1,5 +1,4 @@
-import { STANDINGS, treatyCapabilities } from '@chancery/protocol'
-import type { AttestationStatus } from '@chancery/protocol'
+import { type AttestationStatus, STANDINGS, treatyCapabilities } from '@chancery/protocol'
 import { usageError } from '../../errors/failure.ts'
 import type { Options } from '../../arguments/options.ts'
 

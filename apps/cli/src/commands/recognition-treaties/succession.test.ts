@@ -1,9 +1,7 @@
 import { readFile } from 'node:fs/promises'
-import { readPublicKeyFile } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, readPublicKeyFile } from '@chancery/protocol'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { refused, startFakeAuthority } from '../../testing/fake-authority.suite.ts'
-import type { FakeAuthority } from '../../testing/fake-authority.suite.ts'
+import { type FakeAuthority, refused, startFakeAuthority } from '../../testing/fake-authority.suite.ts'
 import { TestContext } from '../../testing/run-command.suite.ts'
 
 let setup: TestContext

@@ -1,5 +1,4 @@
-import { HOUR, canonicalJson, instantOf, sha256Hex, toUtf8, visible } from '@chancery/protocol'
-import type { RecognitionTreaty } from '@chancery/protocol'
+import { HOUR, type RecognitionTreaty, canonicalJson, instantOf, sha256Hex, toUtf8, visible } from '@chancery/protocol'
 import type { TreatyRequest, TreatyRow } from '@chancery/sdk'
 import type { Connection } from '../../connection/connection.ts'
 import { CommandError } from '../../errors/failure.ts'

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { ReadStream } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
-import { withRegularFile } from '../../files/regular-file.ts'
-import type { Unopened } from '../../files/regular-file.ts'
+import { type Unopened, withRegularFile } from '../../files/regular-file.ts'
 
 /** Reads files of a release. No link is followed, and a file that grows does not keep the reader. */
 

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
 import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { seedSigner, toBase64, writePublicKeyFile } from '@chancery/protocol'
-import type { JsonObject, Signer } from '@chancery/protocol'
+import { type JsonObject, type Signer, seedSigner, toBase64, writePublicKeyFile } from '@chancery/protocol'
 import {
   CHECKSUMS_FILE,
   KEY_FILE,

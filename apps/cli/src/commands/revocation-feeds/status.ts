@@ -1,5 +1,4 @@
-import { isJsonObject } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, isJsonObject } from '@chancery/protocol'
 import { connect } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'

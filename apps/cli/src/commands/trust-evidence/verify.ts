@@ -1,5 +1,4 @@
-import { readReceived, trustEvidenceForm, visible } from '@chancery/protocol'
-import type { JsonValue, TrustEvidence } from '@chancery/protocol'
+import { type JsonValue, type TrustEvidence, readReceived, trustEvidenceForm, visible } from '@chancery/protocol'
 import { connect } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'

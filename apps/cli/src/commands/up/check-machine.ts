@@ -1,10 +1,8 @@
 import { existsSync } from 'node:fs'
 import { mkdtemp, rmdir, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { instantOf, writeInstant } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
-import { findPortProblem } from '../../connection/ports.ts'
-import type { PortProblem } from '../../connection/ports.ts'
+import { type Instant, instantOf, writeInstant } from '@chancery/protocol'
+import { type PortProblem, findPortProblem } from '../../connection/ports.ts'
 
 /** Result of one check, in the form of `doctor`. */
 export interface MachineFinding {

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs'
-import { sha256Hex, toUtf8, writeInstant } from '@chancery/protocol'
-import type { GenesisBlock, Instant } from '@chancery/protocol'
+import { type GenesisBlock, type Instant, sha256Hex, toUtf8, writeInstant } from '@chancery/protocol'
 import { genesisFingerprint } from '../../files/genesis-file.ts'
 import { fields, table } from '../../output/table.ts'
 import type { HomeFiles } from '../init/home.ts'

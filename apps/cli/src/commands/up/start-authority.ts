@@ -3,8 +3,7 @@ import { RefusedError, createClient } from '@chancery/sdk'
 import { addressOf } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
-import { logFile, notReady, readyOrEnded } from './background.ts'
-import type { StartedService } from './background.ts'
+import { type StartedService, logFile, notReady, readyOrEnded } from './background.ts'
 import type { Plan } from './plan.ts'
 
 /** The authority of a plan, as a service to start. */

@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { readFile, readdir, rm, stat } from 'node:fs/promises'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { readPrivateKeyFile } from '@chancery/protocol'

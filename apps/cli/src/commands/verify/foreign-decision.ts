@@ -1,5 +1,4 @@
-import { signerKeys, verifyForeignDecision } from '@chancery/protocol'
-import type { OfflineTrust } from '@chancery/protocol'
+import { type OfflineTrust, signerKeys, verifyForeignDecision } from '@chancery/protocol'
 import type { Options } from '../../arguments/options.ts'
 import { usageError } from '../../errors/failure.ts'
 import { loadJsonObject } from '../../files/json-file.ts'

@@ -1,5 +1,4 @@
-import { UNSALTED } from '@chancery/protocol'
-import type { CheckedPart, RecordKindName, Unproven } from '@chancery/protocol'
+import { type CheckedPart, type RecordKindName, UNSALTED, type Unproven } from '@chancery/protocol'
 
 interface KindWords {
   readonly name: string

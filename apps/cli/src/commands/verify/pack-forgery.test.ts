@@ -36,11 +36,9 @@ import {
   writeEvidencePack,
 } from '@chancery/sdk'
 import type { EvidencePack, EvidencePackReport, PackCheckName, PackExecutorKey, PackTrust } from '@chancery/sdk'
-import type { Succeeded } from '@chancery/testkit'
-import { FIRST_KEY, accepted, signExecution, signSuccession, testSigner } from '@chancery/testkit'
+import { FIRST_KEY, type Succeeded, accepted, signExecution, signSuccession, testSigner } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openNetwork } from '../../testing/real-authority.suite.ts'
-import type { RealNetwork } from '../../testing/real-authority.suite.ts'
+import { type RealNetwork, openNetwork } from '../../testing/real-authority.suite.ts'
 
 // Holds: packs that a sender made from genuine records, from records of another kind of trust, or with a stolen former
 // key. The writer of each computed counts and digests again.

@@ -13,8 +13,7 @@ import {
 import type { EvidencePack, EvidencePackReport } from '@chancery/sdk'
 import { accepted, testSigner } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openNetwork } from '../../testing/real-authority.suite.ts'
-import type { RealNetwork } from '../../testing/real-authority.suite.ts'
+import { type RealNetwork, openNetwork } from '../../testing/real-authority.suite.ts'
 
 // Holds: malformed packs end in a report or a refusal, at a bounded cost.
 

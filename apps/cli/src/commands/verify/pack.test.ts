@@ -1,12 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { cosignNote, isJsonObject, readJson, readNote, writeJson, writeNote, writeWitnessKey } from '@chancery/protocol'
 import type { BoundaryDecision, JsonObject, JsonValue } from '@chancery/protocol'
-import { checkEvidencePack, readEvidencePack, sealPack, writeEvidencePack } from '@chancery/sdk'
-import type { EvidencePack } from '@chancery/sdk'
+import { type EvidencePack, checkEvidencePack, readEvidencePack, sealPack, writeEvidencePack } from '@chancery/sdk'
 import { accepted, signExecution, testSigner } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openNetwork } from '../../testing/real-authority.suite.ts'
-import type { RealNetwork } from '../../testing/real-authority.suite.ts'
+import { type RealNetwork, openNetwork } from '../../testing/real-authority.suite.ts'
 
 let network: RealNetwork
 /** The pack of a decision with a policy, an attestation and an execution, which is in the log and anchored. */

@@ -1,6 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises'
-import { RECORD_KINDS, writeJson } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, RECORD_KINDS, writeJson } from '@chancery/protocol'
 import {
   foreignAgreement,
   foreignCommitment,
@@ -13,9 +12,8 @@ import {
 } from '@chancery/testkit'
 import type { ForeignObject } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openNetwork } from '../../testing/real-authority.suite.ts'
+import { type RealNetwork, openNetwork } from '../../testing/real-authority.suite.ts'
 import type { CommandRun } from '../../testing/run-command.suite.ts'
-import type { RealNetwork } from '../../testing/real-authority.suite.ts'
 import { KIND_WORDS } from './kinds.ts'
 
 const partner = foreignSovereign('PARTNER-NET')

@@ -1,9 +1,6 @@
-import { SECOND, instantOf } from '@chancery/protocol'
-import type { CompactCrl, Instant, RevocationFeed } from '@chancery/protocol'
-import { UnreachableError } from '@chancery/sdk'
-import type { Client, FollowedKeys } from '@chancery/sdk'
-import { checkFeed, checkListed, positionOf } from './check-lists.ts'
-import type { Problem } from './check-lists.ts'
+import { type CompactCrl, type Instant, type RevocationFeed, SECOND, instantOf } from '@chancery/protocol'
+import { type Client, type FollowedKeys, UnreachableError } from '@chancery/sdk'
+import { type Problem, checkFeed, checkListed, positionOf } from './check-lists.ts'
 import type { WatchState } from './watch-state.ts'
 
 /** Result of the check of one document. */

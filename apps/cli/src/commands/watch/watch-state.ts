@@ -1,5 +1,4 @@
-import { isJsonObject, readInstant, writeInstant, writeJson } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { type JsonObject, type JsonValue, isJsonObject, readInstant, writeInstant, writeJson } from '@chancery/protocol'
 import { CommandError } from '../../errors/failure.ts'
 import { FOR_ALL, errorCode, readText, replaceFile } from '../../files/files.ts'
 import { parseJsonObject } from '../../files/json-file.ts'

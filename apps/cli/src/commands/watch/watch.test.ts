@@ -14,10 +14,8 @@ import {
 import type { Crl, Instant, JsonObject, JsonValue, RevocationFeed } from '@chancery/protocol'
 import { testSigner } from '@chancery/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { startFakeAuthority } from '../../testing/fake-authority.suite.ts'
-import type { FakeAuthority } from '../../testing/fake-authority.suite.ts'
-import { NOW, TestContext } from '../../testing/run-command.suite.ts'
-import type { CommandRun } from '../../testing/run-command.suite.ts'
+import { type FakeAuthority, startFakeAuthority } from '../../testing/fake-authority.suite.ts'
+import { type CommandRun, NOW, TestContext } from '../../testing/run-command.suite.ts'
 
 /** What the authority publishes is ours to choose: a real one would not publish most of this. */
 let published: { crl: JsonValue; feed: JsonValue }

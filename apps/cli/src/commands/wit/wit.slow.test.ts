@@ -1,13 +1,11 @@
 import { writeFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
-import type { Server } from 'node:http'
+import { type Server, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { JsonObject } from '@chancery/protocol'
 import { FollowedParty, createClient } from '@chancery/sdk'
 import { httpNodeProof } from '@chancery/sdk/nodejs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openNetwork } from '../../testing/real-authority.suite.ts'
-import type { RealNetwork } from '../../testing/real-authority.suite.ts'
+import { type RealNetwork, openNetwork } from '../../testing/real-authority.suite.ts'
 
 const DOMAIN = 'agency.example.org'
 let network: RealNetwork

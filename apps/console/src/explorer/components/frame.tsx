@@ -2,8 +2,7 @@ import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { Icon } from '../../operator/parts/icon.tsx'
 import type { IconName } from '../../operator/parts/icons.ts'
-import { PAGES, writeLocation } from '../view-location.ts'
-import type { Page } from '../view-location.ts'
+import { PAGES, type Page, writeLocation } from '../view-location.ts'
 
 interface Entry {
   readonly name: string

@@ -1,8 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import type { JSX } from 'preact'
 import { writeLocation } from '../view-location.ts'
-import { isFound } from '../requests/catalogue.ts'
-import type { Operation } from '../requests/catalogue.ts'
+import { type Operation, isFound } from '../requests/catalogue.ts'
 
 // oxlint-disable-next-line max-lines-per-function -- the state of one list and its markup
 export function OperationList(props: {

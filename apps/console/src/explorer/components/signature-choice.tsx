@@ -1,8 +1,7 @@
 import type { Signer } from '@chancery/sdk'
 import { useState } from 'preact/hooks'
 import type { JSX } from 'preact'
-import { readPastedHeaders } from '../requests/pasted-headers.ts'
-import type { PastedHeaders } from '../requests/pasted-headers.ts'
+import { type PastedHeaders, readPastedHeaders } from '../requests/pasted-headers.ts'
 import { KeyPanel } from './key-panel.tsx'
 
 /** Selects how a request is signed. Pasted headers belong to the request that was shown when they were pasted. */

@@ -1,5 +1,4 @@
-import { AUTHORITY_SERVICE_ROUTE, GATEWAY_ROUTES } from '@chancery/contract'
-import type { GatewayOperation, GatewayRoute } from '@chancery/contract'
+import { AUTHORITY_SERVICE_ROUTE, GATEWAY_ROUTES, type GatewayOperation, type GatewayRoute } from '@chancery/contract'
 import { sendRequest, isSuccess } from './send-request.ts'
 
 /** An operation of an authority, or a route of the gateway itself. */

@@ -1,5 +1,4 @@
-import { GATEWAY_ROUTES } from '@chancery/contract'
-import type { Mesh } from '@chancery/contract'
+import { GATEWAY_ROUTES, type Mesh } from '@chancery/contract'
 import { sendRequest, isSuccess } from './send-request.ts'
 
 export async function loadMesh(): Promise<Mesh> {

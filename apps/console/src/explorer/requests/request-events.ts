@@ -1,6 +1,5 @@
 import { GATEWAY_ROUTES } from '@chancery/contract'
-import { sendRequest, isSuccess } from './send-request.ts'
-import type { Reply } from './send-request.ts'
+import { type Reply, isSuccess, sendRequest } from './send-request.ts'
 
 /** One stored event of a request (protocol/gateway 16.2). */
 export interface RequestEvent {

@@ -4,8 +4,7 @@ import { signOperatorRequest } from '@chancery/sdk'
 import { sendRequest, isSuccess } from './send-request.ts'
 import type { Operation } from './catalogue.ts'
 import type { NetworkInfo } from './token-info.ts'
-import { authorityPath, authorityQuery, gatewayTarget } from './target.ts'
-import type { Values } from './target.ts'
+import { type Values, authorityPath, authorityQuery, gatewayTarget } from './target.ts'
 
 /** A request as it will be signed, for the review. */
 export interface RequestToSign {

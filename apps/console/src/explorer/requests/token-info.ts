@@ -1,6 +1,5 @@
 import { GATEWAY_ROUTES } from '@chancery/contract'
-import { sendRequest, isSuccess } from './send-request.ts'
-import type { Reply } from './send-request.ts'
+import { type Reply, isSuccess, sendRequest } from './send-request.ts'
 import type { Operation } from './catalogue.ts'
 
 /** A network as GET /v1/networks returns it for this token, with wire names (protocol/gateway 11). */

@@ -1,6 +1,5 @@
 import type { JSX } from 'preact'
-import { ICONS, SEAL } from './icons.ts'
-import type { IconName } from './icons.ts'
+import { ICONS, type IconName, SEAL } from './icons.ts'
 
 export function Icon({ name }: { readonly name: IconName }): JSX.Element {
   return (

@@ -1,6 +1,5 @@
 import type { JSX } from 'preact'
-import { SHAPES } from './icons.ts'
-import type { ShapeName, Tone } from './icons.ts'
+import { SHAPES, type ShapeName, type Tone } from './icons.ts'
 
 export type { ShapeName, Tone } from './icons.ts'
 

@@ -3,8 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { heardAt, isFollowing } from '../changes.ts'
 import type { CallError } from '../client.ts'
 import { createStore } from '../store.ts'
-import { Poll } from './polling.ts'
-import type { Cause } from './polling.ts'
+import { type Cause, Poll } from './polling.ts'
 
 /** For summaries of everything: they are costly for the authority, and every change may be in them. */
 export const SUMMARY_GAP_MS = 10_000

@@ -1,6 +1,5 @@
 import { expect, it, vi } from 'vitest'
-import { findStep, neighboursOf } from './walk-steps.ts'
-import type { Walk, WalkPage } from './walk-steps.ts'
+import { type Walk, type WalkPage, findStep, neighboursOf } from './walk-steps.ts'
 
 const PAGES: readonly WalkPage[] = [
   { hrefs: ['/nodes/a', '/nodes/b'], cursors: [], nextCursor: 'c1' },

@@ -2,8 +2,7 @@ import { clearOnLock } from '../key.ts'
 import { address, navigate } from '../router.ts'
 import { createStore } from '../store.ts'
 import type { ListPage } from './use-shown.ts'
-import { findStep, pathOf, positionIn } from './walk-steps.ts'
-import type { Walk } from './walk-steps.ts'
+import { type Walk, findStep, pathOf, positionIn } from './walk-steps.ts'
 
 /** In memory only. */
 export const walk = createStore<Walk | undefined>(undefined)

@@ -1,5 +1,4 @@
-import { verifyAgentDescriptor } from '@chancery/protocol'
-import type { AgentDescriptor } from '@chancery/protocol'
+import { type AgentDescriptor, verifyAgentDescriptor } from '@chancery/protocol'
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { State } from '../parts/state.tsx'

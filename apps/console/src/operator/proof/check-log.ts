@@ -16,8 +16,7 @@ import type { LogCheckpoint, ReadEvent } from '@chancery/protocol'
 import { CallError } from '../client.ts'
 import { plain } from '../../components/plain.ts'
 import type { CheckLine, CheckName } from '../words/proofs.ts'
-import { logNodes } from './gather.ts'
-import type { ProofParts } from './gather.ts'
+import { type ProofParts, logNodes } from './gather.ts'
 
 /** The digest of the entry is a leaf of the log whose root the authority signed. */
 export async function checkInclusion(

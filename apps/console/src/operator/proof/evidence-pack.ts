@@ -1,8 +1,7 @@
 import { BOUNDARY_POLICY_FORM, isJsonObject, readEventLine, readOrUndefined, readReceived } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { assembleEvidencePack, namedTexts, namedTreaty, writeEvidencePack } from '@chancery/sdk/verify/pack'
-import { readPolicyTexts, readTile, readTreaty } from './gather.ts'
-import type { Part, ProofParts } from './gather.ts'
+import { type Part, type ProofParts, readPolicyTexts, readTile, readTreaty } from './gather.ts'
 
 /** Returns the evidence pack: everything that an auditor needs to verify the decision without a call. */
 export async function evidencePackText(parts: ProofParts): Promise<string> {

@@ -12,8 +12,7 @@ import type {
   TileReader,
 } from '@chancery/protocol'
 import type { ExecutorKey } from '@chancery/sdk'
-import { CallError, at, read, readPublic, readPublicBytes, readText } from '../client.ts'
-import type { Query, Target } from '../client.ts'
+import { CallError, type Query, type Target, at, read, readPublic, readPublicBytes, readText } from '../client.ts'
 import { findPin, genesisFingerprint } from '../pin.ts'
 import { readEntryLines } from './entry-lines.ts'
 

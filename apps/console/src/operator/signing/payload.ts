@@ -1,5 +1,4 @@
-import { canonicalBytes, operatorBytes, toBase64 } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, canonicalBytes, operatorBytes, toBase64 } from '@chancery/protocol'
 import { openSigner, session } from '../key.ts'
 import type { Target } from '../target.ts'
 

@@ -1,8 +1,6 @@
 import type { JsonObject, JsonValue } from '@chancery/protocol'
-import { CallError, send } from '../client.ts'
-import type { Target } from '../client.ts'
-import { showToast } from '../parts/toasts.ts'
-import type { Toast } from '../parts/toasts.ts'
+import { CallError, type Target, send } from '../client.ts'
+import { type Toast, showToast } from '../parts/toasts.ts'
 import { reloadAll } from '../parts/use-live.ts'
 import { makePayload } from './payload.ts'
 

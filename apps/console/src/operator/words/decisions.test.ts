@@ -2,8 +2,7 @@ import { GATE_TYPE_NAMES } from '@chancery/protocol'
 import type { BoundaryDecision, ContextRecord, GateTraceEntry, JsonObject } from '@chancery/protocol'
 import { describe, expect, it } from 'vitest'
 import { LIMIT_TYPES, outcomeState, parametersText, ruleText, storyText, whyText } from './decisions.ts'
-import { CHECK_WORDS, sumText } from './proofs.ts'
-import type { CheckLine } from './proofs.ts'
+import { CHECK_WORDS, type CheckLine, sumText } from './proofs.ts'
 
 const PASSED = { gate_name: 'capability_check', passed: true, detail: 'ok' }
 const FAILED = { gate_name: 'spending/amount', passed: false, detail: 'the number is beyond the limit' }

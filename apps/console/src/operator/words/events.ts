@@ -1,5 +1,4 @@
-import { AUDIT_EVENTS, UNVERIFIED_EVENTS } from '@chancery/contract'
-import type { AuditEventType } from '@chancery/contract'
+import { AUDIT_EVENTS, type AuditEventType, UNVERIFIED_EVENTS } from '@chancery/contract'
 import type { JsonObject } from '@chancery/protocol'
 import { plain } from '../../components/plain.ts'
 

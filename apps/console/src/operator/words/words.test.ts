@@ -1,6 +1,5 @@
 import { AUDIT_EVENTS, ERRORS } from '@chancery/contract'
-import { GATE_TYPE_NAMES, REVOCATION_REASONS } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { GATE_TYPE_NAMES, type JsonObject, REVOCATION_REASONS } from '@chancery/protocol'
 import { describe, expect, it } from 'vitest'
 import { nextStep } from './errors.ts'
 import { eventActor, eventText } from './events.ts'

@@ -1,6 +1,5 @@
 // oxlint-disable max-lines -- one drawing, in the order of its layers
-import { TONES } from './graph.ts'
-import type { Graph, Tone } from './graph.ts'
+import { type Graph, TONES, type Tone } from './graph.ts'
 import type { NodePositions } from './layout.ts'
 
 /** Screen position = graph position × scale + (x, y). */

@@ -4,12 +4,10 @@ import { authority, explain } from '../../authority.ts'
 import { Badge } from '../../components/badge.tsx'
 import { TreatyView } from '../../components/treaty-view.tsx'
 import type { Graph } from './graph.ts'
-import { MapView } from './map-view.ts'
-import type { Picked } from './map-view.ts'
+import { MapView, type Picked } from './map-view.ts'
 import { findTreaties } from './find-treaties.ts'
 import { DRAWN_EDGES, strideOf } from './drawing.ts'
-import { issuerImpact, placeInForce, treatyImpact } from './treaty-impact.ts'
-import type { Drawn } from './treaty-impact.ts'
+import { type Drawn, issuerImpact, placeInForce, treatyImpact } from './treaty-impact.ts'
 
 /** Content of the panel next to the map. */
 export type Shown =

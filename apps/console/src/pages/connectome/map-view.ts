@@ -1,8 +1,7 @@
 import type { Graph } from './graph.ts'
 import type { NodePositions } from './layout.ts'
 import { runLayout } from './run-layout.ts'
-import { DRAWN_EDGES, NOTHING_MARKED, drawGraph, findUnder, fitCamera } from './drawing.ts'
-import type { Camera, Highlight } from './drawing.ts'
+import { type Camera, DRAWN_EDGES, type Highlight, NOTHING_MARKED, drawGraph, findUnder, fitCamera } from './drawing.ts'
 
 export type Picked = { readonly node: number } | { readonly edge: number } | undefined
 

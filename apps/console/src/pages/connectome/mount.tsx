@@ -1,6 +1,5 @@
 import { render } from 'preact'
-import { Explorer } from './explorer.tsx'
-import type { Opened } from './explorer.tsx'
+import { Explorer, type Opened } from './explorer.tsx'
 import { loadGraph } from './graph.ts'
 
 /** Replaces the static map with the interactive one. When that fails, the static map stays. */

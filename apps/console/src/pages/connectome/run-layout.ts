@@ -1,6 +1,5 @@
 import { SCRIPT_POLICY } from '@chancery/contract'
-import { INLINE_PIECES, firstPositions, openLayout } from './layout.ts'
-import type { LayoutRequest, NodePositions } from './layout.ts'
+import { INLINE_PIECES, type LayoutRequest, type NodePositions, firstPositions, openLayout } from './layout.ts'
 
 /** The content policy lets a thread load only files of this origin, so the thread runs this script. */
 const SCRIPT = '/operator-console-static/console.js'

@@ -1,7 +1,5 @@
-import { findLostPaths } from '@chancery/protocol'
-import type { LostPaths, RecognitionEdge } from '@chancery/protocol'
-import { countsHere, isInForce } from './graph.ts'
-import type { Graph } from './graph.ts'
+import { type LostPaths, type RecognitionEdge, findLostPaths } from '@chancery/protocol'
+import { type Graph, countsHere, isInForce } from './graph.ts'
 
 /** Crossed out edges, affected networks, and a sentence about them. */
 export interface Drawn {

@@ -1,6 +1,5 @@
-import { render } from 'preact'
+import { type JSX, render } from 'preact'
 import { useState } from 'preact/hooks'
-import type { JSX } from 'preact'
 import { explain } from '../../authority.ts'
 
 /** Lets a reader call public reads and verify routes from the reference page. Nothing that changes state is offered. */

@@ -1,8 +1,6 @@
 import { X509Certificate } from 'node:crypto'
-import { DAY, writeInstant } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
-import { bad, good, warn } from '@chancery/service-kit'
-import type { Finding } from '@chancery/service-kit'
+import { DAY, type Instant, writeInstant } from '@chancery/protocol'
+import { type Finding, bad, good, warn } from '@chancery/service-kit'
 import type { Policy } from '../../policy/policy.ts'
 import type { TlsMaterial } from '../../policy/tls-files.ts'
 

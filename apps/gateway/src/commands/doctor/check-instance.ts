@@ -1,7 +1,5 @@
-import { JsonError, isJsonObject, readJson } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
-import { bad, good, skipped } from '@chancery/service-kit'
-import type { Finding } from '@chancery/service-kit'
+import { JsonError, type JsonObject, isJsonObject, readJson } from '@chancery/protocol'
+import { type Finding, bad, good, skipped } from '@chancery/service-kit'
 import type { GatewaySettings } from '../../settings/gateway-settings.ts'
 
 const TIME_LIMIT_MS = 5000

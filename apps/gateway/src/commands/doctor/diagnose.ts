@@ -2,13 +2,11 @@ import { bad, checkWorkers, good, settingFindings, skipped, systemClock, warn } 
 import type { Clock, Finding, SettingsResult } from '@chancery/service-kit'
 import { checkOnline } from '../../outbound/check-online.ts'
 import { problemText } from '../../policy/configuration-error.ts'
-import { loadConfiguration } from '../../policy/load-configuration.ts'
-import type { ConfigurationProblem } from '../../policy/load-configuration.ts'
+import { type ConfigurationProblem, loadConfiguration } from '../../policy/load-configuration.ts'
 import type { GatewaySettings } from '../../settings/gateway-settings.ts'
 import { checkClients, checkTls } from './check-credentials.ts'
 import { checkInstance } from './check-instance.ts'
-import { checkLists, readStoredState } from '../../startup/check-state.ts'
-import type { StoredState } from '../../startup/check-state.ts'
+import { type StoredState, checkLists, readStoredState } from '../../startup/check-state.ts'
 
 export interface DoctorOptions {
   /** Does not call the addresses of the policy and the collector. */

@@ -1,6 +1,5 @@
 import { GATEWAY_POLICY_BYTES } from '@chancery/contract'
-import { JsonError, isJsonObject, readJsonBytes } from '@chancery/protocol'
-import type { Instant, JsonObject } from '@chancery/protocol'
+import { type Instant, JsonError, type JsonObject, isJsonObject, readJsonBytes } from '@chancery/protocol'
 import { OutboundError, callUrl } from '@chancery/service-kit'
 
 /** The documents that an authority publishes, as far as they could be fetched. */

@@ -1,7 +1,6 @@
 import type { Instant, JsonObject, RevocationList } from '@chancery/protocol'
 import { fetchKeyList } from './documents.ts'
-import { readFormerList } from './succession.ts'
-import type { CurrentKey } from './succession.ts'
+import { type CurrentKey, readFormerList } from './succession.ts'
 
 export interface EntrySource {
   readonly origin: URL

@@ -1,5 +1,4 @@
-import { FormError, readGenesisBlock, verifyGenesisBlock } from '@chancery/protocol'
-import type { GenesisBlock, JsonObject } from '@chancery/protocol'
+import { FormError, type GenesisBlock, type JsonObject, readGenesisBlock, verifyGenesisBlock } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
 import { fetchPublished, maxBytesOf } from './documents.ts'
 import { toNetworkEntry } from './network-entry.ts'

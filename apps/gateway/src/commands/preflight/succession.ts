@@ -12,8 +12,7 @@ import {
   verifyKeyHistory,
 } from '@chancery/protocol'
 import type { FormerKey, Instant, JsonObject, RevocationList } from '@chancery/protocol'
-import { readList } from './checks.ts'
-import type { Expected, PreflightCheck } from './checks.ts'
+import { type Expected, type PreflightCheck, readList } from './checks.ts'
 import type { PublishedDocuments } from './documents.ts'
 
 /** The key that must have signed the documents: the given one, or the one that the root key has named since. */

@@ -2,8 +2,7 @@ import { CONTENT_TYPES, GATEWAY_ERRORS, GatewayRefusal } from '@chancery/contrac
 import { HttpResponse, json } from '@chancery/service-kit'
 import { toRefusal } from '../../edge/error-body.ts'
 import type { CHECK_RESULTS } from '../../metrics.ts'
-import { REASON_HEADER } from './checked-request.ts'
-import type { Dialect } from './checked-request.ts'
+import { type Dialect, REASON_HEADER } from './checked-request.ts'
 import type { ResultHeaders } from './check-request.ts'
 
 /** An answer that does not let a request pass. */

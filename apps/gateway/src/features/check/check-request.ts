@@ -6,15 +6,12 @@ import type { Deadline } from '../../edge/deadline.ts'
 import { toRefusal } from '../../edge/error-body.ts'
 import type { CheckPolicy } from '../../policy/policy.ts'
 import type { AskingCall } from '../decisions/index.ts'
-import { RESULT_HEADERS, isRefusedHeader, reportedBody } from './checked-request.ts'
-import type { CheckedRequest } from './checked-request.ts'
+import { type CheckedRequest, RESULT_HEADERS, isRefusedHeader, reportedBody } from './checked-request.ts'
 import { decideRoute } from './decide-route.ts'
 import { CHECK_PREFIX } from './dialects.ts'
-import { matchRoute } from './match-route.ts'
-import type { MatchedRoute } from './match-route.ts'
+import { type MatchedRoute, matchRoute } from './match-route.ts'
 import type { CheckParts } from './parts.ts'
-import { verifyCaller } from './verify-caller.ts'
-import type { CheckContext, ProvenNode } from './verify-caller.ts'
+import { type CheckContext, type ProvenNode, verifyCaller } from './verify-caller.ts'
 
 /** Facts of the connection that asked. */
 export interface Asked {

@@ -16,8 +16,7 @@ import {
 } from '@chancery/testkit'
 import type { TestGateway, TestLeaf } from '@chancery/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { AUDIENCE, provenHeaders } from './checked-gateway.suite.ts'
-import type { ProvingNode } from './checked-gateway.suite.ts'
+import { AUDIENCE, type ProvingNode, provenHeaders } from './checked-gateway.suite.ts'
 
 /**
  * Holds: on an address that is not loopback the check answers only a proxy whose client certificate the policy names, and

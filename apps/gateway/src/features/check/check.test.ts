@@ -1,5 +1,4 @@
-import { contentDigest, seconds, toUtf8 } from '@chancery/protocol'
-import type { JoinCertificate, JsonObject } from '@chancery/protocol'
+import { type JoinCertificate, type JsonObject, contentDigest, seconds, toUtf8 } from '@chancery/protocol'
 import {
   ManualClock,
   startTestGateway,
@@ -14,8 +13,7 @@ import {
 import type { TestGateway } from '@chancery/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { auditEvents } from '../../test-gateway.suite.ts'
-import { askCheck, checkUrl, provenHeaders } from './checked-gateway.suite.ts'
-import type { CheckAnswer, ProvingNode } from './checked-gateway.suite.ts'
+import { type CheckAnswer, type ProvingNode, askCheck, checkUrl, provenHeaders } from './checked-gateway.suite.ts'
 
 /**
  * Holds: only a request with a fresh proof of a trusted node on a route of the policy passes, each proof once, in every

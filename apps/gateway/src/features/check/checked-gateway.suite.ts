@@ -1,8 +1,6 @@
-import { request as plainRequest } from 'node:http'
-import type { IncomingHttpHeaders } from 'node:http'
+import { type IncomingHttpHeaders, request as plainRequest } from 'node:http'
 import type { Attestation, JoinCertificate, JsonObject, Signer } from '@chancery/protocol'
-import { testProof } from '@chancery/testkit'
-import type { TestGateway } from '@chancery/testkit'
+import { type TestGateway, testProof } from '@chancery/testkit'
 
 export const AUDIENCE = 'https://print.example'
 

@@ -1,10 +1,8 @@
 import type { Attestation, JsonObject } from '@chancery/protocol'
 import { accepted, enroll, newNodeCaller } from '@chancery/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { startDecidingGateway } from '../decisions/deciding-gateway.suite.ts'
-import type { DecidingGateway } from '../decisions/deciding-gateway.suite.ts'
-import { AUDIENCE, askCheck, checkUrl, provenHeaders } from './checked-gateway.suite.ts'
-import type { ProvingNode } from './checked-gateway.suite.ts'
+import { type DecidingGateway, startDecidingGateway } from '../decisions/deciding-gateway.suite.ts'
+import { AUDIENCE, type ProvingNode, askCheck, checkUrl, provenHeaders } from './checked-gateway.suite.ts'
 
 /**
  * Holds: a route with a capability passes only with a signed decision of the authority on this node and this resource;

@@ -13,8 +13,7 @@ import {
 import type { TestIssuer } from '@chancery/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { auditEvents } from '../../test-gateway.suite.ts'
-import { startDecidingGateway } from '../decisions/deciding-gateway.suite.ts'
-import type { DecidingGateway } from '../decisions/deciding-gateway.suite.ts'
+import { type DecidingGateway, startDecidingGateway } from '../decisions/deciding-gateway.suite.ts'
 import { AUDIENCE, askCheck, checkUrl, provenHeaders } from './checked-gateway.suite.ts'
 import type { CheckAnswer, ProvingNode } from './checked-gateway.suite.ts'
 

@@ -13,8 +13,7 @@ import {
 } from '@chancery/testkit'
 import type { TestGateway } from '@chancery/testkit'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import { AUDIENCE, provenHeaders } from './checked-gateway.suite.ts'
-import type { ProvingNode } from './checked-gateway.suite.ts'
+import { AUDIENCE, type ProvingNode, provenHeaders } from './checked-gateway.suite.ts'
 import { allBytes, field, message, onlyBytes, onlyText, readFields } from './protobuf.ts'
 
 // Holds: a client of ext_authz, by the published field numbers, gets allowed and denied answers, and never an error of

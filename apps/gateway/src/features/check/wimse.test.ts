@@ -15,8 +15,7 @@ import {
 } from '@chancery/testkit'
 import type { TestGateway, TestIssuer } from '@chancery/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { AUDIENCE, askCheck, checkUrl } from './checked-gateway.suite.ts'
-import type { CheckAnswer } from './checked-gateway.suite.ts'
+import { AUDIENCE, type CheckAnswer, askCheck, checkUrl } from './checked-gateway.suite.ts'
 
 const DOMAIN = 'agency.example.org'
 const clock = new ManualClock('2026-01-02T03:04:05Z')

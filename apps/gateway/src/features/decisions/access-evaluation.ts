@@ -1,5 +1,4 @@
-import { json } from '@chancery/service-kit'
-import type { HttpResponse } from '@chancery/service-kit'
+import { type HttpResponse, json } from '@chancery/service-kit'
 import type { ClientCall } from '../../edge/call.ts'
 import { answerOne, readAsked } from './answer-question.ts'
 import type { DecisionParts } from './parts.ts'

@@ -1,6 +1,5 @@
 import { GATEWAY_ROUTES, GatewayRefusal } from '@chancery/contract'
-import { json } from '@chancery/service-kit'
-import type { HttpResponse } from '@chancery/service-kit'
+import { type HttpResponse, json } from '@chancery/service-kit'
 import type { GatewayCall } from '../../edge/call.ts'
 
 /**

@@ -1,10 +1,8 @@
-import { asJson } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { type JsonObject, type JsonValue, asJson } from '@chancery/protocol'
 import type { GatewayResponse } from '@chancery/testkit'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { auditEvents, expectRefusal } from '../../test-gateway.suite.ts'
-import { startDecidingGateway } from './deciding-gateway.suite.ts'
-import type { DecidingGateway } from './deciding-gateway.suite.ts'
+import { type DecidingGateway, startDecidingGateway } from './deciding-gateway.suite.ts'
 
 let setup: DecidingGateway
 let allowed: JsonObject

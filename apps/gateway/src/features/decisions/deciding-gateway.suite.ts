@@ -3,8 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { writeJson, writePrivateKeyFile } from '@chancery/protocol'
-import type { JoinCertificate, JsonObject } from '@chancery/protocol'
+import { type JoinCertificate, type JsonObject, writeJson, writePrivateKeyFile } from '@chancery/protocol'
 import {
   ManualClock,
   accepted,

@@ -1,8 +1,7 @@
 import { seconds, writeInstant } from '@chancery/protocol'
 import { ManualClock } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { DecisionCache } from './decision-cache.ts'
-import type { FoundDecision, VerifiedDecision } from './decision-cache.ts'
+import { DecisionCache, type FoundDecision, type VerifiedDecision } from './decision-cache.ts'
 import type { Question } from './question.ts'
 
 /**

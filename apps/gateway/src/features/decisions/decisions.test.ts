@@ -6,12 +6,10 @@ import {
   readReceived,
   verifyBoundaryDecision,
 } from '@chancery/protocol'
-import { accepted, testClient } from '@chancery/testkit'
-import type { GatewayResponse } from '@chancery/testkit'
+import { type GatewayResponse, accepted, testClient } from '@chancery/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { auditEvents, expectRefusal } from '../../test-gateway.suite.ts'
-import { startDecidingGateway } from './deciding-gateway.suite.ts'
-import type { DecidingGateway } from './deciding-gateway.suite.ts'
+import { type DecidingGateway, startDecidingGateway } from './deciding-gateway.suite.ts'
 
 const other = testClient('other', ['TEST-NET'], { decisions: true })
 

@@ -2,8 +2,7 @@ import type { JsonObject } from '@chancery/protocol'
 import { accepted, startTestAuthority, testClient } from '@chancery/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { expectRefusal } from '../../test-gateway.suite.ts'
-import { startDecidingGateway } from './deciding-gateway.suite.ts'
-import type { DecidingGateway } from './deciding-gateway.suite.ts'
+import { type DecidingGateway, startDecidingGateway } from './deciding-gateway.suite.ts'
 
 const plain = testClient('plain', ['TEST-NET'])
 const limited = testClient('limited', ['TEST-NET'], { decisions: true, decisions_per_minute: 3 })

@@ -11,8 +11,7 @@ import {
 } from '@chancery/protocol'
 import type { JoinCertificate, JsonObject, JsonValue } from '@chancery/protocol'
 import type { ClientCall } from '../../edge/call.ts'
-import { isDeciding } from './question.ts'
-import type { DecidingNetwork, LocalDenial, Question } from './question.ts'
+import { type DecidingNetwork, type LocalDenial, type Question, isDeciding } from './question.ts'
 
 const MAX_CAPABILITY = 256
 const RESERVED = 'chancery'

@@ -1,15 +1,12 @@
 import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { writeJson, writePrivateKeyFile } from '@chancery/protocol'
-import type { JoinCertificate, JsonObject } from '@chancery/protocol'
+import { type JoinCertificate, type JsonObject, writeJson, writePrivateKeyFile } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
-import { accepted, enroll, newNodeCaller, testClient, testProof, testSeed } from '@chancery/testkit'
-import type { NodeCaller } from '@chancery/testkit'
+import { type NodeCaller, accepted, enroll, newNodeCaller, testClient, testProof, testSeed } from '@chancery/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { loadConfiguration } from '../../policy/load-configuration.ts'
 import { expectRefusal } from '../../test-gateway.suite.ts'
-import { startDecidingGateway } from './deciding-gateway.suite.ts'
-import type { DecidingGateway } from './deciding-gateway.suite.ts'
+import { type DecidingGateway, startDecidingGateway } from './deciding-gateway.suite.ts'
 
 /** A service that may ask, but for which no caller makes a proof. */
 const stranger = testClient('more', ['TEST-NET'], { decisions: true, proof_audiences: ['https://more.example'] })

@@ -1,13 +1,11 @@
-import { readJson } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, readJson } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
 import { accepted, foreignAgreement, foreignSovereign, signAgreed, testClient, wireText } from '@chancery/testkit'
 import type { GatewayResponse } from '@chancery/testkit'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { checkConfiguration } from '../../commands/check-configuration.ts'
 import { expectRefusal } from '../../test-gateway.suite.ts'
-import { startDecidingGateway } from './deciding-gateway.suite.ts'
-import type { DecidingGateway } from './deciding-gateway.suite.ts'
+import { type DecidingGateway, startDecidingGateway } from './deciding-gateway.suite.ts'
 
 // Holds: an agreement as the basis, an earlier decision under a newer revocation list, and what --check-config reports.
 

@@ -4,8 +4,7 @@ import { findBrokenLink } from '../../state/audit-log.ts'
 import { openStateFile } from '../../state/state-file.ts'
 import { readStateValues } from '../../state/state-values.ts'
 import { auditEvents } from '../../test-gateway.suite.ts'
-import { startDecidingGateway } from './deciding-gateway.suite.ts'
-import type { DecidingGateway } from './deciding-gateway.suite.ts'
+import { type DecidingGateway, startDecidingGateway } from './deciding-gateway.suite.ts'
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
 const TRACEPARENT = `00-${TRACE}-00f067aa0ba902b7-01`

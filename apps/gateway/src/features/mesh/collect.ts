@@ -1,8 +1,7 @@
 import type { MeshFeed, MeshImport, MeshLink, MeshMember } from '@chancery/contract'
 import { writeJson } from '@chancery/protocol'
 import { LINK_LIMIT, MEMBER_LIMIT, compare } from './mesh-document.ts'
-import { projectFeed, projectImports, projectLinks, projectMembers } from './project.ts'
-import type { Facts } from './project.ts'
+import { type Facts, projectFeed, projectImports, projectLinks, projectMembers } from './project.ts'
 
 /** Number of members in one page of `?network=`. */
 export const MEMBERS_PER_PAGE = 500

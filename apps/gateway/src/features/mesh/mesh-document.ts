@@ -7,8 +7,7 @@ import type {
   MeshStatus,
   MeshSynchronization,
 } from '@chancery/contract'
-import { readInstant, writeInstant, writeJson } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { type Instant, readInstant, writeInstant, writeJson } from '@chancery/protocol'
 import type { MemberList } from './member-cache.ts'
 
 /** The part of an authority's responses that may be shown. */

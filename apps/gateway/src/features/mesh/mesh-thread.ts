@@ -1,6 +1,5 @@
 import { serveCalls, lowerThreadPriority } from '@chancery/service-kit/threads'
-import { NetworkCollector } from './collect.ts'
-import type { PageTask, SingleDocuments } from './collect.ts'
+import { NetworkCollector, type PageTask, type SingleDocuments } from './collect.ts'
 import type { Facts } from './project.ts'
 
 // Reads and verifies megabytes of records, so that no request waits for it. The records of a network stay in this

@@ -1,5 +1,4 @@
-import { Thread } from '@chancery/service-kit'
-import type { Clock } from '@chancery/service-kit'
+import { type Clock, Thread } from '@chancery/service-kit'
 import type { AuthorityPools } from '../../outbound/authority-pools.ts'
 import type { Policy } from '../../policy/policy.ts'
 import type { TrustSnapshot } from '../../trust/snapshot.ts'

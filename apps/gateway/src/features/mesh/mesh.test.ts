@@ -1,5 +1,4 @@
-import { HOUR, canonicalBytes, toBase64, writeInstant, writeJson } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { HOUR, type JsonObject, canonicalBytes, toBase64, writeInstant, writeJson } from '@chancery/protocol'
 import {
   ManualClock,
   startTestGateway,
@@ -11,8 +10,7 @@ import {
 } from '@chancery/testkit'
 import type { TestGateway, TestIssuer } from '@chancery/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { startScriptedAuthority } from '../../scripted-authority.suite.ts'
-import type { ScriptedAuthority } from '../../scripted-authority.suite.ts'
+import { type ScriptedAuthority, startScriptedAuthority } from '../../scripted-authority.suite.ts'
 
 const clock = new ManualClock('2026-03-02T12:00:00Z')
 const who = testClient('who', ['alpha'])

@@ -1,6 +1,5 @@
 import { GatewayRefusal } from '@chancery/contract'
-import { jsonText } from '@chancery/service-kit'
-import type { HttpResponse } from '@chancery/service-kit'
+import { type HttpResponse, jsonText } from '@chancery/service-kit'
 import type { GatewayCall } from '../../edge/call.ts'
 import type { MeshView } from './mesh-view.ts'
 

@@ -1,16 +1,12 @@
 import type { Instant } from '@chancery/protocol'
 import type { AuthorityPools } from '../../outbound/authority-pools.ts'
-import { keysOf } from '../../policy/policy.ts'
-import type { NetworkPolicy } from '../../policy/policy.ts'
-import { isUsable, issuerKey } from '../../trust/snapshot.ts'
-import type { TrustSnapshot } from '../../trust/snapshot.ts'
+import { type NetworkPolicy, keysOf } from '../../policy/policy.ts'
+import { type TrustSnapshot, isUsable, issuerKey } from '../../trust/snapshot.ts'
 import type { LinksResult, MembersResult, PageTask, SingleResults } from './collect.ts'
-import { NETWORK_LIMIT, compare } from './mesh-document.ts'
-import type { ObservedNetwork } from './mesh-document.ts'
+import { NETWORK_LIMIT, type ObservedNetwork, compare } from './mesh-document.ts'
 import type { MemberCache, MemberList } from './member-cache.ts'
 import type { Facts } from './project.ts'
-import { readDocument, readPages } from './read-pages.ts'
-import type { ReadExtent, ReadPage } from './read-pages.ts'
+import { type ReadExtent, type ReadPage, readDocument, readPages } from './read-pages.ts'
 
 /** Time for all reads of one network in one refresh. */
 const NETWORK_MS = 8000

@@ -11,8 +11,7 @@ import {
 } from '@chancery/testkit'
 import type { TestGateway, TestIssuer } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { startScriptedAuthority } from '../../scripted-authority.suite.ts'
-import type { Script, ScriptedAuthority } from '../../scripted-authority.suite.ts'
+import { type Script, type ScriptedAuthority, startScriptedAuthority } from '../../scripted-authority.suite.ts'
 import { expectRefusal } from '../../test-gateway.suite.ts'
 import { MemberCache } from './member-cache.ts'
 

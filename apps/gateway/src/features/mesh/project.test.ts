@@ -1,5 +1,4 @@
-import { canonicalBytes, readInstant, toBase64, writeJson } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { type JsonObject, type JsonValue, canonicalBytes, readInstant, toBase64, writeJson } from '@chancery/protocol'
 import { testSigner } from '@chancery/testkit'
 import { describe, expect, it } from 'vitest'
 import { NetworkCollector } from './collect.ts'

@@ -1,6 +1,5 @@
 import { AUTHORITY_SERVICE_ROUTE, GATEWAY_ROUTES, SERVICE_CATALOG_ROUTE } from '@chancery/contract'
-import { json } from '@chancery/service-kit'
-import type { HttpResponse } from '@chancery/service-kit'
+import { type HttpResponse, json } from '@chancery/service-kit'
 import type { OperationsParts } from './parts.ts'
 
 /**

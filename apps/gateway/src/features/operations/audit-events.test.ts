@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { auditEvents, expectRefusal, startTestSetup } from '../../test-gateway.suite.ts'
-import type { TestGatewaySetup } from '../../test-gateway.suite.ts'
+import { type TestGatewaySetup, auditEvents, expectRefusal, startTestSetup } from '../../test-gateway.suite.ts'
 
 let setup: TestGatewaySetup
 beforeAll(async () => {

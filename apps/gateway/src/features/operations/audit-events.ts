@@ -1,8 +1,6 @@
 import { GatewayRefusal, REQUEST_ID_PATTERN } from '@chancery/contract'
-import { isJsonObject } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
-import { json } from '@chancery/service-kit'
-import type { HttpResponse } from '@chancery/service-kit'
+import { type JsonObject, isJsonObject } from '@chancery/protocol'
+import { type HttpResponse, json } from '@chancery/service-kit'
 import type { ClientCall } from '../../edge/call.ts'
 import type { OperationsParts } from './parts.ts'
 

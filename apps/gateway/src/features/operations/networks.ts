@@ -1,12 +1,9 @@
-import { writeInstant } from '@chancery/protocol'
-import type { Instant, JsonObject } from '@chancery/protocol'
-import { json } from '@chancery/service-kit'
-import type { HttpResponse } from '@chancery/service-kit'
+import { type Instant, type JsonObject, writeInstant } from '@chancery/protocol'
+import { type HttpResponse, json } from '@chancery/service-kit'
 import type { ClientCall } from '../../edge/call.ts'
 import type { OperationsParts } from './parts.ts'
 import type { IssuerPolicy, NetworkPolicy } from '../../policy/policy.ts'
-import { isUsable, issuerKey } from '../../trust/snapshot.ts'
-import type { IssuerState, TrustSnapshot } from '../../trust/snapshot.ts'
+import { type IssuerState, type TrustSnapshot, isUsable, issuerKey } from '../../trust/snapshot.ts'
 
 /**
  * GET /v1/networks Returns the networks of the caller and their current lists. Never digests, addresses or other

@@ -1,8 +1,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { GATEWAY_OPERATIONS, GATEWAY_ROUTES } from '@chancery/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { startTestSetup } from '../../test-gateway.suite.ts'
-import type { TestGatewaySetup } from '../../test-gateway.suite.ts'
+import { type TestGatewaySetup, startTestSetup } from '../../test-gateway.suite.ts'
 
 type Described = {
   readonly openapi: string

@@ -1,9 +1,7 @@
 import { AUTHORITY_SERVICE_ROUTE, GATEWAY_OPERATIONS, GATEWAY_ROUTES, OPERATOR_HEADERS } from '@chancery/contract'
 import type { GatewayOperation, GatewayRoute } from '@chancery/contract'
-import { writeJson } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
-import { jsonText } from '@chancery/service-kit'
-import type { HttpResponse } from '@chancery/service-kit'
+import { type JsonObject, writeJson } from '@chancery/protocol'
+import { type HttpResponse, jsonText } from '@chancery/service-kit'
 import { BATCH_BODY, SCHEMAS, VERIFY_BODY, ref } from './openapi-schemas.ts'
 
 const BEARER: readonly JsonObject[] = [{ bearer: [] }]

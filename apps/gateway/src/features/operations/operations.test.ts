@@ -1,5 +1,4 @@
-import { HOUR, MINUTE } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { HOUR, type JsonObject, MINUTE } from '@chancery/protocol'
 import { createLog } from '@chancery/service-kit'
 import {
   ManualClock,
@@ -12,8 +11,7 @@ import {
 } from '@chancery/testkit'
 import type { GatewayResponse } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { expectRefusal, startTestSetup } from '../../test-gateway.suite.ts'
-import type { TestGatewaySetup } from '../../test-gateway.suite.ts'
+import { type TestGatewaySetup, expectRefusal, startTestSetup } from '../../test-gateway.suite.ts'
 
 let setup: TestGatewaySetup
 const clock = new ManualClock('2026-03-02T12:00:00Z')

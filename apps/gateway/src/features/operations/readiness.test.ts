@@ -1,5 +1,4 @@
-import { HOUR, MINUTE } from '@chancery/protocol'
-import type { RevocationList } from '@chancery/protocol'
+import { HOUR, MINUTE, type RevocationList } from '@chancery/protocol'
 import {
   ManualClock,
   startTestGateway,

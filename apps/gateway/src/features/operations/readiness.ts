@@ -1,10 +1,8 @@
-import { DAY } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { DAY, type Instant } from '@chancery/protocol'
 import { WORKERS_RESTART } from '@chancery/service-kit'
 import { forecast } from '../../state/usage.ts'
 import type { OperationsParts } from './parts.ts'
-import { isNetworkUsable, isUsable } from '../../trust/snapshot.ts'
-import type { TrustSnapshot } from '../../trust/snapshot.ts'
+import { type TrustSnapshot, isNetworkUsable, isUsable } from '../../trust/snapshot.ts'
 
 /** Checks of protocol/gateway 10, without network names, because the route is public. */
 export type ReadyChecks = {

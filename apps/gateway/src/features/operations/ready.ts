@@ -1,6 +1,5 @@
 import { GatewayRefusal } from '@chancery/contract'
-import { json } from '@chancery/service-kit'
-import type { HttpResponse } from '@chancery/service-kit'
+import { type HttpResponse, json } from '@chancery/service-kit'
 import type { OperationsParts } from './parts.ts'
 import { isReady, listReasons, observeReadiness, warningsOf } from './readiness.ts'
 

@@ -1,5 +1,4 @@
-import { GatewayRefusal, findOperation } from '@chancery/contract'
-import type { GatewayOperation } from '@chancery/contract'
+import { type GatewayOperation, GatewayRefusal, findOperation } from '@chancery/contract'
 import type { ClientCall } from '../../edge/call.ts'
 import type { ClientPolicy, NetworkPolicy } from '../../policy/policy.ts'
 

@@ -1,6 +1,5 @@
 import { serveCalls, lowerThreadPriority } from '@chancery/service-kit/threads'
-import { hasForm, kindOfBody } from './json-checks.ts'
-import type { ResponseForm, BodyKind } from './json-checks.ts'
+import { type BodyKind, type ResponseForm, hasForm, kindOfBody } from './json-checks.ts'
 
 // Reads megabytes of JSON, so that no request waits for it.
 lowerThreadPriority()

@@ -3,8 +3,7 @@ import { startTestGateway, testClient, testIssuer, testList, testNetwork, testPo
 import type { TestGateway } from '@chancery/testkit'
 import { systemClock } from '@chancery/service-kit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { startScriptedAuthority } from '../../scripted-authority.suite.ts'
-import type { ScriptedAuthority } from '../../scripted-authority.suite.ts'
+import { type ScriptedAuthority, startScriptedAuthority } from '../../scripted-authority.suite.ts'
 
 const MIB = 1024 * 1024
 const caller = testClient('caller', ['agency'], { service_groups: ['network', 'boundary'] })

@@ -5,8 +5,7 @@ import { startTestGateway, testClient, testIssuer, testList, testNetwork, testPo
 import type { GatewayResponse, GatewayRequest, TestGateway } from '@chancery/testkit'
 import { systemClock } from '@chancery/service-kit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { startScriptedAuthority } from '../../scripted-authority.suite.ts'
-import type { Script, ScriptedAuthority } from '../../scripted-authority.suite.ts'
+import { type Script, type ScriptedAuthority, startScriptedAuthority } from '../../scripted-authority.suite.ts'
 import { expectRefusal } from '../../test-gateway.suite.ts'
 
 const GROUPS = [...new Set(GATEWAY_OPERATIONS.map(({ group }) => group))]

@@ -1,8 +1,6 @@
 import type { MaybePromise } from '@chancery/service-kit'
-import { FairThread, INLINE_BODY_BYTES } from '../../threads/fair-thread.ts'
-import type { ThreadCaller } from '../../threads/fair-thread.ts'
-import { hasForm, kindOfBody } from './json-checks.ts'
-import type { ResponseForm, BodyKind } from './json-checks.ts'
+import { FairThread, INLINE_BODY_BYTES, type ThreadCaller } from '../../threads/fair-thread.ts'
+import { type BodyKind, type ResponseForm, hasForm, kindOfBody } from './json-checks.ts'
 
 /** Checks forwarded bodies and responses: short ones at once, long ones in a thread that callers share round robin. */
 export class ProxyReader {

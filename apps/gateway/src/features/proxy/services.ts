@@ -1,6 +1,5 @@
 import { AUTHORITY_SERVICE_ROUTE, GATEWAY_OPERATIONS } from '@chancery/contract'
-import { json, jsonText } from '@chancery/service-kit'
-import type { HttpResponse } from '@chancery/service-kit'
+import { type HttpResponse, json, jsonText } from '@chancery/service-kit'
 
 // Written once: it depends on the release only.
 const TEXT = String(

@@ -1,5 +1,4 @@
-import { GatewayRefusal } from '@chancery/contract'
-import type { GatewayOperation } from '@chancery/contract'
+import { type GatewayOperation, GatewayRefusal } from '@chancery/contract'
 import { readPublicKey, toUtf8 } from '@chancery/protocol'
 
 const MAX_PARAMETERS = 24

@@ -1,8 +1,7 @@
 import { startTestGateway, testClient, testIssuer, testList, testNetwork, testPolicy } from '@chancery/testkit'
 import { systemClock } from '@chancery/service-kit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { startScriptedAuthority } from '../../scripted-authority.suite.ts'
-import type { ScriptedAuthority } from '../../scripted-authority.suite.ts'
+import { type ScriptedAuthority, startScriptedAuthority } from '../../scripted-authority.suite.ts'
 
 const TRACEPARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
 const caller = testClient('service', ['agency'], { service_groups: ['network'] })

@@ -3,8 +3,7 @@ import { startTestGateway, testClient, testIssuer, testList, testNetwork, testPo
 import type { GatewayResponse, TestGateway } from '@chancery/testkit'
 import { systemClock } from '@chancery/service-kit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { startScriptedAuthority } from '../../scripted-authority.suite.ts'
-import type { Script, ScriptedAuthority } from '../../scripted-authority.suite.ts'
+import { type Script, type ScriptedAuthority, startScriptedAuthority } from '../../scripted-authority.suite.ts'
 import { RawCaller, auditEvents, expectRefusal, rawRequest } from '../../test-gateway.suite.ts'
 import { ProxyReader } from './proxy-reader.ts'
 

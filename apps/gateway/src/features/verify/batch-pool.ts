@@ -1,7 +1,6 @@
 import { GatewayRefusal } from '@chancery/contract'
 import type { Instant } from '@chancery/protocol'
-import { Thread } from '@chancery/service-kit'
-import type { MaybePromise } from '@chancery/service-kit'
+import { type MaybePromise, Thread } from '@chancery/service-kit'
 import type { TrustSnapshot } from '../../trust/snapshot.ts'
 import type { BatchRequest, BatchResult, CheckResult, VerifyRequest, RefusedResult } from './batch-calls.ts'
 

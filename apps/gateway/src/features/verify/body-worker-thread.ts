@@ -1,7 +1,6 @@
 import { serveCalls } from '@chancery/service-kit/threads'
 import type { BatchRequest, CheckResult, CertificateResult, RefusedResult, SingleRequest } from './batch-calls.ts'
-import { verifyWithCallerTrust } from './verify-development.ts'
-import type { DevelopmentVerdict, CallerRequest } from './verify-development.ts'
+import { type CallerRequest, type DevelopmentVerdict, verifyWithCallerTrust } from './verify-development.ts'
 import { readAllowedBatch, readAllowedSingle, catchRefusal, catchRefusalAsync } from './requests.ts'
 
 serveCalls({

@@ -1,7 +1,6 @@
 import type { Instant, JoinCertificate } from '@chancery/protocol'
 import type { ClientCall } from '../../edge/call.ts'
-import { FairThread } from '../../threads/fair-thread.ts'
-import type { ThreadCaller } from '../../threads/fair-thread.ts'
+import { FairThread, type ThreadCaller } from '../../threads/fair-thread.ts'
 import type { BatchRequest, CheckResult, CertificateResult, RefusedResult, SingleRequest } from './batch-calls.ts'
 import { throwIfRefused } from './batch-pool.ts'
 import type { DevelopmentVerdict, CallerRequest } from './verify-development.ts'

@@ -1,6 +1,5 @@
 import { GatewayRefusal } from '@chancery/contract'
-import { andThen } from '@chancery/service-kit'
-import type { MaybePromise } from '@chancery/service-kit'
+import { type MaybePromise, andThen } from '@chancery/service-kit'
 import { toRetrySeconds } from '../../edge/admit-caller.ts'
 import type { ClientPolicy } from '../../policy/policy.ts'
 import type { VerifyParts } from './parts.ts'

@@ -1,6 +1,5 @@
 import { GatewayRefusal } from '@chancery/contract'
-import { withFinally } from '@chancery/service-kit'
-import type { MaybePromise } from '@chancery/service-kit'
+import { type MaybePromise, withFinally } from '@chancery/service-kit'
 
 /**
  * Limits concurrent cryptography. Nothing is queued: without a free slot the request is refused (protocol/gateway 7.3).

@@ -1,9 +1,7 @@
 import { CLOCK_TOLERANCE, checkCertificate, isAuthenticList, positionOfList, toTrustDecision } from '@chancery/protocol'
 import type { CallerTrust, Instant, RevocationState, RevocationList } from '@chancery/protocol'
-import { toAuditedBatch } from './audited-decision.ts'
-import type { AuditedDecision } from './audited-decision.ts'
-import { checkBatchSize, readBatch, readCallerMaterial, readSingle } from './requests.ts'
-import type { CallerMaterial } from './requests.ts'
+import { type AuditedDecision, toAuditedBatch } from './audited-decision.ts'
+import { type CallerMaterial, checkBatchSize, readBatch, readCallerMaterial, readSingle } from './requests.ts'
 
 /** A request in development mode. Its body has all trust inputs. */
 export interface CallerRequest {

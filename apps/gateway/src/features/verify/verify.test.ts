@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { testCertificate, testIssuer } from '@chancery/testkit'
 import { systemClock } from '@chancery/service-kit'
-import { expectRefusal, startTestSetup } from '../../test-gateway.suite.ts'
-import type { TestGatewaySetup } from '../../test-gateway.suite.ts'
+import { type TestGatewaySetup, expectRefusal, startTestSetup } from '../../test-gateway.suite.ts'
 
 let setup: TestGatewaySetup
 beforeAll(async () => {

@@ -1,7 +1,6 @@
 import { CONTENT_TYPES } from '@chancery/contract'
 import type { JoinCertificate, TrustDecision } from '@chancery/protocol'
-import { HttpResponse, andThen } from '@chancery/service-kit'
-import type { MaybePromise } from '@chancery/service-kit'
+import { HttpResponse, type MaybePromise, andThen } from '@chancery/service-kit'
 import type { ClientCall } from '../../edge/call.ts'
 import type { TrustSnapshot } from '../../trust/snapshot.ts'
 import { INLINE_BODY_BYTES } from '../../threads/fair-thread.ts'

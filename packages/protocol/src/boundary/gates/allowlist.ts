@@ -1,5 +1,4 @@
-import { overFact, readConfig } from './gate.ts'
-import type { GateType } from './gate.ts'
+import { type GateType, overFact, readConfig } from './gate.ts'
 import { checkListed, listConfig } from './listed.ts'
 
 /** The value must be one of those listed. */

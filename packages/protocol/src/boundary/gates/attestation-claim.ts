@@ -1,14 +1,10 @@
-import { member } from '../../canonical/json-value.ts'
-import type { JsonValue } from '../../canonical/json-value.ts'
+import { type JsonValue, member } from '../../canonical/json-value.ts'
 import type { Read } from '../../reading/read.ts'
 import { closed, required } from '../../reading/shape.ts'
 import { matching } from '../../reading/text.ts'
-import { findFact } from '../facts.ts'
-import type { AttestationFacts, Fact } from '../facts.ts'
-import { equalScalars, isScalar } from '../scalar.ts'
-import type { Scalar } from '../scalar.ts'
-import { MISSING, factPath, isAbsent, readConfig } from './gate.ts'
-import type { FactVerdict, GateType } from './gate.ts'
+import { type AttestationFacts, type Fact, findFact } from '../facts.ts'
+import { type Scalar, equalScalars, isScalar } from '../scalar.ts'
+import { type FactVerdict, type GateType, MISSING, factPath, isAbsent, readConfig } from './gate.ts'
 import { comparable } from './listed.ts'
 
 const claimName = matching(/^[A-Za-z0-9_-]{1,64}$/, '1 to 64 characters of A-Z a-z 0-9 _ -')

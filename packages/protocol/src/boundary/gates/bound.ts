@@ -1,8 +1,7 @@
 import type { JsonObject, JsonValue } from '../../canonical/json-value.ts'
 import type { FactPath } from '../facts.ts'
 import { compareNumbers, numberOf } from '../scalar.ts'
-import { MISSING, isAbsent, overFact } from './gate.ts'
-import type { FactVerdict, ReadyGate } from './gate.ts'
+import { type FactVerdict, MISSING, type ReadyGate, isAbsent, overFact } from './gate.ts'
 
 /** A number on one side of a bound; the bound itself counts when it is inclusive. */
 export interface Bound {

@@ -1,5 +1,4 @@
-import { JsonFloat, emptyObject, isJsonObject } from '../../canonical/json-value.ts'
-import type { JsonObject, JsonValue } from '../../canonical/json-value.ts'
+import { JsonFloat, type JsonObject, type JsonValue, emptyObject, isJsonObject } from '../../canonical/json-value.ts'
 
 /** A value that Cedar has no counterpart for. */
 export class UnfitValueError extends Error {

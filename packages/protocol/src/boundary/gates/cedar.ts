@@ -1,18 +1,15 @@
 import { canonicalBytes } from '../../canonical/canonical-json.ts'
 import { digestOf } from '../../canonical/digest.ts'
-import { emptyObject, isJsonObject } from '../../canonical/json-value.ts'
-import type { JsonObject, JsonValue } from '../../canonical/json-value.ts'
+import { type JsonObject, type JsonValue, emptyObject, isJsonObject } from '../../canonical/json-value.ts'
 import { FormError } from '../../reading/form-error.ts'
 import type { Read } from '../../reading/read.ts'
 import { described } from '../../reading/schema.ts'
 import { arrayOf, closed, object, oneOf, required, withDefault } from '../../reading/shape.ts'
 import { digest, matching } from '../../reading/text.ts'
 import type { CedarQuestion, EngineAnswer, EngineFailure } from '../engine-question.ts'
-import { findFact } from '../facts.ts'
-import type { FactPath, Facts } from '../facts.ts'
+import { type FactPath, type Facts, findFact } from '../facts.ts'
 import { UnfitValueError, toCedarRecord, toCedarValue } from './cedar-value.ts'
-import { factPath, readConfig } from './gate.ts'
-import type { FactVerdict, GateReading, GateType } from './gate.ts'
+import { type FactVerdict, type GateReading, type GateType, factPath, readConfig } from './gate.ts'
 
 const TYPE_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,63}(?:::[A-Za-z_][A-Za-z0-9_]{0,63}){0,7}$/
 const typeName = matching(TYPE_NAME, 'the name of a Cedar type is needed')

@@ -1,6 +1,5 @@
 import type { Read } from '../../reading/read.ts'
-import { schemaOf } from '../../reading/schema.ts'
-import type { Schema } from '../../reading/schema.ts'
+import { type Schema, schemaOf } from '../../reading/schema.ts'
 import { attestationClaimConfig } from './attestation-claim.ts'
 import { booleanRequiredConfig } from './boolean-required.ts'
 import { cedarConfig } from './cedar.ts'

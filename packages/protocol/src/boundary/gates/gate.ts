@@ -4,10 +4,8 @@ import { described } from '../../reading/schema.ts'
 import { readRecord } from '../../reading/shape.ts'
 import type { Read } from '../../reading/read.ts'
 import type { EngineQuestion } from '../engine-question.ts'
-import { findFact, readFactPath } from '../facts.ts'
-import type { Fact, FactPath, Facts } from '../facts.ts'
-import { isScalar } from '../scalar.ts'
-import type { Scalar, ValueType } from '../scalar.ts'
+import { type Fact, type FactPath, type Facts, findFact, readFactPath } from '../facts.ts'
+import { type Scalar, type ValueType, isScalar } from '../scalar.ts'
 
 export const GATE_OUTCOMES = ['pass', 'fail', 'missing_context', 'invalid_context', 'gate_error'] as const
 export type GateOutcome = (typeof GATE_OUTCOMES)[number]

@@ -1,10 +1,8 @@
 import { arrayOf, closed, required } from '../../reading/shape.ts'
 import type { Read } from '../../reading/read.ts'
 import type { Fact, FactPath } from '../facts.ts'
-import { equalScalars, isScalar } from '../scalar.ts'
-import type { Scalar } from '../scalar.ts'
-import { MISSING, factPath, scalar } from './gate.ts'
-import type { FactVerdict } from './gate.ts'
+import { type Scalar, equalScalars, isScalar } from '../scalar.ts'
+import { type FactVerdict, MISSING, factPath, scalar } from './gate.ts'
 
 export const MAX_LISTED = 256
 

@@ -1,8 +1,7 @@
 import type { Read } from '../../reading/read.ts'
 import { boolean, closed, required, withDefault } from '../../reading/shape.ts'
 import { boundGate } from './bound.ts'
-import { factPath, finiteNumber, readConfig } from './gate.ts'
-import type { GateType } from './gate.ts'
+import { type GateType, factPath, finiteNumber, readConfig } from './gate.ts'
 
 const shape = closed({
   path: required(factPath),

@@ -1,7 +1,6 @@
 import type { Read } from '../../reading/read.ts'
 import { closed, required } from '../../reading/shape.ts'
-import { MISSING, factPath, isAbsent, overFact, readConfig } from './gate.ts'
-import type { GateType } from './gate.ts'
+import { type GateType, MISSING, factPath, isAbsent, overFact, readConfig } from './gate.ts'
 
 const shape = closed({ path: required(factPath) })
 export const requiredParameterConfig: Read<unknown> = shape

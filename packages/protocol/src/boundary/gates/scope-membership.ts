@@ -1,7 +1,6 @@
 import type { Read } from '../../reading/read.ts'
 import { arrayOf, closed, required, string } from '../../reading/shape.ts'
-import { MISSING, factPath, isAbsent, overFact, readConfig } from './gate.ts'
-import type { GateType } from './gate.ts'
+import { type GateType, MISSING, factPath, isAbsent, overFact, readConfig } from './gate.ts'
 import { MAX_LISTED } from './listed.ts'
 
 const shape = closed({

@@ -1,13 +1,11 @@
 import type { JsonObject, JsonValue } from '../../canonical/json-value.ts'
-import { DAY, HOUR, hasOffset, readInstant } from '../../canonical/time.ts'
-import type { Instant } from '../../canonical/time.ts'
+import { DAY, HOUR, type Instant, hasOffset, readInstant } from '../../canonical/time.ts'
 import { FormError } from '../../reading/form-error.ts'
 import { described } from '../../reading/schema.ts'
 import { arrayOf, closed, integer, withDefault } from '../../reading/shape.ts'
 import type { Read } from '../../reading/read.ts'
 import { instantOf } from '../../reading/text.ts'
-import { readConfig } from './gate.ts'
-import type { FactVerdict, GateType } from './gate.ts'
+import { type FactVerdict, type GateType, readConfig } from './gate.ts'
 
 /** A bound without an offset would mean another instant to every reader. */
 const boundary: Read<Instant | undefined> = described(

@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import type { EvidenceSource } from '../../node/evidence.ts'
-import { EvidenceError } from '../../node/evidence.ts'
+import { EvidenceError, type EvidenceSource } from '../../node/evidence.ts'
 
 const MAX_CHARACTERS = 8192
 

@@ -1,6 +1,5 @@
 import type { Fetch } from '../../http/transport.ts'
-import type { EvidenceSource } from '../../node/evidence.ts'
-import { EvidenceError } from '../../node/evidence.ts'
+import { EvidenceError, type EvidenceSource } from '../../node/evidence.ts'
 import { requireToken } from './file.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>

@@ -1,6 +1,5 @@
 import type { ClientHttp2Session, IncomingHttpHeaders } from 'node:http2'
-import { connect as connectSocket } from 'node:net'
-import type { Socket } from 'node:net'
+import { type Socket, connect as connectSocket } from 'node:net'
 import { EvidenceError } from '../../node/evidence.ts'
 
 /** A call was answered with a status other than 0. */

@@ -1,9 +1,6 @@
-import { createPrivateKey, sign } from 'node:crypto'
-import type { KeyObject } from 'node:crypto'
-import type { EvidenceSource } from '../../node/evidence.ts'
-import { EvidenceError } from '../../node/evidence.ts'
-import { fetchJwtSvid, fetchX509Svid } from './workload-api.ts'
-import type { WorkloadApiOptions } from './workload-api.ts'
+import { type KeyObject, createPrivateKey, sign } from 'node:crypto'
+import { EvidenceError, type EvidenceSource } from '../../node/evidence.ts'
+import { type WorkloadApiOptions, fetchJwtSvid, fetchX509Svid } from './workload-api.ts'
 
 /** A JWT-SVID with the bound audience. */
 export function spiffeJwtEvidence(options: WorkloadApiOptions = {}): EvidenceSource {

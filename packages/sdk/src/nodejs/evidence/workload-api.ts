@@ -1,8 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { EvidenceError } from '../../node/evidence.ts'
 import { GRPC_STATUS, GrpcError, callGrpc } from './grpc.ts'
-import { fieldBytes, fieldText, readFields, writeField } from './protobuf.ts'
-import type { Field } from './protobuf.ts'
+import { type Field, fieldBytes, fieldText, readFields, writeField } from './protobuf.ts'
 
 export interface WorkloadApiOptions {
   /** SPIFFE_ENDPOINT_SOCKET when left out. */

@@ -1,6 +1,5 @@
 import { LIMITS } from '@chancery/contract'
-import { sql } from 'kysely'
-import type { RawBuilder } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Database, Reader } from '../../../database/database.ts'
 import { beginsWith, byBytes, readCandidatesOf } from '../../../database/index-source.ts'
 import type { Candidate, IndexSource, Position } from '../../../database/index-source.ts'

@@ -1,11 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { currentBackend, startTestAuthority } from '@chancery/testkit'
-import type { TestAuthority } from '@chancery/testkit'
+import { type TestAuthority, currentBackend, startTestAuthority } from '@chancery/testkit'
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { countDeltas, registerAgents } from './registrations.ts'
-import type { RegistrationOutcome, RegistrationRow } from './registrations.ts'
+import { type RegistrationOutcome, type RegistrationRow, countDeltas, registerAgents } from './registrations.ts'
 import type { Tables } from '../../../database/tables.ts'
 import { rowsOf } from '../../../testing/rows.suite.ts'
 

@@ -1,6 +1,5 @@
 import { faultAfterAudit } from '#faults'
-import { INSERT_AUDIT_EVENTS } from '../../../audit/insert.ts'
-import type { AuditRow } from '../../../audit/insert.ts'
+import { type AuditRow, INSERT_AUDIT_EVENTS } from '../../../audit/insert.ts'
 import type { Database, Statement } from '../../../database/database.ts'
 import { LOCK_NODE_KEYS } from '../../../database/locks/node-keys.ts'
 

@@ -2,8 +2,7 @@ import { sql } from 'kysely'
 import type { Reader, Transaction } from '../../../database/database.ts'
 import { countUpTo } from '../../../database/large-table.ts'
 import { assertStored } from '../../../database/assert-stored.ts'
-import { isAfter } from '../../../requests/list-position.ts'
-import type { IssuePosition } from '../../../requests/list-position.ts'
+import { type IssuePosition, isAfter } from '../../../requests/list-position.ts'
 
 export interface AttestationRow {
   readonly attestation_id: string

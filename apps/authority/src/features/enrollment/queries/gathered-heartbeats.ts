@@ -1,5 +1,4 @@
-import { CLOCK_TOLERANCE, writeSortable } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { CLOCK_TOLERANCE, type Instant, writeSortable } from '@chancery/protocol'
 import type { Database, Prepare, Statement } from '../../../database/database.ts'
 import { isUsable, readNotices, readState, toOutcomes } from './heartbeats.ts'
 import type { BatchResult, HeartbeatOutcome, RefusedRow } from './heartbeats.ts'

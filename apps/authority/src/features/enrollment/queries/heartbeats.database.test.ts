@@ -1,6 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { startTestAuthority } from '@chancery/testkit'
-import type { TestAuthority } from '@chancery/testkit'
+import { type TestAuthority, startTestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isUsable, recordHeartbeats } from './heartbeats.ts'
 import type { CertificateState, HeartbeatOutcome, HeartbeatRow } from './heartbeats.ts'

@@ -1,5 +1,4 @@
-import { sql } from 'kysely'
-import type { RawBuilder } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Database, Reader } from '../../../database/database.ts'
 import { foldLabel } from '../labels.ts'
 

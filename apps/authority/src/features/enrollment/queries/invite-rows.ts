@@ -1,5 +1,4 @@
-import { sql } from 'kysely'
-import type { ExpressionBuilder, ExpressionWrapper, SqlBool } from 'kysely'
+import { type ExpressionBuilder, type ExpressionWrapper, type SqlBool, sql } from 'kysely'
 import type { Reader, Transaction } from '../../../database/database.ts'
 import { countUpTo } from '../../../database/large-table.ts'
 import type { Tables } from '../../../database/tables.ts'

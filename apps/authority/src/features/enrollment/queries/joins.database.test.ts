@@ -1,9 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { startTestAuthority } from '@chancery/testkit'
-import type { TestAuthority } from '@chancery/testkit'
+import { type TestAuthority, startTestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { issueCertificates } from './joins.ts'
-import type { JoinOutcome, JoinRow } from './joins.ts'
+import { type JoinOutcome, type JoinRow, issueCertificates } from './joins.ts'
 import { rowsOf } from '../../../testing/rows.suite.ts'
 
 const NOW = '2026-01-02T03:04:05.000000Z'

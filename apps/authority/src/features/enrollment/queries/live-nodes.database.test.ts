@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { seconds, writeSortable } from '@chancery/protocol'
-import { ManualClock, startTestAuthority } from '@chancery/testkit'
-import type { TestAuthority } from '@chancery/testkit'
+import { ManualClock, type TestAuthority, startTestAuthority } from '@chancery/testkit'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { countLiveNodes, foldLivenessCounts } from '../../../database/liveness-counts.ts'

@@ -56,7 +56,9 @@ export async function countWaiting(db: Reader, now: string, limit: number): Prom
   const { rows } = await sql<{ waiting: number }>`
     select count(*) as waiting from (
       select 1 from presented_certs p where p.expires_at > ${now}
-        and not exists (select 1 from issued_certs c where c.cert_id = p.cert_id) limit ${limit}) as waiting_rows`.execute(db)
+        and not exists (select 1 from issued_certs c where c.cert_id = p.cert_id) limit ${limit}) as waiting_rows`.execute(
+    db,
+  )
   return Number(rows[0]?.waiting ?? 0)
 }
 

@@ -1,5 +1,4 @@
-import { readInstant, writeSortable } from '@chancery/protocol'
-import type { Instant, JoinCertificate } from '@chancery/protocol'
+import { type Instant, type JoinCertificate, readInstant, writeSortable } from '@chancery/protocol'
 import { sql } from 'kysely'
 import type { Database, Reader, Transaction } from '../../../database/database.ts'
 import type { CertificateState } from './heartbeats.ts'

@@ -13,8 +13,7 @@ import type { NodeReader, NoteSignature, SignedNote } from '@chancery/protocol'
 import { OutboundError, addressKind, callUrl, isCallable } from '@chancery/service-kit'
 import type { LogWitness } from '../../../settings/log-settings.ts'
 import { statedOrigin } from '../origin.ts'
-import { findTile } from '../queries.ts'
-import type { LogState } from '../queries.ts'
+import { type LogState, findTile } from '../queries.ts'
 import type { EvidenceLogParts } from '../parts.ts'
 
 /** What a witness answered. */

@@ -10,8 +10,7 @@ import {
   writeWitnessKey,
 } from '@chancery/protocol'
 import type { JsonObject, LogIdentity } from '@chancery/protocol'
-import { accepted, createMigratedDatabase, refused, testSigner } from '@chancery/testkit'
-import type { TestAuthorityOptions } from '@chancery/testkit'
+import { type TestAuthorityOptions, accepted, createMigratedDatabase, refused, testSigner } from '@chancery/testkit'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { openTestStore } from '../../evidence/evidence.suite.ts'
 import { TestWitness, makeLogKey } from './witness.suite.ts'

@@ -1,5 +1,4 @@
-import { writeSortable } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { type Instant, writeSortable } from '@chancery/protocol'
 import type { Reader } from '../../../database/database.ts'
 
 export interface CountRequest {

@@ -1,7 +1,6 @@
 import type { Prepare, Reader, Transaction } from '../../../database/database.ts'
 import type { Tables } from '../../../database/tables.ts'
-import { toFactsRows, toHourRows } from '../decision-facts.ts'
-import type { Described, HourRow } from '../decision-facts.ts'
+import { type Described, type HourRow, toFactsRows, toHourRows } from '../decision-facts.ts'
 
 const INSERT_FACTS = 'insert into decision_facts (store_sequence, requester_sovereign_id, failed_gate)'
 const INSERT_HOURS = 'insert into decision_hours (hour, split, name, outcome, decisions)'

@@ -1,8 +1,6 @@
-import { sql } from 'kysely'
-import type { RawBuilder } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Reader } from '../../../database/database.ts'
-import { FACT_FILTERS } from '../requests.ts'
-import type { SearchRequest } from '../requests.ts'
+import { FACT_FILTERS, type SearchRequest } from '../requests.ts'
 import type { EntryRow } from './entries.ts'
 
 type Found = Pick<EntryRow, 'store_sequence' | 'line'>

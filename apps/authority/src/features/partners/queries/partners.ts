@@ -1,5 +1,4 @@
-import { readInstant, readJson, writeSortable } from '@chancery/protocol'
-import type { Instant, RecognitionTreaty } from '@chancery/protocol'
+import { type Instant, type RecognitionTreaty, readInstant, readJson, writeSortable } from '@chancery/protocol'
 import type { Selectable } from 'kysely'
 import { selectByIds } from '../../../database/batched-read.ts'
 import type { Reader, Transaction } from '../../../database/database.ts'

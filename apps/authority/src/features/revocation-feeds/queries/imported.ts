@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { sha256Hex } from '@chancery/protocol'
-import type { ImportedRevocation } from '@chancery/protocol'
+import { type ImportedRevocation, sha256Hex } from '@chancery/protocol'
 import { sql } from 'kysely'
 import type { Database, Reader, Transaction } from '../../../database/database.ts'
 

@@ -1,6 +1,5 @@
 import { LIMITS } from '@chancery/contract'
-import { sql } from 'kysely'
-import type { RawBuilder } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Reader } from '../../../database/database.ts'
 import type { Moment, NodeState } from '../node-state.ts'
 

@@ -1,10 +1,8 @@
-import { HOUR, readInstant } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { HOUR, type Instant, readInstant } from '@chancery/protocol'
 import { sql } from 'kysely'
 import type { Reader } from '../../../database/database.ts'
 import type { Moment } from '../node-state.ts'
-import { IS_NEWEST } from './counts.ts'
-import type { BoundedCount } from './counts.ts'
+import { type BoundedCount, IS_NEWEST } from './counts.ts'
 
 /** Certificates read for the count. Those that end first are read first. */
 const BOUND = 1000

@@ -1,5 +1,4 @@
-import { sql } from 'kysely'
-import type { RawBuilder } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Database } from '../../../database/database.ts'
 
 /** Part of the table: row ids of SQLite, pages of PostgreSQL. The end is not included. */

@@ -1,10 +1,8 @@
-import { readJson } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, readJson } from '@chancery/protocol'
 import type { Database } from '../../../database/database.ts'
 import { IdStatement } from '../../../database/statement.ts'
 import { toWireTime } from '../../../requests/list-position.ts'
-import { nodeState } from '../node-state.ts'
-import type { Moment, NodeState } from '../node-state.ts'
+import { type Moment, type NodeState, nodeState } from '../node-state.ts'
 
 interface StoredRow {
   readonly cert_id: string

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { copyFile, constants, link, mkdir, open, readdir, rm } from 'node:fs/promises'
-import type { FileHandle } from 'node:fs/promises'
+import { type FileHandle, constants, copyFile, link, mkdir, open, readdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { CommandError } from '../../../errors/failure.ts'
 import { errorCode, syncFolder, toFailure, writeNewFile } from '../../../files/files.ts'

@@ -1,5 +1,4 @@
-import { compareWithStore } from '@chancery/protocol'
-import type { ArchiveEnd, StoreComparison } from '@chancery/protocol'
+import { type ArchiveEnd, type StoreComparison, compareWithStore } from '@chancery/protocol'
 import type { Connection } from '../../../connection/connection.ts'
 import { fetchCheckpoint, treeOf } from '../log-reading.ts'
 

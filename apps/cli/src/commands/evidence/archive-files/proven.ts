@@ -1,5 +1,4 @@
-import { segmentName } from '@chancery/protocol'
-import type { ArchiveChain } from '@chancery/protocol'
+import { type ArchiveChain, segmentName } from '@chancery/protocol'
 import type { Connection } from '../../../connection/connection.ts'
 import { CommandError } from '../../../errors/failure.ts'
 import type { ArchiveFiles } from './files.ts'

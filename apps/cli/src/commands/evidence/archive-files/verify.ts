@@ -9,8 +9,7 @@ import type {
 } from '@chancery/protocol'
 import type { ExaminedLines } from '../audit-thread.ts'
 import type { ArchiveFiles } from './files.ts'
-import { openArchive } from './read.ts'
-import type { ArchiveFinding } from './read.ts'
+import { type ArchiveFinding, openArchive } from './read.ts'
 import { readSegment } from './segment.ts'
 
 const BLOCK_BYTES = 256 * 1024

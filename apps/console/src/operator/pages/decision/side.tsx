@@ -8,8 +8,7 @@ import { Shape, State } from '../../parts/state.tsx'
 import { showToast } from '../../parts/toast.tsx'
 import type { DecisionStory } from '../../proof/decision-group.ts'
 import type { ProofParts } from '../../proof/gather.ts'
-import { CHECK_WORDS, sumText } from '../../words/proofs.ts'
-import type { CheckLine } from '../../words/proofs.ts'
+import { CHECK_WORDS, type CheckLine, sumText } from '../../words/proofs.ts'
 
 interface Checked {
   readonly lines: readonly CheckLine[]

@@ -1,5 +1,4 @@
-import { isJsonObject } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, isJsonObject } from '@chancery/protocol'
 import { plain } from '../../../components/plain.ts'
 import { at } from '../../client.ts'
 import type { Act, Values } from '../../signing/act.ts'

@@ -1,5 +1,4 @@
-import type { JsonObject, StoreAnchor } from '@chancery/protocol'
-import { isJsonObject } from '@chancery/protocol'
+import { type JsonObject, type StoreAnchor, isJsonObject } from '@chancery/protocol'
 import { plain } from '../../../components/plain.ts'
 import { at, authorityNow } from '../../client.ts'
 import { Drawer } from '../../parts/drawer.tsx'

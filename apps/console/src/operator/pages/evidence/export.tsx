@@ -1,8 +1,7 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { Command } from '../../parts/command.tsx'
-import { ExportDrawer as Export } from '../../parts/export.tsx'
-import type { FilePart } from '../../parts/export.tsx'
+import { ExportDrawer as Export, type FilePart } from '../../parts/export.tsx'
 import { readEntryLines } from '../../proof/entry-lines.ts'
 import type { StoreStatus } from './status.ts'
 

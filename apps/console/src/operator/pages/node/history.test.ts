@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
-import { byDay, historyOf, toRevoke } from './history.ts'
-import type { HistoryCertificate, NodeView } from './history.ts'
+import { type HistoryCertificate, type NodeView, byDay, historyOf, toRevoke } from './history.ts'
 
 const NOW = Date.parse('2026-03-10T12:00:00Z')
 const FIRST: HistoryCertificate = {

@@ -18,8 +18,7 @@ import { nodeState } from '../nodes/node-state.ts'
 import { revokeAct } from '../nodes/revoke.ts'
 import { labelAct } from './label.ts'
 import { Side } from './side.tsx'
-import { byDay, historyOf, isUsable, toRevoke } from './history.ts'
-import type { AuditEvent, HistoryEvent, NodeView } from './history.ts'
+import { type AuditEvent, type HistoryEvent, type NodeView, byDay, historyOf, isUsable, toRevoke } from './history.ts'
 
 const CRUMBS = [{ href: '/operator/nodes', text: 'Nodes' }]
 const MOST_EVENTS = 50

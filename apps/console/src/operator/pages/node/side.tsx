@@ -15,8 +15,7 @@ import { useStore } from '../../store.ts'
 import { reasonText } from '../../words/reasons.ts'
 import { nodeState } from '../nodes/node-state.ts'
 import { effectsOf } from '../nodes/revoke.ts'
-import { isUsable } from './history.ts'
-import type { NodeView } from './history.ts'
+import { type NodeView, isUsable } from './history.ts'
 import { listAge } from './list-age.ts'
 
 /** Identity and certificates of a node. */

@@ -2,10 +2,8 @@ import type { NodePage, NodeSummary } from '@chancery/sdk'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { at, read } from '../../client.ts'
-import { ExportDrawer as Export } from '../../parts/export.tsx'
-import type { FileSource } from '../../parts/export.tsx'
-import { writeNodes } from './node-file.ts'
-import type { FileFormat } from './node-file.ts'
+import { ExportDrawer as Export, type FileSource } from '../../parts/export.tsx'
+import { type FileFormat, writeNodes } from './node-file.ts'
 import { nodeQuery } from './node-query.ts'
 
 const PER_READ = 100

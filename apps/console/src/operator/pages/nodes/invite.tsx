@@ -1,5 +1,4 @@
-import { sha256Hex } from '@chancery/protocol'
-import type { GenesisBlock } from '@chancery/protocol'
+import { type GenesisBlock, sha256Hex } from '@chancery/protocol'
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { plain } from '../../../components/plain.ts'

@@ -21,8 +21,7 @@ import { ByHour, readHours } from './by-hour.tsx'
 import { Changes } from './changes.tsx'
 import { HowDrawer } from './how.tsx'
 import { mostRows } from './most-rows.ts'
-import { calmOf, findNeeds, headlineOf } from './needs.ts'
-import type { Need } from './needs.ts'
+import { type Need, calmOf, findNeeds, headlineOf } from './needs.ts'
 import { Vitals } from './vitals.tsx'
 
 /** What needs attention now? The state in one sentence, what to do, figures, and the last changes. */

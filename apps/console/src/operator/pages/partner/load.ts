@@ -1,5 +1,4 @@
-import { verifyList } from '@chancery/protocol'
-import type { EvidenceStoreEntry, JsonObject, RecognitionTreaty } from '@chancery/protocol'
+import { type EvidenceStoreEntry, type JsonObject, type RecognitionTreaty, verifyList } from '@chancery/protocol'
 import type { Partner, TreatyRow } from '@chancery/sdk'
 import { at, read, send } from '../../client.ts'
 import { session } from '../../key.ts'

@@ -2,8 +2,7 @@ import type { TreatyRow } from '@chancery/sdk'
 import type { JSX } from 'preact'
 import { treatyState, endState } from '../partners/rows.ts'
 import type { TheirTreaty } from './load.ts'
-import { barOf, monthsOf, spanOf } from './time-scale.ts'
-import type { Bar, Span } from './time-scale.ts'
+import { type Bar, type Span, barOf, monthsOf, spanOf } from './time-scale.ts'
 
 const RENEWED_MS = 30 * 86_400_000
 const LEGEND = [

@@ -1,5 +1,4 @@
-import { isJsonObject, readJson } from '@chancery/protocol'
-import type { GenesisBlock, JsonObject } from '@chancery/protocol'
+import { type GenesisBlock, type JsonObject, isJsonObject, readJson } from '@chancery/protocol'
 import { genesisFingerprint, keyFingerprint } from '../../pin.ts'
 import { isSignedByRoot } from '../../verify-genesis.ts'
 import type { Values } from '../../signing/act.ts'

@@ -1,6 +1,5 @@
 import type { AttestationRow } from '@chancery/sdk'
-import { endState } from './rows.ts'
-import type { ShownState } from './rows.ts'
+import { type ShownState, endState } from './rows.ts'
 
 export function memberState({ status, attestation }: AttestationRow, nowMs: number): ShownState {
   if (status === 'revoked') return { shape: 'cross', tone: 'ended', word: 'Withdrawn' }

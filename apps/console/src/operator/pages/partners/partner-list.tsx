@@ -3,15 +3,13 @@ import { useEffect, useState } from 'preact/hooks'
 import { at, authorityNow, readPublic } from '../../client.ts'
 import { Roles } from '../../parts/facts.tsx'
 import { Copy, shortId } from '../../parts/id.tsx'
-import { List } from '../../parts/list.tsx'
-import type { Column, ListPage, ListProps, ListRequest } from '../../parts/list.tsx'
+import { type Column, List, type ListPage, type ListProps, type ListRequest } from '../../parts/list.tsx'
 import { State } from '../../parts/state.tsx'
 import { Time } from '../../parts/time.tsx'
 import { doHref } from '../../signing/review.tsx'
 import { partnerHref } from './links.ts'
 import { importedFeeds, readListed, readOwnTreaties, readTheirTreaties } from './reads.ts'
-import { endState, filterRows, isInForce, partnerRows } from './rows.ts'
-import type { PartnerRow } from './rows.ts'
+import { type PartnerRow, endState, filterRows, isInForce, partnerRows } from './rows.ts'
 
 const NONE = <span class="quiet">–</span>
 

@@ -1,7 +1,6 @@
 import type { ListedPartner, TreatyRow } from '@chancery/sdk'
 import { describe, expect, it } from 'vitest'
-import { currentTreaty, filterRows, namedTreaty, partnerRows, treatyState } from './rows.ts'
-import type { FeedRow } from './rows.ts'
+import { type FeedRow, currentTreaty, filterRows, namedTreaty, partnerRows, treatyState } from './rows.ts'
 
 const NOW = Date.parse('2026-11-16T00:00:00Z')
 const at = (hours: number): string => new Date(NOW + hours * 3_600_000).toISOString()

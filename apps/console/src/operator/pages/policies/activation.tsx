@@ -3,8 +3,7 @@ import { Drawer } from '../../parts/drawer.tsx'
 import { navigate, withQuery } from '../../router.ts'
 import { Acts } from '../../signing/review.tsx'
 import type { Act } from '../../signing/act.ts'
-import { REPLAYED } from './replay.ts'
-import type { Replay } from './replay.ts'
+import { REPLAYED, type Replay } from './replay.ts'
 
 /** Opens the drawer of an activation after the replay, so that its effect is shown before anything can be signed. */
 export function ReplayedAct(props: {

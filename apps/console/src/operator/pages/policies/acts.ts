@@ -5,8 +5,7 @@ import type { Act, ActRequest } from '../../signing/act.ts'
 import type { Toast } from '../../parts/toasts.ts'
 import { undo } from '../../signing/undo.ts'
 import { policyHref } from './links.ts'
-import { replayEffects } from './replay.ts'
-import type { Replay } from './replay.ts'
+import { type Replay, replayEffects } from './replay.ts'
 
 export const activateTarget = (policyId: string): ActRequest['target'] =>
   at`/admin/boundary-policies/${policyId}/activate`

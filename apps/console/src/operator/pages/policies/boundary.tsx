@@ -3,15 +3,13 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { CallError, at, authorityNow, read } from '../../client.ts'
 import type { Liveness } from '../../parts/bar.tsx'
-import { List } from '../../parts/list.tsx'
-import type { Column, ListPage, ListRequest } from '../../parts/list.tsx'
+import { type Column, List, type ListPage, type ListRequest } from '../../parts/list.tsx'
 import { Shape, State } from '../../parts/state.tsx'
 import { Time } from '../../parts/time.tsx'
 import { setProblemText } from '../../words/policies.ts'
 import { NEW_POLICY, listDrafts } from './drafts.ts'
 import { draftHref, policyHref } from './links.ts'
-import { policyState, selectorText, summarise } from './policy-state.ts'
-import type { PolicySummary } from './policy-state.ts'
+import { type PolicySummary, policyState, selectorText, summarise } from './policy-state.ts'
 
 type ActivePolicy = ActiveBoundaryPolicies['active'][number]
 

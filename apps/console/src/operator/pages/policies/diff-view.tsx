@@ -1,6 +1,5 @@
 import type { JSX } from 'preact'
-import { diffTexts } from './diff.ts'
-import type { DiffLine } from './diff.ts'
+import { type DiffLine, diffTexts } from './diff.ts'
 
 const CLASSES = { '+': 'come', '-': 'gone', ' ': '' } as const
 const WORDS = { '+': 'added: ', '-': 'removed: ', ' ': '' } as const

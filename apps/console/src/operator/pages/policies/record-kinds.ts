@@ -1,6 +1,5 @@
 import type { JsonObject } from '@chancery/protocol'
-import { at } from '../../client.ts'
-import type { Target } from '../../client.ts'
+import { type Target, at } from '../../client.ts'
 import type { Act, Effect } from '../../signing/act.ts'
 import { undo } from '../../signing/undo.ts'
 import { diffTexts } from './diff.ts'

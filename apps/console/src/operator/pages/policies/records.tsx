@@ -1,5 +1,4 @@
-import { readJson } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, readJson } from '@chancery/protocol'
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { CallError, at, readJsonText, readPublicText } from '../../client.ts'
@@ -13,8 +12,7 @@ import { Acts, doHref } from '../../signing/review.tsx'
 import { DiffCount, DiffView } from './diff-view.tsx'
 import { HISTORY_LIMITS } from './history.ts'
 import { spell } from './policy-text.ts'
-import { publishRecordAct, recordText, rollbackAct } from './record-kinds.ts'
-import type { RecordKind } from './record-kinds.ts'
+import { type RecordKind, publishRecordAct, recordText, rollbackAct } from './record-kinds.ts'
 
 interface StoredRecord {
   readonly policy_id: string

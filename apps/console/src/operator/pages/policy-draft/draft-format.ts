@@ -1,7 +1,6 @@
 import type { JsonObject } from '@chancery/protocol'
 import type { FunctionComponent } from 'preact'
-import { policyText, readDraft } from '../policies/policy-text.ts'
-import type { ReadDraft, TextProblem } from '../policies/policy-text.ts'
+import { type ReadDraft, type TextProblem, policyText, readDraft } from '../policies/policy-text.ts'
 
 /** What a view of the draft that is not its text gets. */
 export interface DraftViewProps {

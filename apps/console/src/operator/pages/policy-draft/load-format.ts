@@ -1,5 +1,4 @@
-import { JSON_FORMAT } from './draft-format.ts'
-import type { DraftFormat } from './draft-format.ts'
+import { type DraftFormat, JSON_FORMAT } from './draft-format.ts'
 
 /** Loads a format. The form and the reader of YAML are separate scripts, loaded on first use. */
 export async function loadFormat(name: DraftFormat['name'] | undefined): Promise<DraftFormat> {

@@ -4,8 +4,7 @@ import { at } from '../../client.ts'
 import type { Act } from '../../signing/act.ts'
 import { activateTarget, activatedToast, checkVersions, withoutReplay } from '../policies/acts.ts'
 import { policyHref } from '../policies/links.ts'
-import { replayEffects } from '../policies/replay.ts'
-import type { Replay } from '../policies/replay.ts'
+import { type Replay, replayEffects } from '../policies/replay.ts'
 
 export interface Publication {
   readonly policyId: string

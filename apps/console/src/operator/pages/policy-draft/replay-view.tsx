@@ -5,8 +5,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { CallError } from '../../client.ts'
 import { Problem } from '../../parts/problem.tsx'
 import { State } from '../../parts/state.tsx'
-import { SAMPLE, replay } from '../policies/replay.ts'
-import type { Replay } from '../policies/replay.ts'
+import { type Replay, SAMPLE, replay } from '../policies/replay.ts'
 
 type SampleRow = PolicySimulation['sample'][number]
 

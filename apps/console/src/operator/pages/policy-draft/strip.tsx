@@ -1,10 +1,7 @@
 import type { JSX } from 'preact'
-import { Shape, State } from '../../parts/state.tsx'
-import type { ShapeName } from '../../parts/state.tsx'
-import { showToast } from '../../parts/toasts.ts'
-import type { Toast } from '../../parts/toasts.ts'
-import { FORMATS, changeFormat } from './draft-format.ts'
-import type { DraftFormat, Writing } from './draft-format.ts'
+import { Shape, type ShapeName, State } from '../../parts/state.tsx'
+import { type Toast, showToast } from '../../parts/toasts.ts'
+import { type DraftFormat, FORMATS, type Writing, changeFormat } from './draft-format.ts'
 import { loadFormat } from './load-format.ts'
 import type { Validation } from './validation.ts'
 

@@ -1,9 +1,7 @@
-import { JsonFloat, MAX_INTEGER, MIN_INTEGER, canonicalJson } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { JsonFloat, type JsonObject, type JsonValue, MAX_INTEGER, MIN_INTEGER, canonicalJson } from '@chancery/protocol'
 import { LineCounter, isAlias, isNode, isScalar, parseDocument, stringify, visit } from 'yaml'
 import type { Node, Pair, Scalar, ScalarTag } from 'yaml'
-import { isObject, ordered } from '../policies/policy-text.ts'
-import type { ReadDraft, TextProblem } from '../policies/policy-text.ts'
+import { type ReadDraft, type TextProblem, isObject, ordered } from '../policies/policy-text.ts'
 
 /** As `chancery boundary-policy` reads it, so that one file gives the same policy in both. */
 const OPTIONS = { version: '1.2', schema: 'core', uniqueKeys: true, intAsBigInt: true } as const

@@ -13,8 +13,7 @@ import { State } from '../../parts/state.tsx'
 import { Time } from '../../parts/time.tsx'
 import { navigate } from '../../router.ts'
 import { useStore } from '../../store.ts'
-import { findSaid, hideSteps, isHidden, listSteps, storeSaid } from './steps.ts'
-import type { Step } from './steps.ts'
+import { type Step, findSaid, hideSteps, isHidden, listSteps, storeSaid } from './steps.ts'
 
 /** What do I do first? Steps that tick themselves, from the state of the authority. */
 export function Page(): JSX.Element {

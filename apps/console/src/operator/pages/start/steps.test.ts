@@ -1,7 +1,6 @@
 import { COMMANDS } from '@chancery/contract'
 import { describe, expect, it } from 'vitest'
-import { listSteps } from './steps.ts'
-import type { Said, SaidStep } from './steps.ts'
+import { type Said, type SaidStep, listSteps } from './steps.ts'
 
 const NOTHING = {
   invite_made: false,

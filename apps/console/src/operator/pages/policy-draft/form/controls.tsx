@@ -1,11 +1,9 @@
 import type { JsonObject, JsonValue } from '@chancery/protocol'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { spell } from '../../policies/policy-text.ts'
-import type { TextProblem } from '../../policies/policy-text.ts'
+import { type TextProblem, spell } from '../../policies/policy-text.ts'
 import { isAbout } from '../problem-field.ts'
-import { placeText, valueAt, withValue } from './edit-draft.ts'
-import type { Place } from './edit-draft.ts'
+import { type Place, placeText, valueAt, withValue } from './edit-draft.ts'
 import {
   JSON_TEXT,
   NUMBER_TEXT,

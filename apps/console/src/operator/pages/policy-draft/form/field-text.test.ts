@@ -1,5 +1,4 @@
-import { JsonFloat } from '@chancery/protocol'
-import type { JsonValue } from '@chancery/protocol'
+import { JsonFloat, type JsonValue } from '@chancery/protocol'
 import { describe, expect, it } from 'vitest'
 import { JSON_TEXT, NUMBER_TEXT, SCALAR_LINES, SCALAR_TEXT, TEXT_LINES, isSame } from './field-text.ts'
 

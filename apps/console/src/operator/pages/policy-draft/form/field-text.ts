@@ -1,5 +1,4 @@
-import { JsonError, JsonFloat, readJson } from '@chancery/protocol'
-import type { JsonValue } from '@chancery/protocol'
+import { JsonError, JsonFloat, type JsonValue, readJson } from '@chancery/protocol'
 import { spell } from '../../policies/policy-text.ts'
 
 /**

@@ -1,8 +1,7 @@
 import { gateConfigSchemas } from '@chancery/protocol'
 import { expect, it } from 'vitest'
 import { GATE_WORDS } from '../../../words/gates.ts'
-import { GATE_FIELDS } from './gate-fields.ts'
-import type { FieldKind } from './gate-fields.ts'
+import { type FieldKind, GATE_FIELDS } from './gate-fields.ts'
 
 interface Schema {
   readonly type?: string | readonly string[]

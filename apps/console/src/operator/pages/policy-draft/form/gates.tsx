@@ -5,8 +5,7 @@ import { plain } from '../../../../components/plain.ts'
 import { Icon } from '../../../parts/icon.tsx'
 import { gateText } from '../../../words/gates.ts'
 import { isObject } from '../../policies/policy-text.ts'
-import { Choice, Field } from './controls.tsx'
-import type { Form } from './controls.tsx'
+import { Choice, Field, type Form } from './controls.tsx'
 import {
   gatesOf,
   runOrder,

@@ -1,8 +1,7 @@
 import type { JSX } from 'preact'
 import { spell } from '../../policies/policy-text.ts'
 import type { Form } from './controls.tsx'
-import { otherMembers, placeText, valueAt, withValue } from './edit-draft.ts'
-import type { Place } from './edit-draft.ts'
+import { type Place, otherMembers, placeText, valueAt, withValue } from './edit-draft.ts'
 
 /** Members that the form has no field for. They stay in the draft until an operator removes them. */
 export function Others(props: {

@@ -1,8 +1,7 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { isObject } from '../../policies/policy-text.ts'
-import { Field } from './controls.tsx'
-import type { Form } from './controls.tsx'
+import { Field, type Form } from './controls.tsx'
 import { renamed, valueAt, withValue } from './edit-draft.ts'
 
 const PLACE = ['selector', 'parameter_equals'] as const
