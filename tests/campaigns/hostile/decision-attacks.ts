@@ -3,7 +3,7 @@ import { type JsonObject, merkleLeaf, writeJson } from '@chancery/protocol'
 import { accepted } from '@chancery/testkit'
 import { type Attack, outcomeOf } from './authority-attacks.ts'
 import { isAllowed, isOk, member, membersOf } from './members.ts'
-import { type AuthoritySetup, DAILY_BYTES } from './setup.ts'
+import { type AuthoritySetup, DAILY_BYTES, decider } from './setup.ts'
 import { type RawResponse, post } from './raw-requests.ts'
 
 /** Between two responses on two connections, on a busy machine. */
@@ -34,7 +34,7 @@ const uncovered: Attack<AuthoritySetup> = {
     const { ask, attestationId } = await member(setup, from)
     const answers = [await ask('vault.open'), await ask('ledger.read', { amount: 1001 + random.below(1e6) })]
     const asked = { attestation_id: attestationId, requested_capability: 'vault.open' }
-    const operator = setup.authority.as('standard')
+    const operator = await decider(setup, random)
     const evaluated = await operator('POST', '/admin/boundary/evaluate', asked, { from })
     const complaints = [...answers, evaluated].some(isAllowed) ? ['a request was allowed without a policy'] : []
     const covered = await ask('ledger.read')

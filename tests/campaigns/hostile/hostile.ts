@@ -54,7 +54,7 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
       // The share of a lane is fixed, so that the same seed draws the same cases.
       for (let index = number; index < count; index += lanes.length) {
         const random = seededRandom((seed + index * 0x9e3779b1) >>> 0)
-        const { attack, found } = await lane.strike(index, random).catch(failed)
+        const { attack, found } = await lane.strike(index, random)
         const name = `${lane.name}: ${attack}`
         drawn.set(name, (drawn.get(name) ?? 0) + 1)
         next += 1
@@ -77,9 +77,15 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
   return { cases: count, violations }
 }
 
+type Strike = Awaited<ReturnType<Lane['strike']>>
+
 /** A case that could not run counts as a violation. */
-function failed(error: unknown): Awaited<ReturnType<Lane['strike']>> {
-  return { attack: 'failed', found: [error instanceof Error ? error.message : String(error)] }
+async function struck({ name }: { readonly name: string }, run: () => Promise<readonly string[]>): Promise<Strike> {
+  try {
+    return { attack: name, found: await run() }
+  } catch (error) {
+    return { attack: name, found: [`${name} could not run: ${error instanceof Error ? error.message : String(error)}`] }
+  }
 }
 
 /** Every case has its own address, so that no limit is reached because of an earlier case. */
@@ -99,14 +105,16 @@ function authorityLane(setup: AuthoritySetup): Lane {
   ]
   return {
     name: setup.backend,
-    strike: async (index, random) => {
+    strike: (index, random) => {
       const attack = random.pick(attacks)
       const [from, other] = [address(20, index), address(60, index)]
-      // Other callers send requests during the attack, and again after it.
-      const [outcome, during] = await Promise.all([attack.run(setup, from, random), checkServed(setup, other)])
-      const after = [...(await checkServed(setup, other)), ...(await checkReleased(setup))]
-      const stored = index % COUNT_EVERY < 3 ? await checkStored(setup) : []
-      return { attack: attack.name, found: [...checkOutcome(outcome), ...during, ...after, ...stored] }
+      return struck(attack, async () => {
+        // Other callers send requests during the attack, and again after it.
+        const [outcome, during] = await Promise.all([attack.run(setup, from, random), checkServed(setup, other)])
+        const after = [...(await checkServed(setup, other)), ...(await checkReleased(setup))]
+        const stored = index % COUNT_EVERY < 3 ? await checkStored(setup) : []
+        return [...checkOutcome(outcome), ...during, ...after, ...stored]
+      })
     },
   }
 }
@@ -114,11 +122,13 @@ function authorityLane(setup: AuthoritySetup): Lane {
 function gatewayLane(setup: GatewaySetup): Lane {
   return {
     name: 'gateway',
-    strike: async (index, random) => {
+    strike: (index, random) => {
       const attack = random.pick([...GATEWAY_ATTACKS, ...CHECK_ATTACKS])
       const [from, other] = [address(100, index), address(140, index)]
-      const outcome = await attack.run(setup, from, random)
-      return { attack: attack.name, found: [...checkOutcome(outcome), ...(await checkGatewayServed(setup, other))] }
+      return struck(attack, async () => {
+        const outcome = await attack.run(setup, from, random)
+        return [...checkOutcome(outcome), ...(await checkGatewayServed(setup, other))]
+      })
     },
   }
 }
@@ -126,9 +136,9 @@ function gatewayLane(setup: GatewaySetup): Lane {
 function plainLane<Stage>(name: string, stage: Stage, attacks: readonly [Attack<Stage>, ...Attack<Stage>[]]): Lane {
   return {
     name,
-    strike: async (index, random) => {
+    strike: (index, random) => {
       const attack = random.pick(attacks)
-      return { attack: attack.name, found: checkOutcome(await attack.run(stage, address(180, index), random)) }
+      return struck(attack, async () => checkOutcome(await attack.run(stage, address(180, index), random)))
     },
   }
 }

@@ -9,7 +9,7 @@ import { StubPartner } from '../../../apps/authority/src/features/partners/stub-
 import type { Random } from '../lib/random.ts'
 import { type Attack, outcomeOf } from './authority-attacks.ts'
 import { isAllowed, membersOf } from './members.ts'
-import type { AuthoritySetup } from './setup.ts'
+import { type AuthoritySetup, decider } from './setup.ts'
 
 /** A pull waits neither for the documents of another partner nor for its own, which are unsigned. */
 const QUICK_MS = 5000
@@ -22,9 +22,10 @@ interface Presented {
 }
 
 /** A partner with a treaty, whose feed was read just now, and a member of it. */
-async function presented({ authority }: AuthoritySetup, from: string, random: Random): Promise<Presented> {
+async function presented(setup: AuthoritySetup, from: string, random: Random): Promise<Presented> {
   const partner = foreignSovereign(`MEMBERS-${randomUUID()}`)
-  const privileged = authority.as('privileged')
+  const privileged = setup.authority.as('privileged')
+  const operator = await decider(setup, random)
   const scope = { allowed_roles: ['role:client'], claims: { capabilities: ['ledger.*'] } }
   const treaty = { subject_sovereign_id: partner.sovereign_id, subject_public_keys: [partner.publicKey], scope }
   accepted(await privileged('POST', '/admin/recognition-treaties', treaty, { from }), 201)
@@ -43,7 +44,7 @@ async function presented({ authority }: AuthoritySetup, from: string, random: Ra
         requested_capability: 'ledger.read',
         context: { request_parameters: { amount } },
       }
-      return authority.as('standard')('POST', '/admin/boundary/evaluate', asked, { from })
+      return operator('POST', '/admin/boundary/evaluate', asked, { from })
     },
   }
 }
@@ -127,8 +128,8 @@ const unsignedDocuments: Attack<AuthoritySetup> = {
       // The first pull of a new partner may be under way.
       for (let tries = 0; ; tries += 1) {
         const answer = await privileged('POST', `/admin/partners/${name}/pull`, {}, { from })
-        if (!answer.text.includes('pull_in_progress') || tries === 20) return answer
-        await pause(100)
+        if (!answer.text.includes('pull_in_progress') || tries === 8) return answer
+        await pause(500)
       }
     }
     try {

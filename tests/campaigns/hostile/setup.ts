@@ -14,6 +14,7 @@ import {
   foreignSovereign,
   freePort,
   nodeCaller,
+  operatorCaller,
   ownKeysOf,
   startAuthorityProcess,
   startGatewayProcess,
@@ -38,6 +39,8 @@ import type {
 import { type FactServer, openFactServer } from './facts.ts'
 import { CEDAR_CAPABILITY, amountIntent, cedarIntent, factIntent } from './policies.ts'
 import { type SvidIssuer, openSvidIssuer } from './svids.ts'
+import { withMoreOperators } from '../lib/more-operators.ts'
+import type { Random } from '../lib/random.ts'
 import { type Rows, openRows } from '../lib/rows.ts'
 
 /** A real authority with the usual limits, and the other callers that it must serve. */
@@ -89,6 +92,18 @@ export interface GatewaySetup {
 /** What one key may have stored on a day. */
 export const DAILY_BYTES = 100_000
 
+/** Operators who ask for decisions, so that no key reaches its bytes of the day because of earlier cases. */
+const DECIDERS = Array.from({ length: 500 }, (_, index) => `decider-${index}`)
+
+/** A call by one of the operators who ask for decisions. */
+export async function decider(
+  { url, network }: AuthoritySetup,
+  random: Random,
+): Promise<ReturnType<typeof operatorCaller>> {
+  const signer = await testSigner(random.pick(DECIDERS as [string, ...string[]]))
+  return operatorCaller(url, signer, network.authority.publicKey, () => systemClock.now())
+}
+
 /** The usual limits; only the key of the other node is used more often than a node would use it. */
 const SETTINGS = {
   ...Object.fromEntries(Object.values(LIMITERS).map((limiter) => [limiter.setting, String(limiter.default)])),
@@ -110,7 +125,8 @@ export async function openAuthority(backend: Backend): Promise<AuthoritySetup> {
   const database = await createTestDatabase(backend)
   const [facts, svids] = [await openFactServer(), await openSvidIssuer()]
   const asked = { NA_FACT_ORIGINS: facts.origin, NA_TRUSTED_GATEWAY_KEYS: (await trustedGateway()).publicKey }
-  const settings = { ...database.settings, ...SETTINGS, ...asked }
+  const operators = await withMoreOperators(network, DECIDERS)
+  const settings = { ...database.settings, ...SETTINGS, ...asked, ...operators }
   const authority = await startAuthorityProcess({ network, settings })
   const node = nodeCaller(authority.url, await testSigner(`bystander-${backend}`), () => systemClock.now())
   const certificate = await enroll(authority, node)

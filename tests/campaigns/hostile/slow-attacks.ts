@@ -2,13 +2,14 @@ import { randomUUID } from 'node:crypto'
 import { type Attack, outcomeOf } from './authority-attacks.ts'
 import { isAllowed, isOk } from './members.ts'
 import { CEDAR_CAPABILITY, SLOW_RULES, amountIntent, cedarIntent } from './policies.ts'
-import type { AuthoritySetup } from './setup.ts'
+import { type AuthoritySetup, decider } from './setup.ts'
 
 const QUICK_MS = 5000
 const slowPolicies: Attack<AuthoritySetup> = {
   name: 'simulations of slow policies',
-  async run({ authority, rotator }, from, random) {
-    const [standard, privileged] = [authority.as('standard'), authority.as('privileged')]
+  async run(setup, from, random) {
+    const { authority, rotator } = setup
+    const [standard, privileged] = [await decider(setup, random), authority.as('privileged')]
     const contexts = Array.from({ length: 1 + random.below(4) }, (_, n) => ({
       requested_capability: CEDAR_CAPABILITY,
       requester_sovereign_id: 'x',
