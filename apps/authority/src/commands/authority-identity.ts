@@ -8,8 +8,9 @@ import { loadGenesis } from '../startup/genesis.ts'
 import { isOperatorError } from './command-settings.ts'
 import type { AuthoritySettings } from '../settings/authority-settings.ts'
 import { type HighWater, MarkFileError, readMark } from '../rollback/mark-file.ts'
-import { type OwnKeys, loadOwnKeys } from '../signing/own-keys.ts'
-import type { Reader } from '../database/database.ts'
+import { loadOwnKeys } from '../signing/own-keys.ts'
+import { type LaterKeys, findKeysOfBackup, findLaterKeys } from './later-keys.ts'
+import type { Database, Reader } from '../database/database.ts'
 import { explainDatabaseError } from '../database/open.ts'
 
 /** The result of an inspection or a copy, or why there is none. */
@@ -25,10 +26,7 @@ export const SETTINGS_INVALID = {
 } as const
 
 /** The authority that the settings name, from public files only. No key is opened. */
-export interface AuthorityIdentity extends InspectedAuthority {
-  readonly ownKeys: OwnKeys
-  readonly genesisText: string
-}
+export interface AuthorityIdentity extends InspectedAuthority, LaterKeys {}
 
 export async function readAuthority({
   genesisFile,
@@ -38,7 +36,22 @@ export async function readAuthority({
   const { block, text } = await loadGenesis(genesisFile)
   const current = { keyId, publicKey: block.network_authority.public_key }
   const ownKeys = await loadOwnKeys(keyHistoryFile, block, current, undefined)
-  return { publicKeys: ownKeys.all, sovereign: block.network_name, ownKeys, genesisText: text }
+  const sovereign = block.network_name
+  return { publicKeys: ownKeys.all, sovereign, keyId, ownKeys, genesis: block, genesisText: text }
+}
+
+/** The same authority with the keys that its instances use. */
+export async function followRotation(database: Database, authority: AuthorityIdentity): Promise<AuthorityIdentity> {
+  return withKeys(authority, await findLaterKeys(database, authority))
+}
+
+/** The same authority with the keys of the backup, where these are later. */
+export async function followBackup(folder: string, authority: AuthorityIdentity): Promise<AuthorityIdentity> {
+  return withKeys(authority, await findKeysOfBackup(folder, authority))
+}
+
+function withKeys(authority: AuthorityIdentity, later: LaterKeys | undefined): AuthorityIdentity {
+  return later === undefined ? authority : { ...authority, ...later, publicKeys: later.ownKeys.all }
 }
 
 /** The existing marks. A file that is not a mark of this authority stops the command. */

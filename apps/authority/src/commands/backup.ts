@@ -3,19 +3,27 @@ import { mkdtemp, readFile, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { createLog, StartError, systemClock, systemIds } from '@chancery/service-kit'
+import { createLog, systemClock, systemIds } from '@chancery/service-kit'
 import { EvidenceImportError, reimportEvidence } from '../features/evidence/import-evidence.ts'
 import type { EvidenceImportResult } from '../features/evidence/import-evidence.ts'
 import { createBackup } from '../recovery/backup.ts'
 import { CopyError } from '../recovery/copy-database.ts'
 import { type BackupManifest, DATABASE_PART, openBackup } from '../recovery/manifest.ts'
 import { type Restored, restoreBackup } from '../recovery/restore.ts'
-import { SETTINGS_INVALID, inspect, runCommand, readAuthority, readMarks } from './authority-identity.ts'
+import {
+  SETTINGS_INVALID,
+  followBackup,
+  followRotation,
+  inspect,
+  readAuthority,
+  readMarks,
+  runCommand,
+} from './authority-identity.ts'
 import type { AuthorityIdentity, Outcome } from './authority-identity.ts'
 import { type CommandArguments, readSettingsOrExplain } from './command-settings.ts'
+import { openKeyInUse } from './later-keys.ts'
 import { openCore } from '../startup/open-core.ts'
 import type { AuthoritySettings } from '../settings/authority-settings.ts'
-import { openSigner } from '../signing/key-providers.ts'
 import type { Database } from '../database/database.ts'
 import { storeTime } from '../database/latest-times.ts'
 import { type DatabaseLocation, openDatabase, openExistingDatabase } from '../database/open.ts'
@@ -55,7 +63,12 @@ export async function backup(args: BackupArguments): Promise<Outcome<BackupRepor
   const settings = await readSettingsOrExplain(args)
   if (settings === undefined) return SETTINGS_INVALID
   return runCommand(async () => {
-    const report = await backUpInto(args.to, settings, await readAuthority(settings), args)
+    const { authority: _authority, ...report } = await backUpInto(
+      args.to,
+      settings,
+      await readAuthority(settings),
+      args,
+    )
     return { ...report, isNoted: await noteBackup(settings.databaseLocation) }
   })
 }
@@ -81,28 +94,27 @@ async function noteBackup(place: DatabaseLocation): Promise<boolean> {
   }
 }
 
+/** Also returns the authority as its database has it, which verifies the backup. */
 async function backUpInto(
   folder: string,
   settings: AuthoritySettings,
-  authority: AuthorityIdentity,
+  given: AuthorityIdentity,
   { onProgress }: ProgressArguments,
-): Promise<Omit<BackupReport, 'isNoted'>> {
+): Promise<Omit<BackupReport, 'isNoted'> & { readonly authority: AuthorityIdentity }> {
   const started = systemClock.monotonicMs()
-  const signer = await openSigner(settings.keySource, settings.keyId, createLog({ level: 'error', format: 'text' }))
-  // A backup signed by an unknown key could never be restored.
-  if (signer.publicKey !== authority.ownKeys.current)
-    throw new StartError(`${settings.keySource.setting}: the key is not the network_authority key of the genesis block`)
-  const marks = await readMarks(settings.highWaterFiles, authority)
   const { databaseLocation: place } = settings
   // Does not create a missing file, and does not migrate the database of an older release.
   const source = place.kind === 'sqlite' ? openSqliteReadOnly(place.path) : openDatabase(place)
   try {
+    const authority = await followRotation(source, given)
+    const signer = await openKeyInUse(settings, authority)
+    const marks = await readMarks(settings.highWaterFiles, authority)
     const { genesisText } = authority
     const { historyText } = authority.ownKeys
     const parts = { folder, authority, signer, genesisText, historyText, marks, clock: systemClock, ids: systemIds }
     const step = 'backing up'
     const backedUp = await createBackup({ ...parts, source, onProgress: (far) => onProgress({ step, ...far }) })
-    return { ...backedUp, marks: marks.length, seconds: secondsSince(started) }
+    return { ...backedUp, authority, marks: marks.length, seconds: secondsSince(started) }
   } finally {
     await source.close()
   }
@@ -129,7 +141,7 @@ export async function restore(args: RestoreArguments): Promise<Outcome<RestoreRe
   const settings = await readSettingsOrExplain(args)
   if (settings === undefined) return SETTINGS_INVALID
   return runCommand(async () => {
-    const authority = await readAuthority(settings)
+    const authority = await followBackup(args.from, await readAuthority(settings))
     const marks = await readMarks(settings.highWaterFiles, authority)
     if (marks.length === 0 && !args.withoutMark)
       throw new CopyError(
@@ -177,10 +189,12 @@ export async function rehearse(args: RehearseArguments): Promise<Outcome<Rehears
     const authority = await readAuthority(settings)
     const scratch = await mkdtemp(join(tmpdir(), 'chancery-rehearsal-'))
     try {
-      if (args.from !== undefined) return await rehearseFrom(args.from, settings, authority, args, undefined)
+      const { from } = args
+      if (from !== undefined)
+        return await rehearseFrom(from, settings, await followBackup(from, authority), args, undefined)
       const folder = join(scratch, 'backup')
-      const { seconds } = await backUpInto(folder, settings, authority, args)
-      return await rehearseFrom(folder, settings, authority, args, seconds)
+      const backedUp = await backUpInto(folder, settings, authority, args)
+      return await rehearseFrom(folder, settings, backedUp.authority, args, backedUp.seconds)
     } finally {
       await rm(scratch, { recursive: true, force: true })
     }

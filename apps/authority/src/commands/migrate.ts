@@ -1,8 +1,7 @@
 import { systemClock } from '@chancery/service-kit'
-import { type Outcome, SETTINGS_INVALID, readAuthority, runCommand } from './authority-identity.ts'
+import { type Outcome, SETTINGS_INVALID, followRotation, readAuthority, runCommand } from './authority-identity.ts'
 import { type CommandArguments, readSettingsOrExplain } from './command-settings.ts'
 import { claimIdentity } from '../startup/check-keys.ts'
-import { loadGenesis } from '../startup/genesis.ts'
 import { type Migrated, migrate } from '../database/migrate.ts'
 import type { Database } from '../database/database.ts'
 import { openDatabase } from '../database/open.ts'
@@ -16,14 +15,14 @@ export async function migrateSchema(args: CommandArguments): Promise<Outcome<Mig
   const settings = await readSettingsOrExplain(args)
   if (settings === undefined) return SETTINGS_INVALID
   return runCommand(async () => {
-    const { ownKeys } = await readAuthority(settings)
-    const { block } = await loadGenesis(settings.genesisFile)
+    const given = await readAuthority(settings)
     const { databaseLocation: place } = settings
     let database: Database | undefined
     try {
       database = openDatabase(place)
       const migrated = await migrate(database, () => systemClock.now())
-      await claimIdentity(database, block, ownKeys, systemClock.now())
+      const { genesis, ownKeys } = await followRotation(database, given)
+      await claimIdentity(database, genesis, ownKeys, systemClock.now())
       return migrated
     } catch (error) {
       throw cannotOpen(place, error) ?? error

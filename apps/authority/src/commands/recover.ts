@@ -8,7 +8,15 @@ import type { Inspection } from '../recovery/inspect.ts'
 import { readGatewayLists } from '../recovery/gateway-lists.ts'
 import { type Published, PublishedListError, chooseOwnList } from '../recovery/published-lists.ts'
 import { NothingToRecoverError, type Recovery, recoverState } from '../recovery/recover.ts'
-import { type Outcome, SETTINGS_INVALID, inspect, readAuthority, readMarks, runCommand } from './authority-identity.ts'
+import {
+  type Outcome,
+  SETTINGS_INVALID,
+  followRotation,
+  inspect,
+  readAuthority,
+  readMarks,
+  runCommand,
+} from './authority-identity.ts'
 import { type CommandArguments, isOperatorError, readSettingsOrExplain } from './command-settings.ts'
 import { withRecovery } from './with-recovery.ts'
 import type { Database, Reader } from '../database/database.ts'
@@ -109,7 +117,7 @@ export async function verifyDatabase(args: CommandArguments): Promise<Outcome<In
     const database = openExistingDatabase(settings.databaseLocation)
     try {
       if (await isCopyUnfinished(database)) throw new UnfinishedCopyError()
-      return await inspect(database.read, authority)
+      return await inspect(database.read, await followRotation(database, authority))
     } finally {
       await database.close()
     }
@@ -131,11 +139,12 @@ export async function migrateDatabase(args: CopyArguments): Promise<Outcome<Copi
     const { databaseLocation: place } = settings
     if (place.kind !== 'postgres')
       throw new CopyError('target_not_empty', 'DATABASE_URL: must name the PostgreSQL database to copy into')
-    const authority = await readAuthority(settings)
-    const marks = await readMarks([`${args.from}.mark`, ...settings.highWaterFiles], authority)
+    const given = await readAuthority(settings)
     const source = openSource(args.from)
     const target = openDatabase(place)
     try {
+      const authority = await followRotation(source, given)
+      const marks = await readMarks([`${args.from}.mark`, ...settings.highWaterFiles], authority)
       const parts = { clock: systemClock, ids: systemIds, inspect: (db: Reader) => inspect(db, authority) }
       return await copyDatabase({ ...args, ...parts, source, target, authority, marks })
     } finally {

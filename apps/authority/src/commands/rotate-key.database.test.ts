@@ -1,12 +1,13 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { genesisDigest, writePrivateKeyFile } from '@chancery/protocol'
+import { type GenesisBlock, genesisDigest, readGenesisBlock, readJson, writePrivateKeyFile } from '@chancery/protocol'
 import { silentLog, systemClock } from '@chancery/service-kit'
 import {
   FIRST_KEY,
   accepted,
   createMigratedDatabase,
+  createTestNetwork,
   currentBackend,
   enroll,
   fetchCrl,
@@ -20,6 +21,8 @@ import {
 import type { Succeeded, TestAuthority, TestDatabase, TestKey } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { startAuthority } from '../app.ts'
+import { commands } from '../index.ts'
+import { diagnose } from './doctor/diagnose.ts'
 import { runRotation } from './rotate-key.ts'
 
 let folder: string
@@ -32,8 +35,9 @@ const K3: TestKey = { keyId: 'na-3', seed: 'na-3' }
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'chancery-rotate-'))
   database = await createMigratedDatabase()
-  instances = [await startTestAuthority({ database })]
-  if (currentBackend() === 'postgres') instances.push(await startTestAuthority({ database }))
+  const settings = { NA_HIGH_WATER_FILES: markFile() }
+  instances = [await startTestAuthority({ database, settings })]
+  if (currentBackend() === 'postgres') instances.push(await startTestAuthority({ database, settings }))
   accepted(await first().request('GET', '/crl'))
 })
 afterEach(async () => {
@@ -42,6 +46,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
+const markFile = (): string => join(folder, 'mark')
 const first = (): TestAuthority => {
   const [na] = instances
   if (na === undefined) throw new Error('no instance')
@@ -115,6 +120,47 @@ function load(): {
   }
 }
 
+/** Commands on the host of an instance, with the settings of before the switch. */
+async function commandsFollow(genesis: GenesisBlock): Promise<void> {
+  const [envFile, backup] = [join(folder, 'former.env'), join(folder, 'backup')]
+  const keys = Object.entries(first().signers).map(([name, { publicKey }]) => [`op-${name}`, publicKey] as const)
+  const former: Record<string, string> = {
+    GENESIS_FILE: first().settings.genesisFile,
+    NA_PRIVATE_KEY_FILE: join(dirname(first().settings.genesisFile), 'na.key'),
+    NA_KEY_ID: 'na-test',
+    NA_HIGH_WATER_FILES: markFile(),
+    OPERATOR_PUBLIC_KEYS_JSON: JSON.stringify(Object.fromEntries(keys)),
+    OPERATOR_KEY_TIERS_JSON: JSON.stringify(Object.fromEntries(keys.map(([id]) => [id, id.slice(3)]))),
+    PORT: new URL(first().url).port,
+    ...database.settings,
+  }
+  const text = Object.entries(former).map(([name, value]) => `${name}=${value}`)
+  await writeFile(envFile, text.join('\n'), { mode: 0o600 })
+  await first().core.rollback.writeMark()
+  const args = { flags: {}, envFile, onProgress: () => undefined }
+  expect(await commands.migrateSchema(args)).toMatchObject({ ok: true })
+  expect(await commands.verifyDatabase(args)).toMatchObject({ ok: true, problems: [] })
+  expect(await commands.backup({ ...args, to: backup })).toMatchObject({ ok: true, marks: 1 })
+  expect(readGenesisBlock(readJson(await readFile(join(backup, 'genesis.json'), 'utf8')))).toEqual(genesis)
+  expect(await commands.rehearse({ ...args, from: backup, onSqlite: true })).toMatchObject({ ok: true, marks: 1 })
+  expect(await commands.rehearse({ ...args, onSqlite: true })).toMatchObject({ ok: true })
+  const findings = await diagnose(args)
+  // Two instances of this test run without NA_HA_MODE.
+  expect(findings.filter(({ status, check }) => status === 'bad' && check !== 'instances')).toEqual([])
+  expect(findings).toContainEqual(expect.objectContaining({ check: 'key-settings', status: 'warn' }))
+  // A block of another root key is not followed, although it names the former key.
+  const name = first().genesis.network_name
+  const stranger = await createTestNetwork(name, { rootSeed: 'stranger', keyId: 'na-test', seed: 'na' })
+  const strange = [
+    ...text.filter((line) => !/^(?:GENESIS|NA_HIGH)/.test(line)),
+    `GENESIS_FILE=${stranger.settings['GENESIS_FILE']}`,
+  ]
+  await writeFile(envFile, strange.join('\n'))
+  const refused = await commands.backup({ ...args, to: join(folder, 'strange') })
+  expect(refused).toMatchObject({ ok: false, code: 'backup_unusable' })
+  await stranger.remove()
+}
+
 describe('authority rotate-key', () => {
   it('switches while all instances run, without a refused call, and an instance starts again with its former settings', async () => {
     for (const na of instances) await give(na, K2)
@@ -144,6 +190,7 @@ describe('authority rotate-key', () => {
       expect(issued['issued_by']).toBe('na-2')
       accepted(await na.request('GET', '/readyz'))
     }
+    await commandsFollow(two.genesis)
     // Without the key nothing starts. With it the former settings still do.
     await expect(startTestAuthority({ database })).rejects.toThrow('another authority key')
     const { settings } = first()

@@ -111,7 +111,7 @@ async function toSwitch(step: Step): Promise<number> {
       ? `${keyId} has taken over before.`
       : `${keyId} has taken over from ${done.formerKeyId}: revocation list ${done.sequence}. All instances sign with it.`,
   )
-  print(`Write ${keyId}, its block and history to the settings before you change a setting or take a backup.`)
+  print(`Write ${keyId}, its block and history to the settings before the former key is destroyed.`)
   return 0
 }
 

@@ -11,15 +11,20 @@ import {
 import type { GenesisBlock, Instant, KeyHistory } from '@chancery/protocol'
 import type { Reader } from '../database/database.ts'
 import type { FindKey } from './find-key.ts'
-import type { Identity } from './identity.ts'
+import type { Identity, Network } from './identity.ts'
 import { findSuccession } from './newest-block.ts'
-import { ownKeysOf } from './own-keys.ts'
+import { type OwnKeys, ownKeysOf } from './own-keys.ts'
 
 /** What the root signed for the next key. */
 export interface SignedDocuments {
   readonly key_id: string
   readonly genesis_json: string
   readonly history_json: string
+}
+
+/** What the root signed for the key that the database belongs to, if it is newer than what the settings have. */
+export interface StoredDocuments extends Signed {
+  readonly documents: SignedDocuments
 }
 
 /**
@@ -32,22 +37,43 @@ export async function findStoredIdentity(
   findKey: FindKey,
   now: Instant,
 ): Promise<Identity | undefined> {
-  const owner = await db.selectFrom('authority_identity').selectAll().where('id', '=', 1).executeTakeFirst()
-  const own = owner === undefined || owner.public_key === given.keys.current ? given : undefined
-  if (owner === undefined) return own
+  const owner = await findOwner(db)
+  const signed = await findStoredDocuments(db, owner, given)
+  if (signed !== undefined)
+    return identityOf(signed, signed.documents, given, { findKey, former: await findLiveFormerKey(db, now) })
+  return owner === undefined || owner.public_key === given.keys.current ? given : undefined
+}
+
+/** For commands that open no key: also the documents of a key that is not reachable here. */
+export async function findLaterDocuments(db: Reader, given: GivenDocuments): Promise<StoredDocuments | undefined> {
+  return findStoredDocuments(db, await findOwner(db), given)
+}
+
+async function findStoredDocuments(
+  db: Reader,
+  owner: Owner | undefined,
+  given: GivenDocuments,
+): Promise<StoredDocuments | undefined> {
+  if (owner === undefined) return undefined
   // The row of a succession may be about the next key, or about a newer block of the present one.
   for (const documents of [await findSuccession(db), documentsOf(owner)]) {
     const signed = documents === undefined ? undefined : await verifyLater(given, documents)
     if (documents === undefined || signed?.block.network_authority.public_key !== owner.public_key) continue
-    return identityOf(signed, documents, given, { findKey, former: await findLiveFormerKey(db, now) })
+    return { ...signed, documents }
   }
-  return own
+  return undefined
+}
+
+type Owner = { readonly public_key: string } & { readonly [Name in keyof SignedDocuments]?: string | null }
+
+function findOwner(db: Reader): Promise<Owner | undefined> {
+  return db.selectFrom('authority_identity').selectAll().where('id', '=', 1).executeTakeFirst()
 }
 
 /** What the root signed for the key in use, as the last switch stored it. */
-function documentsOf(owner: { readonly [Name in keyof SignedDocuments]: string | null }): SignedDocuments | undefined {
-  const { key_id, genesis_json, history_json } = owner
-  return key_id === null || genesis_json === null || history_json === null
+function documentsOf({ key_id, genesis_json, history_json }: Owner): SignedDocuments | undefined {
+  // A database that an earlier release wrote last lacks the columns.
+  return typeof key_id !== 'string' || typeof genesis_json !== 'string' || typeof history_json !== 'string'
     ? undefined
     : { key_id, genesis_json, history_json }
 }
@@ -78,8 +104,14 @@ interface Signed {
   readonly history: KeyHistory
 }
 
+/** The block and the history of the settings, or of an identity. */
+interface GivenDocuments {
+  readonly network: Pick<Network, 'genesis'>
+  readonly keys: Pick<OwnKeys, 'historyText'>
+}
+
 /** The documents, if the root key of the given block signed them for this network, after those that are given. */
-export async function verifyLater(given: Identity, documents: SignedDocuments): Promise<Signed | undefined> {
+export async function verifyLater(given: GivenDocuments, documents: SignedDocuments): Promise<Signed | undefined> {
   const { genesis } = given.network
   const block = readGenesisBlock(readJson(documents.genesis_json))
   const history = readKeyHistory(readJson(documents.history_json))

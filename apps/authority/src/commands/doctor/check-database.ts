@@ -78,8 +78,7 @@ async function checkIdentity(database: Database, genesis: GenesisBlock | undefin
   if (genesis === undefined)
     return skipped('database-identity', `belongs to ${held.network_name}; there is no genesis block to compare with`)
   const isOurs = held.network_name === genesis.network_name && held.public_key === genesis.network_authority.public_key
-  const fix =
-    'Point DATABASE_URL or DB_PATH at the database of this network. After chancery authority rotate-key, write the new key, block and history to the settings: docs/operate/keys.md#replace-the-key.'
+  const fix = 'Point DATABASE_URL or DB_PATH at the database of this network.'
   return isOurs
     ? good('database-identity', held.network_name)
     : bad('database-identity', `belongs to ${held.network_name} or to another key`, fix)

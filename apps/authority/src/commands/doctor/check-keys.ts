@@ -7,6 +7,8 @@ import { checkWindow } from '../../features/findings/index.ts'
 import { sharedPublicKeys } from '../../auth/operator-keys.ts'
 import { loadGenesis } from '../../startup/genesis.ts'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
+import { AFTER_ROTATION, findLaterKeys } from '../later-keys.ts'
+import type { Database } from '../../database/database.ts'
 import { type KeySource, openSigner } from '../../signing/key-providers.ts'
 import { KeyUnavailableError } from '../../signing/key-unavailable.ts'
 import { type OwnKeys, loadOwnKeys } from '../../signing/own-keys.ts'
@@ -40,6 +42,19 @@ export async function checkKeys(settings: AuthoritySettings, now: Instant): Prom
     genesis: 'check' in genesis ? undefined : genesis,
     ownKeys: ownKeys === undefined || 'check' in ownKeys ? undefined : ownKeys,
   }
+}
+
+/** The keys that the database belongs to, with a warning where the settings name an earlier one. */
+export async function keysInUse(database: Database, { keyId }: AuthoritySettings, given: Keys): Promise<Keys> {
+  const { genesis, ownKeys } = given
+  const later =
+    genesis === undefined || ownKeys === undefined ? undefined : await findLaterKeys(database, { genesis, ownKeys })
+  if (later === undefined) return { ...given, findings: [] }
+  const found =
+    later.keyId === keyId
+      ? `the block and the history of ${keyId} are older than those in use`
+      : `${later.keyId} is in use since a rotation, and the settings name ${keyId}`
+  return { ...later, findings: [warn('key-settings', found, AFTER_ROTATION)] }
 }
 
 async function readOwnKeys(

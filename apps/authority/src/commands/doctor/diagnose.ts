@@ -13,7 +13,7 @@ import { openRedisCounts } from '../../limits/redis-counts.ts'
 import { checkAdmission } from './check-admission.ts'
 import { checkClock, checkDatabase, checkDurability, checkWrites, measureSpeed } from './check-database.ts'
 import { checkBalancer, checkInstance } from './check-edge.ts'
-import { type Keys, checkEnvFile, checkKeys } from './check-keys.ts'
+import { type Keys, checkEnvFile, checkKeys, keysInUse } from './check-keys.ts'
 import { checkLocks } from './check-locks.ts'
 import { checkMarks } from './check-marks.ts'
 import { checkRecords } from './check-records.ts'
@@ -35,31 +35,35 @@ export async function diagnose(args: DoctorArguments): Promise<readonly Finding[
   if (settings === undefined) return settingFindings(problems, 'authority')
   const { envFile, clock = systemClock } = args
   const keys = await checkKeys(settings, clock.now())
+  const store = await checkStore(settings, keys, { ...args, clock })
   return [
     good('settings', 'every one is understood'),
     ...(envFile === undefined ? [] : [await checkEnvFile(envFile)]),
     ...keys.findings,
-    ...(await checkStore(settings, keys, { ...args, clock })),
+    ...store.findings,
     ...(await checkRedis(settings)),
-    ...(await checkInstance(settings, keys.ownKeys?.all)),
+    ...(await checkInstance(settings, store.ownKeys?.all)),
   ]
 }
 
+/** Also returns the keys that the database belongs to. After a rotation they are later than those of the settings. */
 async function checkStore(
   settings: AuthoritySettings,
-  keys: Keys,
+  given: Keys,
   { url, clock }: DoctorArguments & { readonly clock: Clock },
-): Promise<readonly Finding[]> {
+): Promise<Pick<Keys, 'findings' | 'ownKeys'>> {
   let database: Database | undefined
+  let keys = given
   const findings: Finding[] = []
   try {
     database = openExistingDatabase(settings.databaseLocation)
-    const databaseFindings = await checkDatabase(database, keys.genesis)
+    keys = await keysInUse(database, settings, given)
+    const databaseFindings = [...keys.findings, ...(await checkDatabase(database, keys.genesis))]
     findings.push(good('database', database.location), ...databaseFindings)
     findings.push(...(await checkDurability(database, settings)))
     findings.push(await checkClock(database, settings, () => clock.now()))
     // Rows of another release or another network would be misread.
-    if (databaseFindings.some(({ status }) => status === 'bad')) return findings
+    if (databaseFindings.some(({ status }) => status === 'bad')) return { findings, ownKeys: keys.ownKeys }
     findings.push(await checkWrites(database), await measureSpeed(database))
     if (keys.ownKeys !== undefined)
       findings.push(...(await checkMarks(database, settings, keys.ownKeys.all, clock.now())))
@@ -73,23 +77,22 @@ async function checkStore(
       )
     if (url !== undefined && keys.genesis !== undefined)
       findings.push(...(await checkBalancer(url, { settings, genesis: keys.genesis, database })))
-    return findings
   } catch (error) {
     const message = isRefusedLogin(error) ? error.message : explainDatabaseError(error)
     if (message === undefined) throw error
     const name =
       settings.databaseLocation.kind === 'sqlite' ? `DB_PATH ${settings.databaseLocation.path}` : 'DATABASE_URL'
-    return [
-      ...findings,
+    findings.push(
       bad(
         'database',
         `${name} cannot be opened or read: ${message}`,
         'Is the server up, the name right, the password current, and may this user read it?',
       ),
-    ]
+    )
   } finally {
     await database?.close()
   }
+  return { findings, ownKeys: keys.ownKeys }
 }
 
 /** Runs the checks that the console shows, too. */
