@@ -1,15 +1,22 @@
+import { writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { readGenesisBlock, readJson, writePrivateKeyFile } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
 import {
+  FIRST_KEY,
   childPids,
   createPostgres,
   createTestNetwork,
   enroll,
   isRunning,
   newNodeCaller,
+  signSuccession,
   startAuthorityProcess,
+  testSeed,
 } from '@chancery/testkit'
 import type { AuthorityProcess, TestDatabase, TestNetwork } from '@chancery/testkit'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { commands } from '../index.ts'
 
 const PATIENT = { timeout: 90_000 }
 const SETTINGS = { NA_WORKERS: '2', NA_DRAIN_SECONDS: '0', NA_CLOCK_CHECK: 'off', LOG_LEVEL: 'info' }
@@ -83,4 +90,57 @@ it('one of two workers acknowledges a gathered heartbeat that both get', async (
     const answers = await Promise.all(Array.from({ length: 8 }, () => request('POST', '/heartbeat', { body })))
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array<number>(7).fill(401)])
   }
+}, 120_000)
+
+it('two workers switch to the next key together, while calls that sign go on', async () => {
+  database = await createPostgres()
+  const keyFile = network.settings['NA_PRIVATE_KEY_FILE'] ?? ''
+  const settings = { ...SETTINGS, ...database.settings, NA_HIGH_WATER_FILES: join(dirname(keyFile), 'mark') }
+  authority = await startAuthorityProcess({ network, settings })
+  const { as, request } = authority
+  await expect.poll(() => serving().length, PATIENT).toBe(2)
+  await expect.poll(async () => (await request('GET', '/crl')).status, PATIENT).toBe(200)
+  const genesis = readGenesisBlock(readJson((await request('GET', '/genesis')).text))
+  const key = { keyId: 'na-2', seed: 'na-2' }
+  const { settings: signed } = await signSuccession(
+    dirname(keyFile),
+    { genesis, key: FIRST_KEY },
+    key,
+    systemClock.now(),
+  )
+  await writeFile(join(dirname(keyFile), 'na-2.key'), writePrivateKeyFile(testSeed('na-2')), { mode: 0o600 })
+  const envFile = join(dirname(keyFile), 'authority.env')
+  const lines = Object.entries({ ...network.settings, ...settings }).map(([name, value]) => `${name}=${value}`)
+  await writeFile(envFile, lines.join('\n'), { mode: 0o600 })
+  const rotate = (more: object = {}): Promise<number> =>
+    commands.rotateKey({ flags: {}, envFile, confirm: () => Promise.resolve(true), ...more })
+
+  let isLoaded = true
+  const statuses: number[] = []
+  const load = Array.from({ length: 4 }, async (_none, caller) => {
+    for (let turn = 0; isLoaded; turn += 1) {
+      const { status } = await as('privileged')('POST', '/admin/policy', { policy_id: `p-${caller}-${turn}` })
+      statuses.push(status, (await request('GET', '/crl')).status)
+    }
+  })
+  const [genesisFile, historyFile] = [signed['GENESIS_FILE'] ?? '', signed['NA_KEY_HISTORY_FILE'] ?? '']
+  expect(await rotate({ next: { keyId: 'na-2', genesisFile, historyFile } })).toBe(0)
+  // Connections go to the workers in turn.
+  const keysInUse = async (): Promise<string[]> => {
+    const reads = await Promise.all([1, 2, 3, 4].map(() => request('GET', '/readyz')))
+    const read = reads.map(({ text }) => JSON.parse(text) as { instance: string; signing_key: { key_id: string } })
+    return [...new Set(read.map((each) => `${each.instance.slice(-2)} ${each.signing_key.key_id}`))].toSorted()
+  }
+  await expect.poll(keysInUse, PATIENT).toEqual(['-1 na-2', '-2 na-2'])
+  isLoaded = false
+  await Promise.all(load)
+  expect(statuses.filter((status) => status !== 200 && status !== 201)).toEqual([])
+  expect(statuses.length).toBeGreaterThan(20)
+  // A worker that replaces another reads the settings of before the switch.
+  const [killed] = childPids(authority.pid)
+  if (killed === undefined) throw new Error('no worker')
+  process.kill(killed, 'SIGKILL')
+  await expect.poll(() => isRunning(killed), PATIENT).toBe(false)
+  await expect.poll(keysInUse, PATIENT).toEqual(['-1 na-2', '-2 na-2'])
+  expect((await as('standard')('POST', '/admin/invite', {})).status).toBe(201)
 }, 120_000)

@@ -9,12 +9,18 @@ import { silentLog } from '@chancery/service-kit'
 import { TestCa, currentBackend } from '@chancery/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { crc32c } from './crc32c.ts'
+import { keyFinder } from './find-key.ts'
 import { type KeySource, openSigner } from './key-providers.ts'
 
 const VERSION = 'projects/p/locations/europe/keyRings/r/cryptoKeys/na/cryptoKeyVersions/3'
 const TOKEN = 'the-token-of-the-day'
 const pair = generateKeyPairSync('ed25519')
-const raw = Buffer.from(pair.publicKey.export({ format: 'jwk' }).x ?? '', 'base64url')
+const rawOf = ({ publicKey }: typeof pair): Buffer =>
+  Buffer.from(publicKey.export({ format: 'jwk' }).x ?? '', 'base64url')
+const raw = rawOf(pair)
+/** The next version in both services. */
+const next = generateKeyPairSync('ed25519')
+const NEXT_VERSION = VERSION.replace('/3', '/4')
 
 interface RecordedCall {
   readonly method: string
@@ -33,6 +39,7 @@ function answer(asked: RecordedCall, faults: Record<string, unknown>): readonly 
       const keys = {
         1: { public_key: Buffer.alloc(32, 9).toString('base64') },
         2: { public_key: raw.toString('base64') },
+        3: { public_key: rawOf(next).toString('base64') },
       }
       return [
         200,
@@ -48,23 +55,27 @@ function answer(asked: RecordedCall, faults: Record<string, unknown>): readonly 
         },
       ]
     }
-    if (method === 'POST' && url === '/v1/sealed/transit/sign/na%20key' && body['key_version'] === 2) {
+    const key_version = body['key_version']
+    if (method === 'POST' && url === '/v1/sealed/transit/sign/na%20key' && (key_version === 2 || key_version === 3)) {
       const input = Buffer.from(String(body['input']), 'base64')
-      const signature = `vault:v2:${platformSign(null, input, pair.privateKey).toString('base64')}`
-      return [200, { data: { signature, key_version: 2, ...faults } }]
+      const { privateKey } = key_version === 2 ? pair : next
+      const signature = `vault:v${key_version}:${platformSign(null, input, privateKey).toString('base64')}`
+      return [200, { data: { signature, key_version, ...faults } }]
     }
   }
   if (headers.authorization !== `Bearer ${TOKEN}`) return [401, { error: {} }]
-  if (method === 'GET' && url === `/v1/${VERSION}/publicKey`) {
-    const pem = pair.publicKey.export({ format: 'pem', type: 'spki' })
-    return [200, { pem, algorithm: 'EC_SIGN_ED25519', name: VERSION, protectionLevel: 'HSM', ...faults }]
+  const name = url.startsWith(`/v1/${NEXT_VERSION}`) ? NEXT_VERSION : VERSION
+  const { publicKey, privateKey } = name === VERSION ? pair : next
+  if (method === 'GET' && url === `/v1/${name}/publicKey`) {
+    const pem = publicKey.export({ format: 'pem', type: 'spki' })
+    return [200, { pem, algorithm: 'EC_SIGN_ED25519', name, protectionLevel: 'HSM', ...faults }]
   }
-  if (method === 'POST' && url === `/v1/${VERSION}:asymmetricSign` && body['digest'] === undefined) {
+  if (method === 'POST' && url === `/v1/${name}:asymmetricSign` && body['digest'] === undefined) {
     const data = Buffer.from(String(body['data']), 'base64')
     if (body['dataCrc32c'] !== String(crc32c(data))) return [400, { error: {} }]
-    const signature = platformSign(null, data, pair.privateKey)
+    const signature = platformSign(null, data, privateKey)
     const checks = { signatureCrc32c: String(crc32c(signature)), verifiedDataCrc32c: true }
-    return [200, { signature: signature.toString('base64'), name: VERSION, ...checks, ...faults }]
+    return [200, { signature: signature.toString('base64'), name, ...checks, ...faults }]
   }
   return [404, { errors: [] }]
 }
@@ -146,6 +157,23 @@ describe.runIf(currentBackend() === 'sqlite')('keys in a service', () => {
         await signer.sign(message),
       ),
     ).toBe(true)
+  })
+
+  it.each([
+    ['vault', vault],
+    ['gcp-kms', google],
+  ])('%s has the next key as another version, for a rotation', async (_provider, source) => {
+    const publicKey = rawOf(next).toString('base64')
+    const find = keyFinder([source()], silentLog)
+    const found = await find('na-2', publicKey)
+    expect([found?.keyId, found?.publicKey]).toEqual(['na-2', publicKey])
+    const message = Buffer.from('m')
+    const signature = (await found?.sign(message)) ?? Buffer.alloc(0)
+    expect(verify(null, message, next.publicKey, signature)).toBe(true)
+    // A key that no version has is not one of them, and a service that fails does not end the search.
+    expect(await find('na-3', Buffer.alloc(32, 5).toString('base64'))).toBeUndefined()
+    faults = { status: 503 }
+    expect(await keyFinder([source()], silentLog)('na-2', publicKey)).toBeUndefined()
   })
 
   it.each([

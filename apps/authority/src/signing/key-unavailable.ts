@@ -3,7 +3,7 @@ export class KeyUnavailableError extends Error {
   override readonly name: string = 'KeyUnavailableError'
 }
 
-/** The token is there, and has no such key. */
+/** The token is there, and has no such key, or several. */
 export class KeyMissingError extends KeyUnavailableError {
   override readonly name = 'KeyMissingError'
 }

@@ -4,16 +4,30 @@ import { SessionPool } from './session-pool.ts'
 import { type Cryptoki, type TokenOptions, TokenSession, loadCryptoki, restartCryptoki } from './token-session.ts'
 
 /** A key inside a PKCS#11 token. It signs there and cannot leave it. The start refuses an exportable key. */
-export async function openPkcs11Signer(place: TokenOptions, keyId: string, sessions: number): Promise<Signer> {
+export async function openPkcs11Signer(
+  place: TokenOptions,
+  keyId: string,
+  sessions: number,
+): Promise<Signer & { close(): void }> {
   const cryptoki = await loadCryptoki(place.modulePath)
   const first = openSession(cryptoki, place)
-  const weakness = first.findWeakness()
-  if (weakness !== undefined) throw new KeyUnavailableError(`NA_PKCS11_KEY: the key ${place.keyLabel} ${weakness}`)
-  const publicKey = first.readPublicKey(place.keyLabel)
-  if (publicKey === undefined)
-    throw new KeyUnavailableError(`NA_PKCS11_KEY: the public key ${place.keyLabel} has no readable point`)
-  const pool = new SessionPool(() => openSession(cryptoki, place), first, sessions)
-  return { keyId, publicKey: toBase64(publicKey), sign: (message) => pool.sign(message) }
+  try {
+    const weakness = first.findWeakness()
+    if (weakness !== undefined) throw new KeyUnavailableError(`NA_PKCS11_KEY: the key ${place.keyLabel} ${weakness}`)
+    const publicKey = first.readPublicKey(place.keyLabel)
+    if (publicKey === undefined)
+      throw new KeyUnavailableError(`NA_PKCS11_KEY: the public key ${place.keyLabel} has no readable point`)
+    const pool = new SessionPool(() => openSession(cryptoki, place), first, sessions)
+    return {
+      keyId,
+      publicKey: toBase64(publicKey),
+      sign: (message) => pool.sign(message),
+      close: () => pool.close(),
+    }
+  } catch (error) {
+    first.close()
+    throw error
+  }
 }
 
 /** A token that came back is found by a new start of the library. */

@@ -20,6 +20,11 @@ export class SessionPool {
     this.#seconds = seconds
   }
 
+  /** Ends the sessions that no signature uses. */
+  close(): void {
+    for (const session of this.#idle.splice(0)) session.close()
+  }
+
   async sign(message: Uint8Array): Promise<Uint8Array> {
     await this.#enter()
     const operation = this.#signAlone(message)

@@ -97,8 +97,14 @@ export class TokenSession {
     this.#cryptoki = cryptoki
     const { module, names } = cryptoki
     this.#handle = module.C_OpenSession(findSlot(cryptoki, place), names.CKF_SERIAL_SESSION)
-    this.#logIn(place)
-    this.#key = this.#findOne(names.CKO_PRIVATE_KEY, place.keyLabel)
+    try {
+      this.#logIn(place)
+      this.#key = this.#findOne(names.CKO_PRIVATE_KEY, place.keyLabel)
+    } catch (error) {
+      // A token has few sessions, and a key that is not there yet is looked for again and again.
+      this.close()
+      throw error
+    }
   }
 
   async sign(message: Uint8Array): Promise<Uint8Array> {
@@ -177,7 +183,7 @@ export class TokenSession {
     if (one === undefined)
       throw new KeyMissingError(`NA_PKCS11_KEY: the token holds no ${kind} key with the label ${label}`)
     if (second !== undefined)
-      throw new KeyUnavailableError(`NA_PKCS11_KEY: the token holds several ${kind} keys with the label ${label}`)
+      throw new KeyMissingError(`NA_PKCS11_KEY: the token holds several ${kind} keys with the label ${label}`)
     return one
   }
 

@@ -42,6 +42,8 @@ export class SwitchFollower {
   readonly #parts: KeySuccessionParts
   #reported: (Report & { readonly atMs: number }) | undefined
   #givenUp = ''
+  /** The announced key could not sign: written to the log once, because it is tried every two seconds. */
+  #isSilent = false
 
   constructor(parts: KeySuccessionParts) {
     this.#parts = parts
@@ -70,9 +72,11 @@ export class SwitchFollower {
     if (signer === undefined) return false
     try {
       await signer.sign(toUtf8('chancery signing probe'))
+      this.#isSilent = false
       return true
     } catch (error) {
-      this.#parts.log.error('the announced key cannot sign', { alarm: true, key_id, error })
+      if (!this.#isSilent) this.#parts.log.error('the announced key cannot sign', { alarm: true, key_id, error })
+      this.#isSilent = true
       return false
     }
   }
