@@ -1,7 +1,16 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { type GenesisBlock, genesisDigest, readGenesisBlock, readJson, writePrivateKeyFile } from '@chancery/protocol'
+import {
+  DAY,
+  type GenesisBlock,
+  genesisDigest,
+  readGenesisBlock,
+  readJson,
+  writeJson,
+  writePrivateKeyFile,
+  writeSortable,
+} from '@chancery/protocol'
 import { silentLog, systemClock } from '@chancery/service-kit'
 import {
   FIRST_KEY,
@@ -120,6 +129,41 @@ function load(): {
   }
 }
 
+/** A partner as its pulls store it, with a treaty about this network that names the key. */
+async function addPartner(sovereign_id: string, key?: string): Promise<void> {
+  const na = first()
+  const [now, end] = [systemClock.now(), systemClock.now() + DAY].map(writeSortable)
+  await na.core.database.write(async ({ query }) => {
+    const times = { added_at: now ?? '', next_pull_at: end ?? '' }
+    const none = { max_feed_age_seconds: null, label: null, pull_token: null, pull_until: null, asked_at: null }
+    const pulls = { last_pull_at: null, last_outcome: null, last_duration_ms: null, last_good_pull_at: null }
+    const counts = { import_feeds: 0, interval_seconds: 300, allow_http: 0, paused: 0, open_alarms: 0, failures: 0 }
+    const texts = { url: 'https://partner.example', pin_json: '{}', added_by: 'op', stored_json: '{}' }
+    const row = { sovereign_id, treaties_as_of: null, ...times, ...none, ...pulls, ...counts, ...texts }
+    await query.insertInto('partners').values(row).execute()
+  })
+  if (key === undefined) return
+  const body = { subject_sovereign_id: 'ANY', subject_public_keys: [key] }
+  const issued = accepted(await na.as('privileged')('POST', '/admin/recognition-treaties', body), 201)
+  await na.core.database.write(({ query }) =>
+    query
+      .insertInto('reported_treaties')
+      .values({
+        sovereign_id,
+        treaty_id: sovereign_id,
+        subject_sovereign_id: na.genesis.network_name,
+        treaty_json: writeJson(issued),
+        digest: sovereign_id,
+        valid_from: '',
+        expires_at: '',
+        starts_at: now ?? '',
+        ends_at: end ?? '',
+        hidden: 0,
+      })
+      .execute(),
+  )
+}
+
 /** Commands on the host of an instance, with the settings of before the switch. */
 async function commandsFollow(genesis: GenesisBlock): Promise<void> {
   const [envFile, backup] = [join(folder, 'former.env'), join(folder, 'backup')]
@@ -227,7 +271,13 @@ describe('authority rotate-key', () => {
     const { cert_id } = await enroll(first(), node)
     accepted(await node.heartbeat(cert_id, { genesis_digest: genesisDigest(first().genesis) }))
     const two = await sign({ genesis: first().genesis, key: FIRST_KEY }, K2)
+    await addPartner('BAY', (await testSigner(K2.keyId, K2.seed)).publicKey)
+    await addPartner('FJORD', (await testSigner('na-test', 'na')).publicKey)
+    await addPartner('SILENT')
     const waiting = await rotate(two)
+    expect(waiting).toContain(
+      '1 of 3 name the key in a treaty, as last read; must replace their treaty: FJORD; show no treaty with this network: SILENT',
+    )
     expect(waiting).toContain(`0 of 1 with a heartbeat within a day: ${cert_id}`)
     expect(waiting).toContain('Nothing is switched.')
     await pause(1100)

@@ -1,4 +1,4 @@
-import { genesisDigest } from '@chancery/protocol'
+import { genesisDigest, readJson, readRecognitionTreaty, writeSortable } from '@chancery/protocol'
 import { listLacking } from '../features/key-succession/index.ts'
 import type { OpenSuccession } from './key-succession.ts'
 
@@ -20,18 +20,49 @@ export async function describeFollowers({ core, keySuccession }: OpenSuccession)
   const without = instances.filter(({ next_block }) => next_block !== digest).map(({ instance }) => instance)
   const { nodes, nodes_with_new_block, switch_by } = await keySuccession.describeSuccession()
   const lacking = await listLacking(db, digest, core.clock.now(), NAMED)
-  const partners = await db.selectFrom('partners').select('sovereign_id').orderBy('sovereign_id').limit(NAMED).execute()
   return {
     lines: [
       `instances  ${instances.length - without.length} of ${instances.length} have the key${named(without)}`,
       `nodes      ${nodes_with_new_block} of ${nodes} with a heartbeat within a day${named(lacking)}`,
       'gateways   follow by themselves, and do not report here: GET /v1/networks of each says which keys it has',
-      `partners   follow with their next pull; treaties that name the key need its operator${named(partners.map((row) => row.sovereign_id))}`,
+      await describePartners(core),
       ...(switch_by === null ? [] : [`deadline   ${switch_by}: then followers refuse the present key`]),
     ],
     areAll: nodes_with_new_block >= nodes,
     canSwitch: without.length === 0,
   }
+}
+
+/**
+ * By the treaties that partners show, as last read. A partner accepts attestations and feeds of the next key only if a
+ * treaty names it. Whether a partner has read the announcement is not known here.
+ */
+async function describePartners({ database, network, clock }: OpenSuccession['core']): Promise<string> {
+  const partners = await database.read.selectFrom('partners').select('sovereign_id').orderBy('sovereign_id').execute()
+  if (partners.length === 0) return 'partners   none'
+  const now = writeSortable(clock.now())
+  const treaties = await database.read
+    .selectFrom('reported_treaties')
+    .select(['sovereign_id', 'treaty_json'])
+    .where('subject_sovereign_id', '=', network.name)
+    .where('hidden', '=', 0)
+    .where('starts_at', '<=', now)
+    .where('ends_at', '>', now)
+    .execute()
+  const key = network.genesis.network_authority.public_key
+  const [following, known] = [new Set<string>(), new Set<string>()]
+  for (const { sovereign_id, treaty_json } of treaties) {
+    known.add(sovereign_id)
+    if (readRecognitionTreaty(readJson(treaty_json)).subject_public_keys.includes(key)) following.add(sovereign_id)
+  }
+  const names = partners.map((row) => row.sovereign_id)
+  const lacking = names.filter((name) => known.has(name) && !following.has(name))
+  const unknown = names.filter((name) => !known.has(name))
+  return [
+    `partners   ${names.filter((name) => following.has(name)).length} of ${names.length} name the key in a treaty, as last read`,
+    ...(lacking.length === 0 ? [] : [`must replace their treaty${named(lacking)}`]),
+    ...(unknown.length === 0 ? [] : [`show no treaty with this network${named(unknown)}`]),
+  ].join('; ')
 }
 
 function named(names: readonly string[]): string {
