@@ -33,6 +33,8 @@ export interface OperatorKeysCheckParts {
 export class OperatorKeysCheck {
   readonly #differs: Gauge
   #differsSince: number | undefined
+  /** What this instance stored last. */
+  #announced = ''
 
   /** As of the last comparison. */
   get isDiffering(): boolean {
@@ -44,10 +46,16 @@ export class OperatorKeysCheck {
     differs.set(0)
   }
 
+  /** Runs at once after a change, so that doctor does not see the former keys of this instance. */
+  async runIfChanged(parts: OperatorKeysCheckParts): Promise<void> {
+    if (digestKeyring(parts.operators) !== this.#announced) await this.run(parts)
+  }
+
   async run(parts: OperatorKeysCheckParts): Promise<void> {
     const { database, clock, log } = parts
     const digest = digestKeyring(parts.operators)
     await announce(parts, digest)
+    this.#announced = digest
     const others = await database.read
       .selectFrom('instances')
       .select('instance')

@@ -21,7 +21,7 @@ export function coreJobs(core: Core, settings: Pick<AuthoritySettings, 'auditKep
     { name: 'signing-probe', everySeconds: 10, run: () => core.keyCheck.check() },
     ...(core.operatorsFile === undefined
       ? []
-      : [{ name: 'operators-file', everySeconds: 5, run: () => core.operatorsFile?.refresh() ?? Promise.resolve() }]),
+      : [{ name: 'operators-file', everySeconds: 5, run: () => refreshOperators(core) }]),
     { name: 'operator-keys-check', everySeconds: 60, run: () => core.operatorKeysCheck.run(core) },
     {
       name: 'purge-nonces',
@@ -52,4 +52,9 @@ export function coreJobs(core: Core, settings: Pick<AuthoritySettings, 'auditKep
       run: (signal) => purgeLimiterWindows(database, core.clock, signal),
     },
   ]
+}
+
+async function refreshOperators(core: Core): Promise<void> {
+  await core.operatorsFile?.refresh()
+  await core.operatorKeysCheck.runIfChanged(core)
 }

@@ -7,7 +7,7 @@ import { plural } from '../../output/plural.ts'
 
 const HINTS: Readonly<Record<string, string>> = {
   evidence_not_imported:
-    'Nothing was changed. Ask for a longer export from a person who exported or witnessed the store. Until then the evidence store stays disabled.',
+    'Nothing was changed. While evidence is missing, the evidence store stays disabled: ask for a longer export from a person who exported or witnessed the store.',
 }
 
 /** Runs `authority import-evidence`: adds entries that a restored database lacks. */
