@@ -1,5 +1,3 @@
-import { resolve } from 'node:path'
-import { sha256Hex } from '@chancery/protocol'
 import {
   MemoryLimiter,
   ReportedLimiter,
@@ -91,7 +89,7 @@ export async function openCore(settings: AuthoritySettings, parts: CoreOptions):
   const local = worker === undefined ? new MemoryLimiter(clock) : new ReportedLimiter(clock, worker.channel)
   const halts =
     parts.isRecovering === true || isSucceeding ? [clockCheck] : [clockCheck, rollback, keyOwnerCheck, keyCheck]
-  const instance = instanceName(settings.instanceId ?? nameOnHost(settings), worker?.worker) ?? ids.hex(12)
+  const instance = instanceName(settings.instanceId, worker?.worker) ?? ids.hex(12)
   const refusalLimits = worker === undefined ? local : new SupervisedLimiter(clock, worker.channel)
   const audit = new Audit({ database, clock, ids, log, metrics, refusalLimits })
   const core: Core = {
@@ -147,15 +145,6 @@ function openPurgeClocks(clock: Clock): Core['purgeClock'] {
 /** Workers are instances: each has its own name. */
 function instanceName(given: string | undefined, worker: number | undefined): string | undefined {
   return given === undefined || worker === undefined ? given : `${given}-${worker}`
-}
-
-/**
- * With SQLite all instances are on one host, and one that starts again after a crash has the name of before: otherwise
- * both would be counted for three minutes. Hosts of one PostgreSQL may have the same host name, so names there are random.
- */
-function nameOnHost({ databaseLocation: place, host, port }: AuthoritySettings): string | undefined {
-  if (place.kind !== 'sqlite' || port === 0) return undefined
-  return sha256Hex(`${resolve(place.path)} ${host} ${port}`).slice(0, 12)
 }
 
 type OperatorParts = Pick<Core, 'audit' | 'database' | 'instance' | 'keys' | 'log' | 'network' | 'rollback'>
