@@ -95,7 +95,7 @@ export async function checkInstances({
       ? bad(
           'instances',
           `${rows.length} instances run on this database with NA_HA_MODE off`,
-          'Set NA_HA_MODE=on for all of them, or stop all but one.',
+          'Set NA_HA_MODE=on for all of them, or stop all but one. One that was killed is counted for three minutes.',
         )
       : good('instances', `${rows.length} seen within three minutes`),
     ...(others.length === 0
