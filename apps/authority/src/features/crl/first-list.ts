@@ -82,12 +82,14 @@ export async function renewFirstList(parts: CrlParts): Promise<void> {
   }
   const first_list_json = await draftFirstList(parts, { issuer, presentKeyId: signing.keyId })
   await database.write(async (tx) => {
-    await tx.query
+    // Of several instances one stores its list: two lists with one sequence would look like a fork.
+    const { numUpdatedRows } = await tx.query
       .updateTable('key_succession')
       .set({ first_list_json, first_list_at: writeSortable(parts.clock.now()) })
       .where('phase', '=', 'announced')
       .where('genesis_digest', '=', stored.genesis_digest)
-      .execute()
-    await tx.raiseVersion('crl')
+      .where('first_list_at', stored.first_list_at === null ? 'is' : '=', stored.first_list_at)
+      .executeTakeFirstOrThrow()
+    if (numUpdatedRows > 0n) await tx.raiseVersion('crl')
   })
 }
