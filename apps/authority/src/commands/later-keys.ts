@@ -35,7 +35,9 @@ export async function findLaterKeys(
   database: Database,
   { genesis, ownKeys }: PublicKeys,
 ): Promise<LaterKeys | undefined> {
-  if (!(await listTables(database)).includes('authority_identity')) return undefined
+  // An empty database has no owner, and one that release 0.1.0 wrote last knows no succession.
+  const tables = await listTables(database)
+  if (!tables.includes('authority_identity') || !tables.includes('key_succession')) return undefined
   const later = await findLaterDocuments(database.read, { network: { genesis }, keys: ownKeys })
   if (later === undefined) return undefined
   return laterKeys(later)
