@@ -53,7 +53,7 @@ export async function runRotation(
     if (given !== undefined && stored?.genesis_digest !== digestOf(given)) return given
     return stored?.phase === 'announced' ? stored : undefined
   })
-  const step = { opened, isForced, print, ask: confirm }
+  const step = { opened, isForced, settingsKeyId: settings.keyId, print, ask: confirm }
   try {
     const stored = await findSuccession(opened.core.database.read)
     if (given !== undefined && stored?.genesis_digest !== digestOf(given)) await announce(step)
@@ -66,6 +66,7 @@ export async function runRotation(
 interface Step {
   readonly opened: OpenSuccession
   readonly isForced: boolean
+  readonly settingsKeyId: string
   readonly print: RotationTools['print']
   readonly ask: (question: string) => Promise<boolean>
 }
@@ -125,7 +126,13 @@ async function retire(step: Step): Promise<number> {
     return 0
   }
   if (!(await ask('Retire the former key? This cannot be undone.'))) return stopped(print)
-  print(retireLine(await opened.keySuccession.retireKey({ isForced: false })))
+  const retired = await opened.keySuccession.retireKey({ isForced: false })
+  if (retired !== step.settingsKeyId) print(retireLine(retired))
+  else {
+    const { keyId } = opened.core.signing
+    print(`${retired} is retired, and these settings still name it: an instance that starts with them needs its key.`)
+    print(`Write ${keyId}, its block and history to the settings of all instances. Then destroy ${retired}.`)
+  }
   return 0
 }
 
