@@ -156,7 +156,7 @@ describe('the advised commands', () => {
     expect(unrun).toEqual([])
   })
 
-  it.each(RUNS)('%s', async (line, saysOtherwise) => {
+  it.each(RUNS.map(([line, saysOtherwise]) => ({ line, saysOtherwise })))('$line', async ({ line, saysOtherwise }) => {
     values['now'] = new Date().toISOString()
     if (line.startsWith('authority migrate-db')) await stop('own')
     else if (line.includes('<treaty>')) values['treaty'] = await findTreaty()
