@@ -51,7 +51,7 @@ async function openKey(
   source: KeySource,
   keyId: string,
   log: Log,
-): Promise<Signer & Pick<AuthoritySigner, 'signMoved'>> {
+): Promise<Omit<AuthoritySigner, 'provider'>> {
   if (source.provider === 'pkcs11') {
     const pin = await readSecret(source.pin, log)
     return provenLong(source, await openPkcs11Signer({ ...source, pin }, keyId, source.sessions))
@@ -70,11 +70,15 @@ async function openKey(
  */
 const LONG_BYTES = 65_536
 
-async function provenLong(source: KeySource, signer: Signer): Promise<Signer> {
+async function provenLong<Proven extends Omit<AuthoritySigner, 'provider'>>(
+  source: KeySource,
+  signer: Proven,
+): Promise<Proven> {
   try {
     await signer.sign(new Uint8Array(LONG_BYTES))
     return signer
   } catch (error) {
+    signer.close?.()
     throw new KeyUnavailableError(`${source.setting}: the key does not sign a message of ${LONG_BYTES} bytes`, {
       cause: error,
     })

@@ -28,6 +28,11 @@ export class SessionPool {
     return withinSeconds(this.#seconds, operation, 'the token did not sign in time')
   }
 
+  /** Ends the sessions that are not in use, of a key that is not used any more. */
+  close(): void {
+    for (const session of this.#idle.splice(0)) session.close()
+  }
+
   /** Retries once with a new session, because a token that was restarted or replugged has lost the old ones. */
   async #signAlone(message: Uint8Array): Promise<Uint8Array> {
     const session = this.#idle.pop()
