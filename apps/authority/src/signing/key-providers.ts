@@ -68,7 +68,7 @@ async function openKey(
 /**
  * Size of a revocation list of about 450 entries. Devices that sign only short messages would fail when the list grows.
  */
-const LONG_BYTES = 65_536
+export const LONG_BYTES = 65_536
 
 async function provenLong<Proven extends Omit<AuthoritySigner, 'provider'>>(
   source: KeySource,

@@ -18,3 +18,8 @@ export class PinRefusedError extends KeyUnavailableError {
   override readonly name = 'PinRefusedError'
   readonly exitCode = WRONG_SETTINGS
 }
+
+/** All sessions of the token are in use. It says nothing about the key: many callers alone cause it. */
+export class TokenBusyError extends Error {
+  override readonly name = 'TokenBusyError'
+}

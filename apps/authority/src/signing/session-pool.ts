@@ -1,3 +1,4 @@
+import { TokenBusyError } from './key-unavailable.ts'
 import type { TokenSession } from './token-session.ts'
 import { withinSeconds } from './within-seconds.ts'
 
@@ -70,7 +71,7 @@ export class SessionPool {
     } catch (error) {
       // A slot that became free at the same moment goes to the next caller.
       if (!this.#waiting.delete(wake)) this.#leave()
-      throw error
+      throw new TokenBusyError('the token has no free session', { cause: error })
     }
   }
 
