@@ -47,11 +47,7 @@ export async function openSigner(source: KeySource, keyId: string, log: Log): Pr
   return { ...key, sign, provider }
 }
 
-async function openKey(
-  source: KeySource,
-  keyId: string,
-  log: Log,
-): Promise<Omit<AuthoritySigner, 'provider'>> {
+async function openKey(source: KeySource, keyId: string, log: Log): Promise<Omit<AuthoritySigner, 'provider'>> {
   if (source.provider === 'pkcs11') {
     const pin = await readSecret(source.pin, log)
     return provenLong(source, await openPkcs11Signer({ ...source, pin }, keyId, source.sessions))
