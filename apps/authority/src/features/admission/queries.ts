@@ -97,7 +97,7 @@ export async function findFormer(db: Reader, cert_id: string): Promise<string | 
   return row?.cert_json
 }
 
-export interface NewestCertificate {
+interface NewestCertificate {
   readonly cert_id: string
   readonly roles_json: string
   readonly max_validity_hours: number
