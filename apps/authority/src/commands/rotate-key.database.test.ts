@@ -20,6 +20,9 @@ import {
 import type { Succeeded, TestAuthority, TestDatabase, TestKey } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { startAuthority } from '../app.ts'
+import { withdraw } from '../auth/operator-keys-check.ts'
+import { closeFeatures, openFeatures } from '../features.ts'
+import { openCore } from '../startup/open-core.ts'
 import { runRotation } from './rotate-key.ts'
 
 let folder: string
@@ -172,6 +175,29 @@ describe('authority rotate-key', () => {
     // The settings still name the first key, and the database the announced one next to the one in use.
     expect(await rotate(three, false)).toContain('Stopped.')
     expect(await rotate()).toContain('na-3 has taken over from na-2')
+  }, 120_000)
+
+  it('is followed, or stopped, by an instance that has read its key and does not listen yet', async () => {
+    for (const na of instances) await give(na, K2)
+    const two = await sign({ genesis: first().genesis, key: FIRST_KEY }, K2)
+    expect(await rotate(two, false)).toContain('Stopped.')
+    const open = async (instanceId: string) => {
+      const { core, close } = await openCore({ ...first().settings, instanceId }, { log: silentLog })
+      const features = openFeatures(core, first().settings)
+      const end = async (): Promise<void> => {
+        await closeFeatures(features)
+        await close()
+      }
+      return { core, features, end }
+    }
+    const [early, late] = [await open('early'), await open('late')]
+    await early.features.keySuccession.enter()
+    expect(await rotate()).toMatch(/have the key: early\n[^]*Nothing is switched/)
+    await withdraw(early.core)
+    expect(await rotate()).toContain('na-2 has taken over')
+    await late.features.keySuccession.enter()
+    expect([early.core.signing.keyId, late.core.signing.keyId]).toEqual(['na-test', 'na-2'])
+    for (const each of [early, late]) await each.end()
   }, 120_000)
 
   it('waits for nodes, and is undone before the switch by a block of the present key', async () => {

@@ -31,7 +31,10 @@ export function keyFinder(given: readonly (KeySource | undefined)[], log: Log): 
     for (const source of sources.flatMap((each) => [each, ...besides(each, keyId)])) {
       try {
         const signer = await openSigner(source, keyId, log)
-        if (signer.publicKey !== publicKey) continue
+        if (signer.publicKey !== publicKey) {
+          signer.close?.()
+          continue
+        }
         found.set(publicKey, signer)
         return signer
       } catch (error) {

@@ -97,8 +97,14 @@ export class TokenSession {
     this.#cryptoki = cryptoki
     const { module, names } = cryptoki
     this.#handle = module.C_OpenSession(findSlot(cryptoki, place), names.CKF_SERIAL_SESSION)
-    this.#logIn(place)
-    this.#key = this.#findOne(names.CKO_PRIVATE_KEY, place.keyLabel)
+    try {
+      this.#logIn(place)
+      this.#key = this.#findOne(names.CKO_PRIVATE_KEY, place.keyLabel)
+    } catch (error) {
+      // A token has a limited number of sessions, and keys are looked for again and again.
+      this.close()
+      throw error
+    }
   }
 
   async sign(message: Uint8Array): Promise<Uint8Array> {
