@@ -69,7 +69,7 @@ it('shows the first steps in place of the overview, until they are hidden, and H
     await page.waitForSelector(step(name, 'no'))
   await checkScreens(page, 'first-steps')
   await page.click('text=Hide the steps')
-  await page.waitForSelector('.headline:has-text("No problems.")')
+  await page.waitForSelector('.headline:has-text("No problems")')
   // One operator key only can wait, and is listed.
   await page.waitForSelector('[data-check=operator-keys][data-tone=ended]')
   expect(await page.locator('[data-check=first-steps]').count()).toBe(0)

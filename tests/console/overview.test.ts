@@ -60,7 +60,7 @@ it('links a treaty that ends and an old feed to the drawers that end them', asyn
   await sign()
   await openOverview()
   await expectGone(row('peer-feed'))
-  await page.waitForSelector('.headline:has-text("No problems.")')
+  await page.waitForSelector('.headline:has-text("No problems")')
   expect(await page.locator('.side a[href="/operator"] .n').count()).toBe(0)
   expect(trouble()).toEqual([])
 })

@@ -320,10 +320,10 @@ describe('a start that is refused', () => {
     ['an unknown setting', { NA_TYPO: 'x' }, /NA_TYPO/],
     ['a number that is none', { PORT: 'https' }, /PORT/],
     ['a genesis file that is not there', { GENESIS_FILE: '/nowhere/genesis.json' }, /GENESIS_FILE/],
-  ])('for %s ends with 1 and one line that names the setting', async (_what, settings, named) => {
+  ])('for %s ends with 78 and one line that names the setting', async (_what, settings, named) => {
     const file = await writeSettings({ PORT: '0', DB_PATH: join(folder, 'refused.db'), ...settings })
     const { exited, output } = launch(file)
-    expect(await exited).toBe(1)
+    expect(await exited).toBe(78)
     const said = output()
       .split('\n')
       .filter((line) => line !== '' && !line.startsWith('{'))

@@ -33,7 +33,7 @@ describe.runIf(existsSync(join(CLI, 'dist', 'main.js')))('the first minute', () 
     const env = { ...network.settings, PATH: path, DB_PATH: dbPath, NA_WORKERS: '2' }
     const ended = await run(PROGRAM, ['authority', 'start'], { cwd: folder, env }).catch((error: unknown) => error)
     expect(ended).toMatchObject({
-      code: 1,
+      code: 78,
       stderr: expect.stringContaining(
         'NA_WORKERS: several workers need PostgreSQL: set DATABASE_URL=postgresql://…, or set NA_WORKERS=1',
       ),

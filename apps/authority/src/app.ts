@@ -42,8 +42,10 @@ export async function startAuthority(settings: AuthoritySettings, options: AppPa
   const bindings = bindingsOf(features, settings)
   const server = buildServer(parts, noteChanges(callsWaiting(bindings.open, core.gates), core))
   registerLoadGauges(metrics, () => server.load())
+  await features.keySuccession.enter()
   const { url, management } = await openListeners(parts, server, bindings.management).catch(async (error: unknown) => {
     watch.stop()
+    await leave(core)
     await close()
     throw error
   })
@@ -76,12 +78,16 @@ export async function startAuthority(settings: AuthoritySettings, options: AppPa
       watch.stop()
       await jobs.stop()
       await writeLastMark(core)
-      await withdraw(core).catch((error: unknown) =>
-        log.warn('this instance is counted for three more minutes', { error }),
-      )
+      await leave(core)
       await close()
     },
   }
+}
+
+async function leave(core: Core): Promise<void> {
+  await withdraw(core).catch((error: unknown) =>
+    core.log.warn('this instance is counted for three more minutes', { error }),
+  )
 }
 
 /** A job does not report a failure that readiness reports. */

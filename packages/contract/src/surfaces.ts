@@ -8,6 +8,9 @@ export const API_VERSION = 'v0.1'
 /** The name in `supported_surfaces` of /sovereign.json of an authority that supports `dry_run` (protocol/core 11.6). */
 export const DRY_RUN_SURFACE = 'dry_run'
 
+/** The name there of the announced key, while one is announced (protocol/partners 4). */
+export const ANNOUNCEMENT_SURFACE = 'key_succession'
+
 export type SurfaceGroup = 'safe' | 'node_agent' | 'operator' | 'managed'
 
 /** `internal` is in /swagger.json only: the map of surfaces is for callers (protocol/core 22.3). */

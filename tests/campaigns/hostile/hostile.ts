@@ -80,9 +80,9 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
 type Strike = Awaited<ReturnType<Lane['strike']>>
 
 /** A case that could not run counts as a violation. */
-async function struck({ name }: { readonly name: string }, run: () => Promise<readonly string[]>): Promise<Strike> {
+async function struck({ name }: { readonly name: string }, strike: () => Promise<readonly string[]>): Promise<Strike> {
   try {
-    return { attack: name, found: await run() }
+    return { attack: name, found: await strike() }
   } catch (error) {
     return { attack: name, found: [`${name} could not run: ${error instanceof Error ? error.message : String(error)}`] }
   }

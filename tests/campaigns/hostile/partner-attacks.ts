@@ -12,7 +12,9 @@ import { isAllowed, membersOf } from './members.ts'
 import { type AuthoritySetup, decider } from './setup.ts'
 
 /** A pull waits neither for the documents of another partner nor for its own, which are unsigned. */
-const QUICK_MS = 5000
+const QUICK_MS = 3000
+/** On a busy machine the pull of the good partner alone takes long, too. */
+const TIMES_ALONE = 4
 
 interface Presented {
   readonly sovereignId: string
@@ -143,14 +145,18 @@ const unsignedDocuments: Attack<AuthoritySetup> = {
       // Large enough to be read in a thread, too.
       const ids = Array.from({ length: 10_000 }, (_, n) => `good-${n}-${'x'.repeat(24)}`)
       good.show('/sovereign-revocation-feed', good.feed(2, ids))
+      const begun = performance.now()
+      const alone = await pull(good)
       const began = performance.now()
+      const limitMs = QUICK_MS + TIMES_ALONE * (began - begun)
+      good.show('/sovereign-revocation-feed', good.feed(3, ids))
       const [bad, served] = await Promise.all([pull(hostile), pull(good)])
       const tookMs = Math.round(performance.now() - began)
       const complaints =
         membersOf(served)['outcome'] === 'ok' ? [] : [`the other partner: ${served.text.slice(0, 200)}`]
       if (membersOf(bad)['outcome'] === 'ok') complaints.push('a feed without a signature was taken')
-      if (tookMs > QUICK_MS) complaints.push(`both pulls took ${tookMs} ms`)
-      return outcomeOf([bad, served], complaints)
+      if (tookMs > limitMs) complaints.push(`both pulls took ${tookMs} ms, with a limit of ${Math.round(limitMs)} ms`)
+      return outcomeOf([alone, bad, served], complaints)
     } finally {
       for (const { name } of [hostile, good]) await privileged('POST', `/admin/partners/${name}/remove`, {}, { from })
       await Promise.all([hostile.stop(), good.stop()])

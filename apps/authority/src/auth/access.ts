@@ -15,7 +15,7 @@ import type { Access, Route } from '@chancery/contract'
 import { LimiterUnavailableError, readRecordTexts } from '@chancery/service-kit'
 import type { Binding, Call, Guard, HandlerResult, MaybePromise } from '@chancery/service-kit'
 import type { AccessParts } from './parts.ts'
-import { parametersOf, refuseUnknownParameters } from './known-parameters.ts'
+import { namingIgnored, parametersOf, refuseParameters, unknownParameters } from './known-parameters.ts'
 import { authenticateOperator, hasOperatorHeaders, refuseThrottledAddress, screenOperator } from './operator.ts'
 import type { OperatorCall } from './operator.ts'
 import type { Tier } from './operator-keys.ts'
@@ -40,8 +40,12 @@ export function bind<R extends Route>(
     return {
       route,
       handle: (call) => {
-        refuseUnknownParameters(call.query, known)
-        return run(call)
+        const unknown = unknownParameters(call.query, known)
+        if (unknown.length === 0) return run(call)
+        // An operator signs the parameters as sent, and public lists ignore the unknown ones (protocol/core 5).
+        if (route.access === 'public-or-operator:standard' && 'operator' in call)
+          return Promise.resolve(run(call)).then((result) => namingIgnored(result, unknown))
+        return refuseParameters(unknown)
       },
     }
   // The proof of a node covers its body as sent. Such a handler reads the texts after it has verified the proof.

@@ -32,6 +32,15 @@ describe('an unknown query parameter', () => {
     },
   )
 
+  it('is named where a public list ignores it for an operator', async () => {
+    const target = '/attestations?status=active&x=a+b&x=&colour%0d%0a=red'
+    const answer = await na.as('standard')('GET', target)
+    expect(answer.headers['chancery-ignored-parameters']).toBe('colour%0D%0A, x')
+    expect(accepted(answer)).toMatchObject({ count: 0 })
+    const plain = await na.as('standard')('GET', '/attestations?status=active')
+    expect(plain.headers).not.toHaveProperty('chancery-ignored-parameters')
+  })
+
   it('is ignored where nothing can be filtered, and by the list that peers ask', async () => {
     for (const path of ['/agents?other=1', '/healthz?x=1', '/genesis?x=1', '/readyz?x=1'])
       accepted(await na.request('GET', path))

@@ -1,5 +1,5 @@
 import { Refusal, type Route } from '@chancery/contract'
-import type { Query } from '@chancery/service-kit'
+import { type HandlerResult, HttpResponse, type Query } from '@chancery/service-kit'
 
 const MAX_NAMED = 64
 const MAX_LENGTH = 100
@@ -9,10 +9,22 @@ export function parametersOf({ method, errors, query, gateway }: Route): readonl
   return method === 'GET' && errors?.includes('unexpected_field') === true ? (query ?? gateway?.query ?? []) : undefined
 }
 
+/** The names of a query that a route does not take. */
+export function unknownParameters(query: Query, known: readonly string[]): readonly string[] {
+  return Object.keys(query.toObject()).filter((name) => !known.includes(name))
+}
+
+/** Names the parameters that a public list did not use, because the caller is an operator (protocol/core 5). */
+export function namingIgnored(result: HandlerResult, unknown: readonly string[]): HandlerResult {
+  if (!(result instanceof HttpResponse)) return result
+  const { body, contentType, status, headers } = result
+  const names = unknown.toSorted().slice(0, MAX_NAMED)
+  const ignored = names.map((name) => encodeURIComponent(name.slice(0, MAX_LENGTH).toWellFormed())).join(', ')
+  return new HttpResponse(body, contentType, status, { ...headers, 'Chancery-Ignored-Parameters': ignored })
+}
+
 /** A mistyped filter must not return everything (protocol/trust-operations 6.8). */
-export function refuseUnknownParameters(query: Query, known: readonly string[]): void {
-  const unknown = Object.keys(query.toObject()).filter((name) => !known.includes(name))
-  if (unknown.length === 0) return
+export function refuseParameters(unknown: readonly string[]): never {
   const fields = unknown.toSorted().slice(0, MAX_NAMED)
   throw new Refusal(
     'unexpected_field',

@@ -1,16 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import {
-  DAY,
-  type GenesisBlock,
-  genesisDigest,
-  readGenesisBlock,
-  readJson,
-  writeJson,
-  writePrivateKeyFile,
-  writeSortable,
-} from '@chancery/protocol'
+import { type GenesisBlock, genesisDigest, readGenesisBlock, readJson, writePrivateKeyFile } from '@chancery/protocol'
 import { silentLog, systemClock } from '@chancery/service-kit'
 import {
   FIRST_KEY,
@@ -32,7 +23,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { startAuthority } from '../app.ts'
 import { commands } from '../index.ts'
 import { diagnose } from './doctor/diagnose.ts'
+import { withdraw } from '../auth/operator-keys-check.ts'
+import { closeFeatures, openFeatures } from '../features.ts'
+import { openCore } from '../startup/open-core.ts'
 import { runRotation } from './rotate-key.ts'
+import { addPartner } from '../testing/stored-partner.suite.ts'
 
 let folder: string
 let database: TestDatabase
@@ -127,41 +122,6 @@ function load(): {
       return { calls, failures, slowestMs }
     },
   }
-}
-
-/** A partner as its pulls store it, with a treaty about this network that names the key. */
-async function addPartner(sovereign_id: string, key?: string): Promise<void> {
-  const na = first()
-  const [now, end] = [systemClock.now(), systemClock.now() + DAY].map(writeSortable)
-  await na.core.database.write(async ({ query }) => {
-    const times = { added_at: now ?? '', next_pull_at: end ?? '' }
-    const none = { max_feed_age_seconds: null, label: null, pull_token: null, pull_until: null, asked_at: null }
-    const pulls = { last_pull_at: null, last_outcome: null, last_duration_ms: null, last_good_pull_at: null }
-    const counts = { import_feeds: 0, interval_seconds: 300, allow_http: 0, paused: 0, open_alarms: 0, failures: 0 }
-    const texts = { url: 'https://partner.example', pin_json: '{}', added_by: 'op', stored_json: '{}' }
-    const row = { sovereign_id, treaties_as_of: null, ...times, ...none, ...pulls, ...counts, ...texts }
-    await query.insertInto('partners').values(row).execute()
-  })
-  if (key === undefined) return
-  const body = { subject_sovereign_id: 'ANY', subject_public_keys: [key] }
-  const issued = accepted(await na.as('privileged')('POST', '/admin/recognition-treaties', body), 201)
-  await na.core.database.write(({ query }) =>
-    query
-      .insertInto('reported_treaties')
-      .values({
-        sovereign_id,
-        treaty_id: sovereign_id,
-        subject_sovereign_id: na.genesis.network_name,
-        treaty_json: writeJson(issued),
-        digest: sovereign_id,
-        valid_from: '',
-        expires_at: '',
-        starts_at: now ?? '',
-        ends_at: end ?? '',
-        hidden: 0,
-      })
-      .execute(),
-  )
 }
 
 /** Commands on the host of an instance, with the settings of before the switch. */
@@ -265,15 +225,38 @@ describe('authority rotate-key', () => {
     expect(await rotate()).toContain('na-3 has taken over from na-2')
   }, 120_000)
 
+  it('is followed, or stopped, by an instance that has read its key and does not listen yet', async () => {
+    for (const na of instances) await give(na, K2)
+    const two = await sign({ genesis: first().genesis, key: FIRST_KEY }, K2)
+    expect(await rotate(two, false)).toContain('Stopped.')
+    const open = async (instanceId: string) => {
+      const { core, close } = await openCore({ ...first().settings, instanceId }, { log: silentLog })
+      const features = openFeatures(core, first().settings)
+      const end = async (): Promise<void> => {
+        await closeFeatures(features)
+        await close()
+      }
+      return { core, features, end }
+    }
+    const [early, late] = [await open('early'), await open('late')]
+    await early.features.keySuccession.enter()
+    expect(await rotate()).toMatch(/have the key: early\n[^]*Nothing is switched/)
+    await withdraw(early.core)
+    expect(await rotate()).toContain('na-2 has taken over')
+    await late.features.keySuccession.enter()
+    expect([early.core.signing.keyId, late.core.signing.keyId]).toEqual(['na-test', 'na-2'])
+    for (const each of [early, late]) await each.end()
+  }, 120_000)
+
   it('waits for nodes, and is undone before the switch by a block of the present key', async () => {
     for (const na of instances) await give(na, K2)
     const node = nodeCaller(first().url, await testSigner('node', 'slow'), () => systemClock.now())
     const { cert_id } = await enroll(first(), node)
     accepted(await node.heartbeat(cert_id, { genesis_digest: genesisDigest(first().genesis) }))
     const two = await sign({ genesis: first().genesis, key: FIRST_KEY }, K2)
-    await addPartner('BAY', (await testSigner(K2.keyId, K2.seed)).publicKey)
-    await addPartner('FJORD', (await testSigner('na-test', 'na')).publicKey)
-    await addPartner('SILENT')
+    await addPartner(first(), 'BAY', (await testSigner(K2.keyId, K2.seed)).publicKey)
+    await addPartner(first(), 'FJORD', (await testSigner('na-test', 'na')).publicKey)
+    await addPartner(first(), 'SILENT')
     const waiting = await rotate(two)
     expect(waiting).toContain(
       '1 of 3 name the key in a treaty, as last read; must replace their treaty: FJORD; show no treaty with this network: SILENT',

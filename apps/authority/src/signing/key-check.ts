@@ -2,7 +2,8 @@ import { Refusal } from '@chancery/contract'
 import { type Signer, toBase64, toUtf8, verifySignature } from '@chancery/protocol'
 import { type Clock, type Gauge, type Log, SharedRead } from '@chancery/service-kit'
 import type { Identity } from './identity.ts'
-import { PinRefusedError } from './key-unavailable.ts'
+import { LONG_BYTES } from './key-providers.ts'
+import { PinRefusedError, TokenBusyError } from './key-unavailable.ts'
 import type { SigningHalt } from './signing-halt.ts'
 
 interface KeyCheckParts {
@@ -52,7 +53,7 @@ export class KeyCheck implements SigningHalt {
         this.#note(signer, undefined)
         return signature
       } catch (error) {
-        this.#note(signer, error)
+        if (!isOfCaller(message, error)) this.#note(signer, error)
         throw new Refusal('signing_unavailable', { key_id: signer.keyId }, { cause: error })
       }
     }
@@ -106,4 +107,12 @@ export class KeyCheck implements SigningHalt {
   #show(): void {
     this.#parts.unavailable.set(this.isHalted() ? 1 : 0)
   }
+}
+
+/**
+ * Whether callers alone can cause the failure: a message longer than the start has tried, or more calls than sessions.
+ * They must not stop the signatures of others, such as revocations. The probe finds a key that is lost as well.
+ */
+function isOfCaller(message: Uint8Array, error: unknown): boolean {
+  return message.length > LONG_BYTES || error instanceof TokenBusyError
 }

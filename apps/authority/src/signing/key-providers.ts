@@ -47,11 +47,7 @@ export async function openSigner(source: KeySource, keyId: string, log: Log): Pr
   return { ...key, sign, provider }
 }
 
-async function openKey(
-  source: KeySource,
-  keyId: string,
-  log: Log,
-): Promise<Signer & Pick<AuthoritySigner, 'signMoved' | 'close'>> {
+async function openKey(source: KeySource, keyId: string, log: Log): Promise<Omit<AuthoritySigner, 'provider'>> {
   if (source.provider === 'pkcs11') {
     const pin = await readSecret(source.pin, log)
     return provenLong(source, await openPkcs11Signer({ ...source, pin }, keyId, source.sessions))
@@ -68,12 +64,12 @@ async function openKey(
 /**
  * Size of a revocation list of about 450 entries. Devices that sign only short messages would fail when the list grows.
  */
-const LONG_BYTES = 65_536
+export const LONG_BYTES = 65_536
 
-async function provenLong<Opened extends Signer & Pick<AuthoritySigner, 'close'>>(
+async function provenLong<Proven extends Omit<AuthoritySigner, 'provider'>>(
   source: KeySource,
-  signer: Opened,
-): Promise<Opened> {
+  signer: Proven,
+): Promise<Proven> {
   try {
     await signer.sign(new Uint8Array(LONG_BYTES))
     return signer

@@ -1,3 +1,5 @@
+import { WRONG_SETTINGS } from '@chancery/service-kit'
+
 /** The key is not available. The message names the setting and the location, never a secret. */
 export class KeyUnavailableError extends Error {
   override readonly name: string = 'KeyUnavailableError'
@@ -8,7 +10,16 @@ export class KeyMissingError extends KeyUnavailableError {
   override readonly name = 'KeyMissingError'
 }
 
-/** The token refuses the PIN. Each further attempt may lock it, so this process makes none. */
+/**
+ * The token refuses the PIN. Each further attempt may lock it, so this process makes none. Its exit code stops a service
+ * manager from starting it again: each start is an attempt.
+ */
 export class PinRefusedError extends KeyUnavailableError {
   override readonly name = 'PinRefusedError'
+  readonly exitCode = WRONG_SETTINGS
+}
+
+/** All sessions of the token are in use. It says nothing about the key: many callers alone cause it. */
+export class TokenBusyError extends Error {
+  override readonly name = 'TokenBusyError'
 }

@@ -1,9 +1,10 @@
 import { createPublicKey, verify } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { silentLog } from '@chancery/service-kit'
+import { exitCodeOf, silentLog } from '@chancery/service-kit'
 import { TestToken, accepted, currentBackend, findTokenObstacle, startTestAuthority, testSeed } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { keyFinder } from './find-key.ts'
 import { type KeySource, openSigner } from './key-providers.ts'
 import { loadCryptoki } from './token-session.ts'
 
@@ -96,6 +97,32 @@ describe.skipIf(findTokenObstacle() !== undefined)('a key in a PKCS#11 token', (
     expect(verifies(signer.publicKey, message, await signer.sign(message))).toBe(true)
   })
 
+  it.runIf(once)('leaves no session open when another key is looked for and is not there', async () => {
+    const signer = await open()
+    const { module } = await loadCryptoki(token.modulePath)
+    const { C_OpenSession, C_CloseSession } = module
+    let sessions = 0
+    module.C_OpenSession = (...args) => {
+      sessions += 1
+      return C_OpenSession.apply(module, args)
+    }
+    module.C_CloseSession = (...args) => {
+      sessions -= 1
+      C_CloseSession.apply(module, args)
+    }
+    try {
+      const find = keyFinder([place()], silentLog)
+      // As an instance looks for an announced key every two seconds.
+      for (let time = 0; time < 3; time += 1) expect(await find('na-next', 'no such key')).toBeUndefined()
+      expect(sessions).toBe(0)
+      expect(await find('na-made', signer.publicKey)).toMatchObject({ publicKey: signer.publicKey })
+      expect(sessions).toBe(1)
+    } finally {
+      Object.assign(module, { C_OpenSession, C_CloseSession })
+    }
+    expect((await signer.sign(Buffer.from('m'))).length).toBe(64)
+  })
+
   describe.runIf(once)('is refused at the start', () => {
     it('when it could leave the token', async () => {
       token.generate('loose', '--id', '05', '--extractable')
@@ -130,6 +157,8 @@ describe.skipIf(findTokenObstacle() !== undefined)('a key in a PKCS#11 token', (
       await writeFile(pinFile, '1111\n', { mode: 0o600 })
       const failure = open({ pin: { setting: 'NA_PKCS11_PIN_FILE', file: pinFile } })
       await expect(failure).rejects.toThrow(/^NA_PKCS11_PIN: the token refuses the login$/)
+      // A service manager that starts the authority again and again would lock the token.
+      expect(exitCodeOf(await failure.catch((error: unknown) => error))).toBe(78)
       await writeFile(pinFile, `${token.pin}\n`)
       expect((await open({ pin: { setting: 'NA_PKCS11_PIN_FILE', file: pinFile } })).provider).toBe('pkcs11')
     })

@@ -1,6 +1,7 @@
-import { type Signer, toBase64 } from '@chancery/protocol'
+import { toBase64 } from '@chancery/protocol'
 import { KeyMissingError, KeyUnavailableError, PinRefusedError } from './key-unavailable.ts'
 import { SessionPool } from './session-pool.ts'
+import type { AuthoritySigner } from './signer.ts'
 import { type Cryptoki, type TokenOptions, TokenSession, loadCryptoki, restartCryptoki } from './token-session.ts'
 
 /** A key inside a PKCS#11 token. It signs there and cannot leave it. The start refuses an exportable key. */
@@ -8,26 +9,27 @@ export async function openPkcs11Signer(
   place: TokenOptions,
   keyId: string,
   sessions: number,
-): Promise<Signer & { close(): void }> {
+): Promise<Omit<AuthoritySigner, 'provider'>> {
   const cryptoki = await loadCryptoki(place.modulePath)
   const first = openSession(cryptoki, place)
   try {
-    const weakness = first.findWeakness()
-    if (weakness !== undefined) throw new KeyUnavailableError(`NA_PKCS11_KEY: the key ${place.keyLabel} ${weakness}`)
-    const publicKey = first.readPublicKey(place.keyLabel)
-    if (publicKey === undefined)
-      throw new KeyUnavailableError(`NA_PKCS11_KEY: the public key ${place.keyLabel} has no readable point`)
+    const publicKey = readUsableKey(first, place)
     const pool = new SessionPool(() => openSession(cryptoki, place), first, sessions)
-    return {
-      keyId,
-      publicKey: toBase64(publicKey),
-      sign: (message) => pool.sign(message),
-      close: () => pool.close(),
-    }
+    return { keyId, publicKey, sign: (message) => pool.sign(message), close: () => pool.close() }
   } catch (error) {
     first.close()
     throw error
   }
+}
+
+/** The public key of a key that may be used. */
+function readUsableKey(session: TokenSession, { keyLabel }: TokenOptions): string {
+  const weakness = session.findWeakness()
+  if (weakness !== undefined) throw new KeyUnavailableError(`NA_PKCS11_KEY: the key ${keyLabel} ${weakness}`)
+  const publicKey = session.readPublicKey(keyLabel)
+  if (publicKey === undefined)
+    throw new KeyUnavailableError(`NA_PKCS11_KEY: the public key ${keyLabel} has no readable point`)
+  return toBase64(publicKey)
 }
 
 /** A token that came back is found by a new start of the library. */

@@ -16,9 +16,9 @@ describe.runIf(currentBackend() === 'sqlite')('sessions of a token that does not
     expect(outcomes.map((one) => one.status === 'rejected' && String(one.reason))).toEqual([
       'Error: the token did not sign in time',
       'Error: the token did not sign in time',
-      'Error: the token has no free session',
-      'Error: the token has no free session',
-      'Error: the token has no free session',
+      'TokenBusyError: the token has no free session',
+      'TokenBusyError: the token has no free session',
+      'TokenBusyError: the token has no free session',
     ])
     for (const finish of stored.splice(0)) finish(new Uint8Array(64))
     await new Promise((resolve) => setTimeout(resolve, 10))

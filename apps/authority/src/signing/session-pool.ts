@@ -1,3 +1,4 @@
+import { TokenBusyError } from './key-unavailable.ts'
 import type { TokenSession } from './token-session.ts'
 import { withinSeconds } from './within-seconds.ts'
 
@@ -20,17 +21,17 @@ export class SessionPool {
     this.#seconds = seconds
   }
 
-  /** Ends the sessions that no signature uses. */
-  close(): void {
-    for (const session of this.#idle.splice(0)) session.close()
-  }
-
   async sign(message: Uint8Array): Promise<Uint8Array> {
     await this.#enter()
     const operation = this.#signAlone(message)
     // The slot is released when the token has finished, not when the caller stops waiting.
     void operation.catch(() => undefined).finally(() => this.#leave())
     return withinSeconds(this.#seconds, operation, 'the token did not sign in time')
+  }
+
+  /** Ends the sessions that are not in use, of a key that is not used any more. */
+  close(): void {
+    for (const session of this.#idle.splice(0)) session.close()
   }
 
   /** Retries once with a new session, because a token that was restarted or replugged has lost the old ones. */
@@ -70,7 +71,7 @@ export class SessionPool {
     } catch (error) {
       // A slot that became free at the same moment goes to the next caller.
       if (!this.#waiting.delete(wake)) this.#leave()
-      throw error
+      throw new TokenBusyError('the token has no free session', { cause: error })
     }
   }
 

@@ -101,7 +101,7 @@ export class TokenSession {
       this.#logIn(place)
       this.#key = this.#findOne(names.CKO_PRIVATE_KEY, place.keyLabel)
     } catch (error) {
-      // A token has few sessions, and a key that is not there yet is looked for again and again.
+      // A token has a limited number of sessions, and keys are looked for again and again.
       this.close()
       throw error
     }

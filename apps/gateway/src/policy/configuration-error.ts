@@ -4,12 +4,14 @@ import type { ConfigurationProblem } from './load-configuration.ts'
 /** The configuration cannot be used. Every problem names its setting and path, never a value. */
 export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError'
-  readonly exitCode: number = WRONG_SETTINGS
+  /** What a file contains may be replaced while a supervisor starts the service again. */
+  readonly exitCode: number
   readonly problems: readonly ConfigurationProblem[]
 
   constructor(problems: readonly ConfigurationProblem[]) {
     super(problems.map(problemText).join('\n'))
     this.problems = problems
+    this.exitCode = problems.every(({ path }) => path === '') ? WRONG_SETTINGS : 1
   }
 }
 

@@ -33,7 +33,7 @@ export function checkUrl(value: unknown, path: string, problems: Problems, rules
 /** The address that the lists of an authority begin with. Undefined for an address of another form, such as of a file. */
 export function authorityAddress(listUrl: URL | undefined): string | undefined {
   if (listUrl === undefined || listUrl.search !== '') return undefined
-  const path = /^(.*)\/crl(?:\/keys\/[^/]+)?$/.exec(listUrl.pathname)?.[1]
+  const path = /^(.*)\/crl(?:\/keys\/.+)?$/.exec(listUrl.pathname)?.[1]
   return path === undefined ? undefined : `${listUrl.origin}${path}`
 }
 

@@ -30,11 +30,12 @@ import type { TestIssuer } from '@chancery/testkit'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createMetrics } from '../metrics.ts'
 import { Problems } from '../policy/form.ts'
-import { keysOf } from '../policy/policy.ts'
+import { filePolicyOf, keysOf } from '../policy/policy.ts'
 import { readPolicy } from '../policy/read-policy.ts'
 import { readGatewaySettings } from '../settings/gateway-settings.ts'
 import { createStateFile } from '../state/state-file.ts'
 import { KeyFollower } from './follow-keys.ts'
+import { continueFollowing } from './followed-keys.ts'
 import { type OpenedTrust, openTrust } from './open-trust.ts'
 import { isNetworkUsable } from './snapshot.ts'
 
@@ -225,6 +226,27 @@ it('follows a succession that was missed, and refuses certificates of a former k
   await offer(keys.second, keys.second, await signed(keys.second, [ended]))
   expect([await follow(await open()), issuers()]).toEqual([true, ['na-2', 'na-1']])
   expect([await causes(keys.first), await causes(keys.first, 3n * HOUR)]).toEqual([['unknown_issuer'], []])
+})
+
+it('goes on from the file when the state names a key that the root did not sign for', async () => {
+  await serve(keys.second, [keys.first])
+  await offer(keys.second, keys.second, await signed(keys.second, [former(keys.first)]))
+  expect(await follow(await open())).toBe(true)
+  const policy = opened?.trust.current.policy
+  const followed = policy?.followed?.keys.get('agency')
+  if (policy === undefined || followed === undefined) throw new Error('nothing was followed')
+  const stored = (issuers: Readonly<Record<string, string>>, signing = 'na-2') =>
+    new Map([['agency', { ...followed, signing, issuers }]])
+  const leftOut: string[] = []
+  const read = async (given: ReturnType<typeof stored>): Promise<string | undefined> =>
+    (await continueFollowing(filePolicyOf(policy), given, (_network, reason) => leftOut.push(reason))).networks.get(
+      'agency',
+    )?.primary.issuer
+  expect(await read(stored(followed.issuers))).toBe('na-2')
+  expect(await read(stored({ ...followed.issuers, 'na-9': third.signer.publicKey }))).toBe('na-1')
+  expect(await read(stored({ 'na-2': third.signer.publicKey }))).toBe('na-1')
+  expect(await read(stored(followed.issuers, 'na-9'))).toBe('na-1')
+  expect(leftOut).toEqual(['unknown_key', 'unknown_key', 'unknown_key'])
 })
 
 it('goes on from the file without a root key, with another root, or with a key that was not followed', async () => {

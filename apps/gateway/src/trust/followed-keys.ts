@@ -113,8 +113,16 @@ export async function continueFollowing(
     const network = filePolicyOf(file).networks.get(name)
     if (network?.rootKey === undefined) continue
     const verdict = await verifySuccession(pinOf(network), followed.keys)
-    if (verdict.ok) kept.set(name, followed)
-    else onLeftOut?.(name, verdict.reason)
+    const reason = verdict.ok ? whyUnknown(followed) : verdict.reason
+    if (reason === undefined) kept.set(name, followed)
+    else onLeftOut?.(name, reason)
   }
   return withFollowed(file, kept)
+}
+
+/** The ids in a state are signed by nobody: each must be of a key that the root signed for. */
+function whyUnknown({ keys, signing, issuers }: FollowedKeys): 'unknown_key' | undefined {
+  const own = allAuthorityKeys(keys)
+  const isKnown = Object.hasOwn(issuers, signing) && Object.values(issuers).every((key) => own.includes(key))
+  return isKnown ? undefined : 'unknown_key'
 }

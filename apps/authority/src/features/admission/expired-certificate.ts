@@ -1,5 +1,7 @@
 import {
   HOUR,
+  asJson,
+  canonicalJson,
   hasOnlyTrustedSignatures,
   instantOf,
   readJoinCertificate,
@@ -13,7 +15,7 @@ import { ownKeysAt } from '../../signing/own-keys.ts'
 import { MAX_EVIDENCE_USES } from './evidence.ts'
 import type { Evidence, EvidenceReason, FormerCertificate, Proven } from './evidence.ts'
 import type { AdmissionParts } from './parts.ts'
-import { findAdmittingRule, findFormer, listExpiredRules } from './queries.ts'
+import { findAdmittingRule, findFormer, findNewest, listExpiredRules } from './queries.ts'
 import { findUsableRule } from './rules.ts'
 
 /**
@@ -33,7 +35,7 @@ export async function verifyExpired(
   if (nodeKey !== undefined && certificate.node_public_key !== nodeKey) return 'audience_mismatch'
   const outside = whyOutside(rule, certificate, clock.now())
   if (outside !== undefined) return outside
-  const former = await findLast(database.read, certificate)
+  const former = await findLast(database.read, rule, certificate)
   if (typeof former === 'string') return former
   return {
     issuer: network.name,
@@ -50,7 +52,11 @@ export async function verifyExpired(
 function whyOutside(rule: AdmissionRule, certificate: JoinCertificate, now: Instant): EvidenceReason | undefined {
   if (instantOf(certificate.expires_at) > now) return 'certificate_not_expired'
   if (endOfGrace(rule, certificate) <= now) return 'expired'
-  return certificate.roles.every((role) => rule.roles.includes(role)) ? undefined : 'claims_mismatch'
+  return areAdmitted(rule, certificate.roles) ? undefined : 'claims_mismatch'
+}
+
+function areAdmitted(rule: AdmissionRule, roles: readonly string[]): boolean {
+  return roles.every((role) => rule.roles.includes(role))
 }
 
 function endOfGrace({ grace_hours = 0 }: AdmissionRule, { expires_at }: Pick<JoinCertificate, 'expires_at'>): Instant {
@@ -58,25 +64,38 @@ function endOfGrace({ grace_hours = 0 }: AdmissionRule, { expires_at }: Pick<Joi
 }
 
 /**
- * The row of the certificate. A restored database does not know what was revoked after its backup, so a certificate
- * without a row admits no node. One that evidence admitted needs that evidence again.
+ * What the next certificate takes over. A restored database does not know what was revoked after its backup, so a
+ * certificate without a row admits no node, and neither does another text with the id of a row: a stolen former key can
+ * sign that. A node whose response was lost presents an earlier certificate, and an operator may have changed its terms
+ * by a new invite: those of the newest certificate count. One that evidence admitted needs that evidence again.
  */
-async function findLast(db: Reader, certificate: JoinCertificate): Promise<FormerCertificate | EvidenceReason> {
-  const { cert_id, node_public_key, roles } = certificate
-  const row = await findFormer(db, cert_id)
-  if (row === undefined || row.node_public_key !== node_public_key) return 'certificate_unknown'
-  if ((await findAdmittingRule(db, cert_id)) !== undefined) return 'other_rule'
-  return { roles, max_validity_hours: row.max_validity_hours }
+async function findLast(
+  db: Reader,
+  rule: AdmissionRule,
+  certificate: JoinCertificate,
+): Promise<FormerCertificate | EvidenceReason> {
+  const { cert_id, node_public_key } = certificate
+  const text = await findFormer(db, cert_id)
+  if (text === undefined || canonicalJson(readJson(text)) !== canonicalJson(asJson(certificate)))
+    return 'certificate_unknown'
+  const newest = await findNewest(db, node_public_key)
+  if (newest === undefined) return 'certificate_unknown'
+  for (const id of new Set([cert_id, newest.cert_id]))
+    if ((await findAdmittingRule(db, id)) !== undefined) return 'other_rule'
+  const { roles_json, max_validity_hours } = newest
+  const roles = JSON.parse(roles_json) as string[]
+  return areAdmitted(rule, roles) ? { roles, max_validity_hours } : 'claims_mismatch'
 }
 
 /** The name of a rule in force that would admit the holder of this expired certificate again. */
 export async function findRejoinRule(parts: AdmissionParts, cert_json: string): Promise<string | undefined> {
   const certificate = readOrUndefined(() => readJoinCertificate(readJson(cert_json)))
   if (certificate === undefined) return undefined
-  if ((await findAdmittingRule(parts.database.read, certificate.cert_id)) !== undefined) return undefined
-  for (const rule_id of await listExpiredRules(parts.database.read)) {
-    const usable = await findUsableRule(parts, rule_id)
-    if (usable !== undefined && whyOutside(usable.rule, certificate, parts.clock.now()) === undefined) return rule_id
+  const db = parts.database.read
+  for (const rule_id of await listExpiredRules(db)) {
+    const rule = (await findUsableRule(parts, rule_id))?.rule
+    if (rule === undefined || whyOutside(rule, certificate, parts.clock.now()) !== undefined) continue
+    if (typeof (await findLast(db, rule, certificate)) !== 'string') return rule_id
   }
   return undefined
 }

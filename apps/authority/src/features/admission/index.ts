@@ -26,6 +26,7 @@ export { readPossibleRules } from './possible-rule.ts'
 export {
   countActiveRules,
   findAdmittingRule,
+  findNewest,
   findRenewableRule,
   insertAdmitted,
   listRules,

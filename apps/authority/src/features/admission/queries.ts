@@ -74,18 +74,53 @@ export async function listExpiredRules(db: Reader): Promise<readonly string[]> {
   return rows.map(({ rule_id }) => rule_id)
 }
 
-/** A stored certificate that ended after the upgrade: of older ones it is not known whether evidence admitted them. */
-export async function findFormer(
-  db: Reader,
-  cert_id: string,
-): Promise<{ readonly node_public_key: string; readonly max_validity_hours: number } | undefined> {
-  return db
+/**
+ * The text of a stored certificate that ended after the upgrade, and after the last recovery. Of one that ended before the
+ * upgrade it is not known whether evidence admitted it. One that ended before a recovery may have been revoked after the
+ * backup, and lists name no certificates that have ended.
+ */
+export async function findFormer(db: Reader, cert_id: string): Promise<string | undefined> {
+  const row = await db
     .selectFrom(['issued_certs as c', 'schema_version as s'])
-    .select(['c.node_public_key', 'c.max_validity_hours'])
+    .select('c.cert_json')
     .where('c.cert_id', '=', cert_id)
     .where('s.version', '=', presented.version)
     .whereRef('c.expires_at', '>', 's.applied_at')
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb.selectFrom('recoveries as r').select('r.position').whereRef('r.recovered_at', '>=', 'c.expires_at'),
+        ),
+      ),
+    )
     .executeTakeFirst()
+  return row?.cert_json
+}
+
+interface NewestCertificate {
+  readonly cert_id: string
+  readonly roles_json: string
+  readonly max_validity_hours: number
+  /** It has no successor, so an operator revoked it, also with the reason `superseded`. */
+  readonly isRevoked: boolean
+}
+
+/** The certificate of this key that was issued last. */
+export async function findNewest(db: Reader, node_public_key: string): Promise<NewestCertificate | undefined> {
+  const row = await db
+    .selectFrom('issued_certs as c')
+    .leftJoin('crl_entries as e', 'e.cert_id', 'c.cert_id')
+    .select(['c.cert_id', 'c.roles_json', 'c.max_validity_hours', 'c.status', 'e.cert_id as listed'])
+    .where('c.node_public_key', '=', node_public_key)
+    // One of which only id and key are known has no roles, and no time of its own.
+    .where('c.roles_json', '<>', '[]')
+    .orderBy('c.issued_at', 'desc')
+    .orderBy('c.cert_id', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  if (row === undefined) return undefined
+  const { status, listed, ...terms } = row
+  return { ...terms, isRevoked: status === 'revoked' || listed !== null }
 }
 
 /** False when there is a rule with this id. */

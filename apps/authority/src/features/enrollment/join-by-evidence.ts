@@ -6,7 +6,7 @@ import { type VerifiedNode, authenticateNode, refuseNode } from '../../auth/node
 import { spendNonceInside, toClaim } from '../../auth/nonces.ts'
 import type { Transaction } from '../../database/database.ts'
 import { lockNodeKeys } from '../../database/locks/node-keys.ts'
-import { EvidenceRefusedError, evidenceDetails } from '../admission/index.ts'
+import { EvidenceRefusedError, evidenceDetails, findNewest } from '../admission/index.ts'
 import type { EvidenceReason, VerifiedEvidence } from '../admission/index.ts'
 import { faultPoint } from '#faults'
 import { refuseCompromised, refuseRevoked, reservedKeys } from './join-refusals.ts'
@@ -54,6 +54,8 @@ async function issue(
       await lockNodeKeys(tx, [node_public_key])
       if (await isKeyCompromised(tx.query, node_public_key)) return 'key_compromised'
       if (await isKeyRevoked(tx.query, node_public_key)) return 'key_revoked'
+      if (evidence.former !== undefined && (await findNewest(tx.query, node_public_key))?.isRevoked === true)
+        return 'key_revoked'
       if (!(await spendNonceInside(tx, claim))) return 'nonce_spent'
       return { text: await issueInside(tx, call, parts, request, evidence) }
     })

@@ -49,6 +49,23 @@ export class SwitchFollower {
     this.#parts = parts
   }
 
+  /**
+   * Before the first call: a switch counts this instance from here on, and one that was made since its key was read is
+   * followed. Where this cannot be stored, no switch can be.
+   */
+  async enter(): Promise<void> {
+    const { database, keyOwnerCheck, log } = this.#parts
+    try {
+      await database.write(async (tx) => {
+        await tx.lock('crl')
+        await this.#report({ next_block: null, switch_stage: null }, tx)
+      })
+      await keyOwnerCheck.check()
+    } catch (error) {
+      log.warn('this instance is not reported yet', { error })
+    }
+  }
+
   /** Follows a switch that was made, reports whether the announced key is here, and takes part in a switch. */
   async run(signal: AbortSignal): Promise<void> {
     await this.#parts.keyOwnerCheck.check()

@@ -15,6 +15,8 @@ export type { SuccessionProgress } from './progress.ts'
 export type { InstanceState } from './follow-switch.job.ts'
 
 export interface KeySuccession extends Feature {
+  /** Called before this instance serves. */
+  enter(): Promise<void>
   announceKey(): Promise<Announcement>
   switchKey(options: { readonly isForced: boolean }): Promise<Succession | undefined>
   switchLive(options: { readonly isForced: boolean }): Promise<Succession | undefined>
@@ -34,6 +36,7 @@ export function openKeySuccession(parts: KeySuccessionParts): KeySuccession {
       { name: 'succession-progress', everySeconds: 30, run: async () => void (await readProgress(parts)) },
       { name: 'key-owner-check', everySeconds: 2, run: (signal) => follower.run(signal) },
     ],
+    enter: () => follower.enter(),
     announceKey: () => announceKey(parts),
     switchKey: (options) => switchKey(parts, options),
     switchLive: (options) => switchLive(parts, options),

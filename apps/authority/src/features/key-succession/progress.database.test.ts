@@ -67,7 +67,7 @@ describe('progress of a key succession', () => {
     await beat(2)
     clock.advance(90)
     const switchBy = writeInstant(clock.now() - 90_000_000n + 30n * DAY)
-    const step = `Wait until all nodes have the new block. Switch with chancery authority rotate-key, before ${switchBy}.`
+    const step = `Wait until all nodes have the new block. Switch before ${switchBy} with chancery authority rotate-key.`
     expect(await status()).toEqual([
       'phase announced, key na-2',
       expect.stringMatching(/^announced /),

@@ -52,8 +52,8 @@ export async function describeSuccession(
 export function nextStep(progress: SuccessionProgress): string | null {
   const { phase, nodes, nodes_with_new_block, former_key_id, switch_by } = progress
   const wait = nodes_with_new_block < nodes ? 'Wait until all nodes have the new block. ' : ''
-  if (phase === 'announced')
-    return `${wait}Switch with chancery authority rotate-key${switch_by === null ? '' : `, before ${switch_by}`}.`
+  const before = switch_by === null ? '' : ` before ${switch_by}`
+  if (phase === 'announced') return `${wait}Switch${before} with chancery authority rotate-key.`
   if (phase !== 'switched') return null
   return former_key_id === null
     ? `${wait}No certificate of the former key is left: take it out of the settings and run --step retire.`

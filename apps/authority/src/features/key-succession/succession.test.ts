@@ -82,6 +82,10 @@ async function read(path: string): Promise<JsonValue> {
   return readJson((await na.request('GET', path)).text)
 }
 
+async function surfaces(): Promise<JsonValue | undefined> {
+  return accepted(await na.request('GET', '/sovereign.json'))['supported_surfaces']
+}
+
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'chancery-succession-'))
   database = await createMigratedDatabase()
@@ -102,6 +106,7 @@ afterAll(async () => {
 describe('a key succession in steps', () => {
   it('is not visible before it is announced', async () => {
     refused(await na.request('GET', '/key-succession'), 404, 'key_history_not_found')
+    expect(await surfaces()).not.toHaveProperty('key_succession')
     const answer = accepted(await node.heartbeat(certificate.cert_id, { genesis_digest: genesisDigest(na.genesis) }))
     expect(Object.keys(answer)).not.toContain('genesis_digest')
     await expect(step((succession) => succession.switchKey({ isForced: false }))).rejects.toThrow('was not announced')
@@ -113,6 +118,7 @@ describe('a key succession in steps', () => {
     clock.advance(3)
     na.core.newestBlock.clear()
     const logged = accepted(await na.request('GET', '/key-succession'))
+    expect(await surfaces()).toHaveProperty('key_succession', `${na.url}/key-succession`)
     expect([logged['phase'], logged['current_public_key']]).toEqual(['announced', first.publicKey])
     const offered = {
       genesis: readGenesisBlock(logged['genesis'] ?? null),
@@ -171,6 +177,7 @@ describe('a key succession in steps', () => {
       phase: 'settled',
       current_public_key: second.publicKey,
     })
+    expect(await surfaces()).not.toHaveProperty('key_succession')
   })
 
   it('signs a version of the former key again when it is restored', async () => {

@@ -1,3 +1,4 @@
+import { ANNOUNCEMENT_SURFACE } from '@chancery/contract'
 import {
   FormError,
   JsonError,
@@ -120,22 +121,29 @@ export function checkHistory(task: {
   })
 }
 
-/** Step 3: whether the unsigned document says the same as the genesis block. */
+export interface CheckedMetadata {
+  /** Whether the unsigned document says the same as the genesis block. */
+  readonly isSame: boolean
+  readonly announcesKey: boolean
+}
+
+/** Step 3. Both are hints: the document is not signed. */
 export function checkMetadata(task: {
   readonly blocks: Blocks
   readonly genesis: GenesisBlock
-}): Promise<Checked<boolean>> {
+}): Promise<Checked<CheckedMetadata>> {
   return checked(async () => {
     const found = readBlocks(task.blocks)
-    if (!isJsonObject(found)) return false
-    const authority = found['network_authority']
+    if (!isJsonObject(found)) return { isSame: false, announcesKey: false }
+    const [authority, surfaces] = [found['network_authority'], found['supported_surfaces']]
     const { network_name, root_public_key, network_authority } = task.genesis
-    return (
+    const isSame =
       found['sovereign_id'] === network_name &&
       found['root_public_key'] === root_public_key &&
       isJsonObject(authority) &&
       authority['public_key'] === network_authority.public_key
-    )
+    const announcesKey = isJsonObject(surfaces) && Object.hasOwn(surfaces, ANNOUNCEMENT_SURFACE)
+    return { isSame, announcesKey }
   })
 }
 

@@ -98,6 +98,7 @@ describe('a partner that announces its next key', () => {
       valid_to: '2027-01-01T00:00:00Z',
     }
     stub.show('/key-succession', { phase: 'announced', genesis: stub.genesis(root, { network_authority }) })
+    stub.show('/sovereign.json', { ...stub.metadata(), supported_surfaces: { key_succession: 'not used' } })
   }
 
   it('is a finding until every treaty with it names the key', async () => {
@@ -112,6 +113,14 @@ describe('a partner that announces its next key', () => {
     const [finding] = await findingsOn(stub.name, 'partner-key')
     expect(finding).toMatchObject({ status: 'warn', found: `${stub.name} announces its next key ${next.publicKey}` })
     expect(finding?.['fix']).toContain(` --key ${stub.key.publicKey} --key ${next.publicKey}.`)
+    // An authority that cannot say whether a key is announced changes nothing.
+    stub.show('/sovereign.json', (_request, response) => void response.writeHead(503).end('{}'))
+    await calls.pull(stub)
+    expect(await findingsOn(stub.name, 'partner-key')).toHaveLength(1)
+    stub.show('/sovereign.json', stub.metadata())
+    await calls.pull(stub)
+    expect(await findingsOn(stub.name, 'partner-key')).toEqual([])
+    announce(stub)
     stub.show('/key-succession', (_request, response) => void response.writeHead(404).end('{}'))
     await calls.pull(stub)
     expect(await findingsOn(stub.name, 'partner-key')).toEqual([])

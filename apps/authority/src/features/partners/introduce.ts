@@ -2,7 +2,7 @@ import { Refusal } from '@chancery/contract'
 import type { Pin } from './pin.ts'
 import { readFrom } from './read-document.ts'
 import { StepFailureError } from './step-failure.ts'
-import { isMetadataEqual, readGenesis } from './run-pull.ts'
+import { readGenesis, readMetadata } from './run-pull.ts'
 import type { PartnersState } from './state.ts'
 import type { StoredGenesis } from './stored-facts.ts'
 
@@ -27,7 +27,7 @@ export async function introduce(
   try {
     const { block, facts } = await readGenesis(checking, read, pin, sovereign_id)
     if (block.network_name === parts.network.name) throw new Refusal('partner_mismatch', { reason: 'own_sovereign' })
-    const isSame = await isMetadataEqual(checking, read, block)
+    const { isSame } = await readMetadata(checking, read, block)
     if (!isSame) throw new Refusal('partner_mismatch', { reason: 'metadata' })
     return { network_name: block.network_name, genesis: facts, metadata_mismatch: !isSame }
   } catch (error) {

@@ -13,9 +13,13 @@ export async function readSuccessionStep(
   parts: PullingParts,
   findings: Findings,
   read: ReadFrom,
-  genesis: GenesisBlock,
+  { genesis, announcesKey }: { readonly genesis: GenesisBlock; readonly announcesKey: boolean },
 ): Promise<void> {
   const { succession: stored, ...facts } = findings.facts
+  if (!announcesKey) {
+    findings.facts = facts
+    return
+  }
   // The announced key may be in force by now, and the document the same.
   const isKnown = stored !== undefined && stored.announced?.public_key !== genesis.network_authority.public_key
   const etag = isKnown ? stored.etag : undefined

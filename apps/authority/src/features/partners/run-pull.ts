@@ -1,5 +1,5 @@
 import { type GenesisBlock, type Instant, SECOND, instantOf } from '@chancery/protocol'
-import type { CheckedGenesis } from './check-material.ts'
+import type { CheckedGenesis, CheckedMetadata } from './check-material.ts'
 import type { Findings } from './findings.ts'
 import { type Pin, acceptedKeys } from './pin.ts'
 import { readCrlStep } from './read-crl.ts'
@@ -54,8 +54,8 @@ export async function runPull(
     if (genesis === undefined) return findings
     // With pinned keys exactly those count, and no root signs for others.
     if (pin.kind === 'root') await step(findings, () => readHistoryStep(parts, findings, read, genesis))
-    await readSuccessionStep(parts, findings, read, genesis)
-    await readMetadataStep(parts, findings, read, genesis)
+    const announcesKey = await readMetadataStep(parts, findings, read, genesis)
+    if (announcesKey !== undefined) await readSuccessionStep(parts, findings, read, { genesis, announcesKey })
     const pull: Pull = {
       parts,
       sovereign_id: row.sovereign_id,
@@ -97,7 +97,11 @@ export async function readGenesis(
   return { ...(await parts.checks.run('genesis', { blocks, pin, sovereign_id, now: parts.clock.now() })), date }
 }
 
-export async function isMetadataEqual(parts: PullingParts, read: ReadFrom, genesis: GenesisBlock): Promise<boolean> {
+export async function readMetadata(
+  parts: PullingParts,
+  read: ReadFrom,
+  genesis: GenesisBlock,
+): Promise<CheckedMetadata> {
   const { blocks } = await read({ path: '/sovereign.json', maxBytes: SMALL_BYTES })
   return parts.checks.run('metadata', { blocks, genesis })
 }
@@ -127,18 +131,20 @@ function isClockOff(date: string | undefined, now: Instant): boolean {
   return offset > CLOCK_OFFSET || offset < -CLOCK_OFFSET
 }
 
-/** The document is not signed and decides nothing. */
+/** Returns whether a next key is announced, if that is known. The document is not signed and decides nothing. */
 async function readMetadataStep(
   parts: PullingParts,
   findings: Findings,
   read: ReadFrom,
   genesis: GenesisBlock,
-): Promise<void> {
+): Promise<boolean | undefined> {
   try {
-    const isSame = await isMetadataEqual(parts, read, genesis)
+    const { isSame, announcesKey } = await readMetadata(parts, read, genesis)
     findings.facts = { ...findings.facts, metadata_mismatch: !isSame } satisfies StoredFacts
+    return announcesKey
   } catch (error) {
     if (!(error instanceof StepFailureError)) throw error
     if (error.outcome === 'malformed') findings.facts = { ...findings.facts, metadata_mismatch: true }
+    return undefined
   }
 }

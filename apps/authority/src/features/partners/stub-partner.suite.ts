@@ -1,6 +1,6 @@
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type Instant, writeInstant } from '@chancery/protocol'
+import { type Instant, type JsonObject, writeInstant } from '@chancery/protocol'
 import { type ForeignObject, type ForeignSovereign, foreignFeed, foreignSovereign, wireText } from '@chancery/testkit'
 
 type Answer = ForeignObject | ((request: IncomingMessage, response: ServerResponse) => void)
@@ -25,15 +25,19 @@ export class StubPartner {
   async listen(): Promise<this> {
     await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve))
     this.show('/genesis', this.genesis())
-    this.show('/sovereign.json', {
-      sovereign_id: this.name,
-      root_public_key: this.root.publicKey,
-      network_authority: { public_key: this.key.publicKey },
-    })
+    this.show('/sovereign.json', this.metadata())
     this.show('/sovereign-revocation-feed', this.feed(0, []))
     this.show('/crl', this.crl(0, []))
     this.show('/recognition-treaties', { count: 0, recognition_treaties: [] })
     return this
+  }
+
+  metadata(): JsonObject {
+    return {
+      sovereign_id: this.name,
+      root_public_key: this.root.publicKey,
+      network_authority: { public_key: this.key.publicKey },
+    }
   }
 
   get url(): string {

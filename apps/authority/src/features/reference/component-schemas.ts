@@ -54,6 +54,7 @@ function rewrite(keyword: string, value: JsonValue): [string, JsonValue] {
     case 'additionalProperties':
       return [keyword, typeof value === 'boolean' ? value : toOpenApi(value as JsonObject)]
     case 'anyOf':
+    case 'oneOf':
     case 'allOf':
       return [keyword, (value as readonly JsonObject[]).map(toAlternative)]
     default:

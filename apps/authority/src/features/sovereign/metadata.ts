@@ -1,4 +1,4 @@
-import { DRY_RUN_SURFACE } from '@chancery/contract'
+import { ANNOUNCEMENT_SURFACE, DRY_RUN_SURFACE } from '@chancery/contract'
 import type { JsonObject } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
 import { baseUrl } from '../../requests/base-url.ts'
@@ -21,13 +21,18 @@ const SURFACES = {
   [DRY_RUN_SURFACE]: '/swagger.json',
 } as const
 
+/** Only while the next key is announced, so that partners need not ask for it on every pull. */
+const ANNOUNCING = { [ANNOUNCEMENT_SURFACE]: '/key-succession' } as const
+
 /**
  * GET /sovereign.json
  * Returns what another network needs to address this one. No operator keys, no paths, nothing of the installation.
  */
-export function metadata(call: Call, parts: SovereignParts): JsonObject {
+export async function metadata(call: Call, parts: SovereignParts): Promise<JsonObject> {
   const { genesis } = parts.network
   const endpoint = baseUrl(call, parts)
+  const newest = await parts.newestBlock.readOrLast()
+  const surfaces = newest?.phase === 'announced' ? { ...SURFACES, ...ANNOUNCING } : SURFACES
   return {
     sovereign_id: genesis.network_name,
     network_name: genesis.network_name,
@@ -37,6 +42,6 @@ export function metadata(call: Call, parts: SovereignParts): JsonObject {
     root_public_key: genesis.root_public_key,
     policy_manifest: genesis.policy_manifest,
     bootstrap_anchor_count: genesis.bootstrap_anchors.length,
-    supported_surfaces: Object.fromEntries(Object.entries(SURFACES).map(([name, path]) => [name, endpoint + path])),
+    supported_surfaces: Object.fromEntries(Object.entries(surfaces).map(([name, path]) => [name, endpoint + path])),
   }
 }

@@ -18,7 +18,7 @@ const finding = (check: string, more: Partial<NetworkFinding> = {}): NetworkFind
 })
 const treaty = (about: string, hours: number): NetworkFinding =>
   finding('treaty', { about, at: inHours(hours), found: `The treaty with ${about} ends ${inHours(hours)}` })
-const headline = (...found: readonly NetworkFinding[]): string => headlineOf(findNeeds(found, NOW), NOW)
+const headline = (...found: readonly NetworkFinding[]): string => headlineOf(findNeeds(found, NOW), [], NOW)
 
 describe('the rows of the overview', () => {
   it('are ordered by tone, then what ends first, and the time is not repeated in the title', () => {
@@ -83,6 +83,13 @@ describe('the headline', () => {
     expect(headline(finding('backup'))).toBe('No problems.')
     expect(headline()).toBe('No problems.')
   })
+
+  it('does not report that there are no problems while a check could not run', () => {
+    const unsure = 'No problems in what was checked.'
+    expect(headlineOf([], ['evidence-log'], NOW)).toBe(unsure)
+    expect(headlineOf(findNeeds([finding('backup')], NOW), ['evidence-log'], NOW)).toBe(unsure)
+    expect(headlineOf(findNeeds([finding('crl', { status: 'bad' })], NOW), ['evidence-log'], NOW)).not.toBe(unsure)
+  })
 })
 
 describe('what is in order', () => {
@@ -111,6 +118,9 @@ describe('what is in order', () => {
       'The authority is ready.',
     )
     expect(calmOf({ ...found, passed: [] })).toBe('')
+    expect(calmOf({ ...found, passed: ['ready'], not_checked: ['disk-space', 'crl'] })).toBe(
+      'The authority is ready. Not checked: disk-space, crl.',
+    )
   })
 })
 

@@ -93,8 +93,12 @@ const NUMBERS = ['No', 'One', 'Two', 'Three', 'Four', 'Five', 'Six', 'Seven', 'E
 const counted = (count: number, one: string, many: string): string =>
   `${NUMBERS[count] ?? count} ${count === 1 ? one : many}`
 
-/** The state of the network in one sentence, from the worst thing. Several of one kind are counted. */
-export function headlineOf(needs: readonly Need[], nowMs: number): string {
+/**
+ * The state of the network in one sentence, from the worst thing. Several of one kind are counted. With checks that
+ * could not run, it does not say that there are no problems.
+ */
+export function headlineOf(needs: readonly Need[], notChecked: readonly string[], nowMs: number): string {
+  const calm = notChecked.length === 0 ? 'No problems.' : 'No problems in what was checked.'
   const of = (...checks: readonly string[]): readonly Need[] => needs.filter(({ check }) => checks.includes(check))
   const isBad = (need: Need | undefined): boolean => need?.tone === 'bad'
   if (of('ready').length > 0) return 'The authority is not ready.'
@@ -102,7 +106,7 @@ export function headlineOf(needs: readonly Need[], nowMs: number): string {
   if (of('evidence-here', 'evidence-store', 'evidence-log').length > 0) return 'Stored evidence is missing or changed.'
   if (of('crl').length > 0) return 'The revocation list is not current.'
   const [worst] = needs
-  if (worst === undefined) return 'No problems.'
+  if (worst === undefined || worst.tone === 'ended') return calm
   if (isBad(worst)) return `${worst.title}.`
   return endingHeadline(of('treaty'), nowMs) ?? laterHeadline(of('peer-feed'), worst)
 }
@@ -115,13 +119,12 @@ function endingHeadline(treaties: readonly Need[], nowMs: number): string | unde
 }
 
 function laterHeadline(feeds: readonly Need[], worst: Need): string {
-  if (worst.tone === 'ended') return 'No problems.'
   if (feeds.length > 0) return `${counted(feeds.length, 'revocation feed is', 'revocation feeds are')} old.`
   return `${worst.title}.`
 }
 
-/** What is in order. It names only what was checked. */
-export function calmOf({ passed, first_steps: steps }: NetworkFindings): string {
+/** What is in order, and what could not be checked. */
+export function calmOf({ passed, not_checked: notChecked, first_steps: steps }: NetworkFindings): string {
   const facts = [
     ['ready', 'the authority is ready'],
     ['crl', 'the revocation list is current'],
@@ -129,8 +132,9 @@ export function calmOf({ passed, first_steps: steps }: NetworkFindings): string 
     ['evidence-anchors', 'anchors are on time'],
     ...(steps.backup_at === null ? [] : [['backup', 'the last backup is recent']]),
   ].flatMap(([check = '', text = '']) => (passed.includes(check) ? [text] : []))
-  if (facts.length === 0) return ''
   const last = facts.at(-1) ?? ''
-  const text = facts.length === 1 ? last : `${facts.slice(0, -1).join(', ')} and ${last}`
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
+  const text = facts.length < 2 ? last : `${facts.slice(0, -1).join(', ')} and ${last}`
+  const inOrder = text === '' ? [] : [`${text.charAt(0).toUpperCase()}${text.slice(1)}.`]
+  const unknown = notChecked ?? []
+  return [...inOrder, ...(unknown.length === 0 ? [] : [`Not checked: ${unknown.join(', ')}.`])].join(' ')
 }

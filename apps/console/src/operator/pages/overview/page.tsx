@@ -68,7 +68,7 @@ function Summary({ found, query }: { readonly found: NetworkFindings; readonly q
   return (
     <>
       <section class="verdict">
-        <h2 class="headline">{headlineOf(needs, nowMs)}</h2>
+        <h2 class="headline">{headlineOf(needs, found.not_checked ?? [], nowMs)}</h2>
         <p>{calmOf(found)}</p>
       </section>
       <Inbox needs={needs} isWhole={query.has('all')} unlisted={found.count - found.findings.length} />
