@@ -7,7 +7,8 @@ const MAX_AT_ONCE = 1000
 
 /**
  * For certificates renewed across a key succession: the predecessor ends, after the grace time, when its successor was
- * used for a heartbeat. A node that could not use the successor keeps its certificate.
+ * used for a heartbeat. A node that could not use the successor keeps its certificate. So do earlier successors that no
+ * heartbeat used: their response was lost, and the node renewed again.
  */
 export async function supersedeUsed(parts: EnrollmentParts): Promise<void> {
   if (!parts.signing.isAllowed()) return
@@ -35,6 +36,23 @@ export async function supersedeUsed(parts: EnrollmentParts): Promise<void> {
       .whereRef('live.last_heartbeat', '>', 'next.issued_at')
       .limit(MAX_AT_ONCE)
       .execute()
-    for (const row of used) await supersede(tx, row.cert_id, graceEnd(parts, row, now))
+    const lost = await tx.query
+      .selectFrom('issued_certs as lost')
+      .innerJoin('issued_certs as next', 'next.renewed_from', 'lost.renewed_from')
+      .innerJoin('node_liveness as live', 'live.cert_id', 'next.cert_id')
+      .leftJoin('node_liveness as unused', 'unused.cert_id', 'lost.cert_id')
+      .select(['lost.cert_id', 'lost.expires_at'])
+      .distinct()
+      .where('lost.status', '=', 'issued')
+      .where('lost.revoke_after', 'is', null)
+      .where('lost.expires_at', '>', writeSortable(now))
+      .whereRef('next.issued_at', '>', 'lost.issued_at')
+      .whereRef('live.last_heartbeat', '>', 'next.issued_at')
+      .where(({ eb, ref }) =>
+        eb.or([eb('unused.last_heartbeat', 'is', null), eb('unused.last_heartbeat', '<=', ref('lost.issued_at'))]),
+      )
+      .limit(MAX_AT_ONCE)
+      .execute()
+    for (const row of [...used, ...lost]) await supersede(tx, row.cert_id, graceEnd(parts, row, now))
   })
 }

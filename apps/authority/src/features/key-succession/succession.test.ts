@@ -218,17 +218,18 @@ describe('a key succession in steps', () => {
 
   it('ends a predecessor only when its successor of the new key is first used', async () => {
     node = nodeCaller(na.url, await testSigner('node', 'follower'), () => clock.now())
-    const [renewed, again] = [
-      accepted(await node.renew(certificate.cert_id), 201),
-      accepted(await node.renew(certificate.cert_id), 201),
-    ] as unknown as JoinCertificate[]
-    expect(renewed?.issued_by).toBe('na-2')
+    const renew = async (): Promise<JoinCertificate> =>
+      accepted(await node.renew(certificate.cert_id), 201) as unknown as JoinCertificate
+    const renewed = await renew()
+    clock.advance(2)
+    const again = await renew()
+    expect(renewed.issued_by).toBe('na-2')
     await supersedeUsed(na.parts)
     clock.advance(3600)
     await supersedeUsed(na.parts)
     // The node used neither response and continues with its certificate.
     accepted(await node.heartbeat(certificate.cert_id))
-    accepted(await node.heartbeat(again?.cert_id ?? ''))
+    accepted(await node.heartbeat(again.cert_id))
     // Later all certificates of the former key have ended, so no certificate is read.
     const later = { now: () => clock.now() + 400n * DAY, monotonicMs: () => clock.monotonicMs() }
     const write = (): Promise<never> => Promise.reject(new Error('certificates are read'))
@@ -241,7 +242,12 @@ describe('a key succession in steps', () => {
       status: 403,
       json: { error: { code: expect.stringMatching(/^certificate_(?:superseded|revoked)$/) } },
     })
-    accepted(await node.heartbeat(again?.cert_id ?? ''))
+    accepted(await node.heartbeat(again.cert_id))
+    // The first response was lost: its certificate, which no heartbeat used, has ended, too.
+    expect(await node.heartbeat(renewed.cert_id)).toMatchObject({
+      status: 403,
+      json: { error: { code: expect.stringMatching(/^certificate_(?:superseded|revoked)$/) } },
+    })
   })
 
   it('is undone by the root: the former key again, and no sequence decreases', async () => {
