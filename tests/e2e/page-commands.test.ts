@@ -138,7 +138,8 @@ describe('the commands of a page', () => {
   })
 
   it('are found in a sentence, and settings', () => {
-    const page = 'Set `NA_AUDIT_FORWARD_URL`, or `NA_RATE_LIMIT_…_PER_MINUTE`. See `chancery audit` and `chancery nodes`.'
+    const page =
+      'Set `NA_AUDIT_FORWARD_URL`, or `NA_RATE_LIMIT_…_PER_MINUTE`. See `chancery audit` and `chancery nodes`.'
     expect(unknownNames(page)).toEqual(['NA_AUDIT_FORWARD_URL', 'chancery audit'])
     expect(unknownNames('```sh\nexport NA_URL=x\n```\n\n```\nNA_HA=on\nNA_HA_MODE=on\n```\n')).toEqual(['NA_HA'])
   })

@@ -1,8 +1,6 @@
-import { createReadStream } from 'node:fs'
 import { mkdtemp, readFile, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { createLog, StartError, systemClock, systemIds } from '@chancery/service-kit'
 import { EvidenceImportError, reimportEvidence } from '../features/evidence/import-evidence.ts'
 import type { EvidenceImportResult } from '../features/evidence/import-evidence.ts'
@@ -13,6 +11,7 @@ import { type Restored, restoreBackup } from '../recovery/restore.ts'
 import { SETTINGS_INVALID, inspect, runCommand, readAuthority, readMarks } from './authority-identity.ts'
 import type { AuthorityIdentity, Outcome } from './authority-identity.ts'
 import { type CommandArguments, readSettingsOrExplain } from './command-settings.ts'
+import { readLines } from './read-lines.ts'
 import { openCore } from '../startup/open-core.ts'
 import type { AuthoritySettings } from '../settings/authority-settings.ts'
 import { openSigner } from '../signing/key-providers.ts'
@@ -233,10 +232,6 @@ export async function importEvidence(args: ImportArguments): Promise<Outcome<Evi
       await opened.close()
     }
   })
-}
-
-async function* readLines(path: string): AsyncGenerator<string> {
-  for await (const line of createInterface({ input: createReadStream(path), crlfDelay: 0 })) if (line !== '') yield line
 }
 
 /** As `chancery evidence anchor --save` writes them. */

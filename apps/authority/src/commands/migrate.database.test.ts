@@ -85,7 +85,9 @@ describe('authority migrate', () => {
       expect(await migrateAs(network, { DATABASE_URL: url.href })).toMatchObject({
         ok: false,
         code: 'settings_invalid',
-        message: expect.stringMatching(/^DATABASE_URL: .*the role must own the database .*permission denied for schema/),
+        message: expect.stringMatching(
+          /^DATABASE_URL: .*the role must own the database .*permission denied for schema/,
+        ),
       })
     } finally {
       await server.remove()

@@ -1,3 +1,5 @@
+import { WRONG_SETTINGS } from '@chancery/service-kit'
+
 /** The key is not available. The message names the setting and the location, never a secret. */
 export class KeyUnavailableError extends Error {
   override readonly name: string = 'KeyUnavailableError'
@@ -8,7 +10,10 @@ export class KeyMissingError extends KeyUnavailableError {
   override readonly name = 'KeyMissingError'
 }
 
-/** The token refuses the PIN. Each further attempt may lock it, so this process makes none. */
+/** The token refuses the PIN. Each further attempt may lock it, so this process makes none, and no restart follows. */
 export class PinRefusedError extends KeyUnavailableError {
   override readonly name = 'PinRefusedError'
+  /** The log shows the reason without frames: a person corrects the PIN. */
+  readonly isExpected = true
+  readonly exitCode = WRONG_SETTINGS
 }
