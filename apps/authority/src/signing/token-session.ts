@@ -152,9 +152,10 @@ export class TokenSession {
     const attempt = `${tokenLabel} ${pin}`
     if (refusedPins.has(attempt))
       throw new PinRefusedError('NA_PKCS11_PIN: the token refused this PIN before: correct or unlock it, and restart')
-    if (module.C_GetSessionInfo(this.#handle).state === CKS_RO_USER_FUNCTIONS) return
+    const isLoggedIn = module.C_GetSessionInfo(this.#handle).state === CKS_RO_USER_FUNCTIONS
+    const isLastAttempt = (module.C_GetTokenInfo(slot).flags & names.CKF_USER_PIN_FINAL_TRY) !== 0
     // Workers and instances on one token each try a PIN once. The last attempt is left to a person.
-    if ((module.C_GetTokenInfo(slot).flags & names.CKF_USER_PIN_FINAL_TRY) !== 0)
+    if (isLastAttempt && !isLoggedIn)
       throw new PinRefusedError(
         'NA_PKCS11_PIN: the token allows one more attempt: correct the PIN, log in once with a tool of the vendor, and restart',
       )
