@@ -15,11 +15,14 @@ import { readSteps, runnablePages } from './runnable-pages.ts'
 const ROOT = join(import.meta.dirname, '..', '..')
 const PAGES = [...runnablePages(), 'examples/agent-tools/README.md']
 
-/** The commands of a shell text, each as its words. Enough for our pages: quotes, and `$(…)` as a part of a word. */
+/**
+ * The commands of a shell text, each as its words. Enough for our pages: quotes, and `$(…)` as a part of a word. After an
+ * option, and in SQL, the word is a namespace, a role or a database.
+ */
 function commandsIn(text: string): readonly (readonly string[])[] {
   const joined = text.replaceAll('\\\n', ' ')
-  return [...joined.matchAll(/(?<![\w/.-]|(?:^|\s)-[-\w]*\s+)chancery +(?=[a-z-])/gm)].map(({ 0: found, index }) =>
-    wordsOf(joined.slice(index + found.length)),
+  return [...joined.matchAll(/(?<![\w/.-]|(?:^|\s)-[-\w]*\s+|\b(?:database|owner)\s+)chancery +(?=[a-z-])/gm)].map(
+    ({ 0: found, index }) => wordsOf(joined.slice(index + found.length)),
   )
 }
 
