@@ -12,7 +12,9 @@ it('gives every line to a reader that begins later', async () => {
     await writeFile(path, 'one\n\ntwo\nthree')
     const lines = readLines(path)
     await pause(200)
-    expect(await Array.fromAsync(lines)).toEqual(['one', 'two', 'three'])
+    const found: string[] = []
+    for await (const line of lines) found.push(line)
+    expect(found).toEqual(['one', 'two', 'three'])
   } finally {
     await rm(folder, { recursive: true })
   }
