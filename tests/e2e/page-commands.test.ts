@@ -15,11 +15,14 @@ import { readSteps, runnablePages } from './runnable-pages.ts'
 const ROOT = join(import.meta.dirname, '..', '..')
 const PAGES = [...runnablePages(), 'examples/agent-tools/README.md']
 
-/** The commands of a shell text, each as its words. Enough for our pages: quotes, and `$(…)` as a part of a word. */
+/**
+ * The commands of a shell text, each as its words. Enough for our pages: quotes, and `$(…)` as a part of a word. After an
+ * option, and in SQL, the word is a namespace, a role or a database.
+ */
 function commandsIn(text: string): readonly (readonly string[])[] {
   const joined = text.replaceAll('\\\n', ' ')
-  return [...joined.matchAll(/(?<![\w/.-])chancery +(?=[a-z-])/g)].map(({ 0: found, index }) =>
-    wordsOf(joined.slice(index + found.length)),
+  return [...joined.matchAll(/(?<![\w/.-]|(?:^|\s)-[-\w]*\s+|\b(?:database|owner)\s+)chancery +(?=[a-z-])/gm)].map(
+    ({ 0: found, index }) => wordsOf(joined.slice(index + found.length)),
   )
 }
 
@@ -43,6 +46,28 @@ function wordsOf(text: string): readonly string[] {
     words.push(word.replaceAll(/^["']|["']$/g, ''))
     at = after + (/^ */.exec(text.slice(after))?.[0].length ?? 0)
   }
+}
+
+/** Pages of operators. Most of their blocks cannot run in a test, but a person types them at night. */
+const OPERATOR_PAGES = globSync('docs/operate/*.md', { cwd: ROOT }).toSorted()
+
+const SETTINGS = new Set(
+  [...readFileSync(join(ROOT, 'docs/reference/settings.md'), 'utf8').matchAll(/^\| `([A-Z0-9_]+)`/gm)].map(
+    ([, name = '']) => name,
+  ),
+)
+
+/** Commands in the text of a page that are none, and settings that no service has. Shell blocks have own variables. */
+function unknownNames(markdown: string): readonly string[] {
+  const prose = markdown.replaceAll(/^( *)```(?:sh|bash|shell|sql|text)[^\n]*\n[\s\S]*?^\1```$/gm, '')
+  const settings = [...prose.matchAll(/\b(?:NA|GATEWAY)_[A-Z0-9_]*[A-Z0-9]\b/g)].map(([name]) => name)
+  const commands = [...prose.matchAll(/`chancery ([a-z][^`]*)`/g)].map(([, line = '']) => wordsOf(line))
+  return [
+    ...settings.filter((name) => !SETTINGS.has(name)),
+    ...commands
+      .filter((words) => !COMMANDS.some(({ path }) => path.every((word, at) => words[at] === word)))
+      .map((words) => `chancery ${words.join(' ')}`),
+  ]
 }
 
 const problems: string[] = []
@@ -82,6 +107,13 @@ describe('the commands of a page', () => {
     expect(found).toEqual([])
   })
 
+  it.each(OPERATOR_PAGES)('%s: commands and settings that an operator reads exist', async (page) => {
+    const text = readFileSync(join(ROOT, page), 'utf8')
+    const found: string[] = []
+    for (const words of shellTexts(page).flatMap(commandsIn)) found.push(...(await problemsOf(words)))
+    expect([...found, ...unknownNames(text)]).toEqual([])
+  })
+
   it('end: every loop that waits has a limit', () => {
     const pages = globSync(['README.md', 'docs/**/*.md', 'examples/**/*.md', 'examples/**/*.sh'], { cwd: ROOT })
     const endless = pages.flatMap((page) =>
@@ -106,6 +138,13 @@ describe('the commands of a page', () => {
       ['attestation', 'list', '--config', 'a b.toml'],
       ['ask', 'pay', '--home', './agent', '--note', '$(date -u)'],
     ])
+  })
+
+  it('are found in a sentence, and settings', () => {
+    const page =
+      'Set `NA_AUDIT_FORWARD_URL`, or `NA_RATE_LIMIT_…_PER_MINUTE`. See `chancery audit` and `chancery nodes`.'
+    expect(unknownNames(page)).toEqual(['NA_AUDIT_FORWARD_URL', 'chancery audit'])
+    expect(unknownNames('```sh\nexport NA_URL=x\n```\n\n```\nNA_HA=on\nNA_HA_MODE=on\n```\n')).toEqual(['NA_HA'])
   })
 
   it('are right, and leave nothing for the next one', async () => {

@@ -78,7 +78,7 @@ export async function runCommand<Value>(work: () => Promise<Value>): Promise<Out
     if (error instanceof CopyError)
       return { ok: false, code: error.code, message: error.message, problems: error.problems }
     if (error instanceof EvidenceImportError)
-      return { ok: false, code: 'evidence_not_imported', message: error.message, problems: [] }
+      return { ok: false, code: error.code, message: error.message, problems: [] }
     if (error instanceof BackupError)
       return { ok: false, code: 'backup_unusable', message: error.message, problems: [] }
     if (isOperatorError(error) || error instanceof MarkFileError)

@@ -1,9 +1,7 @@
-import { createReadStream } from 'node:fs'
 import { mkdtemp, readFile, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { createLog, systemClock, systemIds } from '@chancery/service-kit'
+import { createLog, StartError, systemClock, systemIds } from '@chancery/service-kit'
 import { EvidenceImportError, reimportEvidence } from '../features/evidence/import-evidence.ts'
 import type { EvidenceImportResult } from '../features/evidence/import-evidence.ts'
 import { createBackup } from '../recovery/backup.ts'
@@ -22,6 +20,7 @@ import {
 import type { AuthorityIdentity, Outcome } from './authority-identity.ts'
 import { type CommandArguments, readSettingsOrExplain } from './command-settings.ts'
 import { openKeyInUse } from './later-keys.ts'
+import { readLines } from './read-lines.ts'
 import { openCore } from '../startup/open-core.ts'
 import type { AuthoritySettings } from '../settings/authority-settings.ts'
 import type { Database } from '../database/database.ts'
@@ -247,10 +246,6 @@ export async function importEvidence(args: ImportArguments): Promise<Outcome<Evi
       await opened.close()
     }
   })
-}
-
-async function* readLines(path: string): AsyncGenerator<string> {
-  for await (const line of createInterface({ input: createReadStream(path), crlfDelay: 0 })) if (line !== '') yield line
 }
 
 /** As `chancery evidence anchor --save` writes them. */

@@ -2,11 +2,14 @@ import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createTestDatabase, createTestNetwork, ownKeysOf } from '@chancery/testkit'
+import { createTestDatabase, createTestNetwork, ownKeysOf, startTemporaryPostgres } from '@chancery/testkit'
 import type { TestDatabase, TestNetwork } from '@chancery/testkit'
+import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { EXPECTED_SCHEMA_VERSION } from '../database/migrate.ts'
 import { migrateSchema } from './migrate.ts'
+
+const onPostgres = process.env['CHANCERY_TEST_DATABASE'] === 'postgres'
 
 describe('authority migrate', () => {
   let network: TestNetwork
@@ -68,5 +71,26 @@ describe('authority migrate', () => {
       ok: false,
       message: expect.stringMatching(/cannot be opened: .*(?:ECONNREFUSED 127\.0\.0\.1:1|unable to open|ENOENT)/),
     })
+  })
+
+  it.runIf(onPostgres)('names the missing right when another role owns the database', async () => {
+    const server = await startTemporaryPostgres()
+    try {
+      const client = new pg.Client({ connectionString: server.url })
+      await client.connect()
+      await client.query('create role guest login')
+      await client.end()
+      const url = new URL(server.url)
+      url.username = 'guest'
+      expect(await migrateAs(network, { DATABASE_URL: url.href })).toMatchObject({
+        ok: false,
+        code: 'settings_invalid',
+        message: expect.stringMatching(
+          /^DATABASE_URL: .*the role must own the database .*permission denied for schema/,
+        ),
+      })
+    } finally {
+      await server.remove()
+    }
   })
 })

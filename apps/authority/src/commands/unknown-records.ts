@@ -1,7 +1,5 @@
-import { createReadStream } from 'node:fs'
 import { readFile, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { type RevocationReason, writeSortable } from '@chancery/protocol'
 import { listPresented } from '../features/enrollment/index.ts'
 import { describeUnknown } from '../recovery/describe-unknown.ts'
@@ -10,6 +8,7 @@ import { revokeTreatiesAgain, revokeAttestations } from '../recovery/revoke-lost
 import { SourceUnusableError, type UnknownCertificate, type UnknownReport, findUnknown } from '../recovery/unknown.ts'
 import type { LostRecord } from '../recovery/unknown-records.ts'
 import { type CommandArguments, isOperatorError, readSettingsOrExplain } from './command-settings.ts'
+import { readLines } from './read-lines.ts'
 import { withRecovery } from './with-recovery.ts'
 import type { RecoveryParts } from '../recovery/parts.ts'
 
@@ -35,7 +34,7 @@ export async function recoverUnknown(args: UnknownArguments): Promise<number> {
     const lines = await withRecovery(settings, async (parts) => {
       if (parts.rollback.isHalted()) throw new SourceUnusableError(parts.rollback.haltText)
       const report = await findUnknown(parts, {
-        events: args.audit === undefined ? [] : createInterface({ input: createReadStream(args.audit) }),
+        events: args.audit === undefined ? [] : readLines(args.audit),
         certificates: [...certificates, ...(args.presented === true ? await readPresented(parts) : [])],
       })
       return [...describeUnknown(report), ...(await resolve(parts, report, args))]

@@ -8,6 +8,11 @@ export class DiskFullError extends DatabaseUnavailableError {
   override readonly name = 'DiskFullError'
 }
 
+/** The role lacks a right. From PostgreSQL 15 on only the owner of a database may create tables in it. */
+export class MissingRightError extends DatabaseUnavailableError {
+  override readonly name = 'MissingRightError'
+}
+
 /** A lock was not acquired in time: another transaction is changing the same rows. */
 export class LockTimeoutError extends Error {
   override readonly name = 'LockTimeoutError'

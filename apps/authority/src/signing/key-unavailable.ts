@@ -16,6 +16,8 @@ export class KeyMissingError extends KeyUnavailableError {
  */
 export class PinRefusedError extends KeyUnavailableError {
   override readonly name = 'PinRefusedError'
+  /** The log shows the reason without frames: a person corrects the PIN. */
+  readonly isExpected = true
   readonly exitCode = WRONG_SETTINGS
 }
 

@@ -140,6 +140,42 @@ describe.skipIf(findTokenObstacle() !== undefined)('a token that is lost', () =>
     }
   })
 
+  it('is not asked when one attempt is left before the token locks', async () => {
+    const { module, names } = await loadCryptoki(token.modulePath)
+    const { C_Login: login, C_GetTokenInfo: read } = module
+    let logins = 0
+    const signer = (): Promise<unknown> =>
+      openSigner(
+        {
+          provider: 'pkcs11',
+          setting: 'NA_PKCS11_KEY',
+          modulePath: token.modulePath,
+          tokenLabel: 'chancery-test',
+          keyLabel: 'na-known',
+          pin: { setting: 'NA_PKCS11_PIN', value: '1111' },
+          sessions: 1,
+        },
+        'na-test',
+        silentLog,
+      )
+    try {
+      module.C_Login = () => void (logins += 1)
+      module.C_GetTokenInfo = (slot) => {
+        const info = read.call(module, slot)
+        return { ...info, flags: info.flags | names.CKF_USER_PIN_FINAL_TRY }
+      }
+      for (const slot of module.C_GetSlotList(true)) module.C_CloseAllSessions(slot)
+      // The units of systemd do not start the authority again after 78.
+      await expect(signer()).rejects.toMatchObject({
+        message: expect.stringContaining('allows one more attempt'),
+        exitCode: 78,
+      })
+      expect(logins).toBe(0)
+    } finally {
+      Object.assign(module, { C_Login: login, C_GetTokenInfo: read })
+    }
+  })
+
   it('is asked once when its PIN is locked while the authority runs, and every place names the PIN', async () => {
     const { module, names } = await loadCryptoki(token.modulePath)
     const login = module.C_Login

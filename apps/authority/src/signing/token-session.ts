@@ -6,6 +6,8 @@ import { KeyMissingError, KeyUnavailableError, PinRefusedError } from './key-una
 /** Numbers of PKCS#11 3.0 that the binding does not name: Ed25519 came with that version. */
 const CKK_EC_EDWARDS = 0x40
 const CKM_EDDSA = 0x1057
+/** State of a session for reading that is logged in. The binding does not name it. */
+const CKS_RO_USER_FUNCTIONS = 1
 
 /** The library and its constants, as the optional package `pkcs11js` binds them. */
 export interface Cryptoki {
@@ -96,9 +98,10 @@ export class TokenSession {
   constructor(cryptoki: Cryptoki, place: TokenOptions) {
     this.#cryptoki = cryptoki
     const { module, names } = cryptoki
-    this.#handle = module.C_OpenSession(findSlot(cryptoki, place), names.CKF_SERIAL_SESSION)
+    const slot = findSlot(cryptoki, place)
+    this.#handle = module.C_OpenSession(slot, names.CKF_SERIAL_SESSION)
     try {
-      this.#logIn(place)
+      this.#logIn(slot, place)
       this.#key = this.#findOne(names.CKO_PRIVATE_KEY, place.keyLabel)
     } catch (error) {
       // A token has a limited number of sessions, and keys are looked for again and again.
@@ -150,11 +153,18 @@ export class TokenSession {
   }
 
   /** The login belongs to the whole process, not to the session. */
-  #logIn({ tokenLabel, pin }: TokenOptions): void {
+  #logIn(slot: Buffer, { tokenLabel, pin }: TokenOptions): void {
     const { module, names, refusedPins } = this.#cryptoki
     const attempt = `${tokenLabel} ${pin}`
     if (refusedPins.has(attempt))
       throw new PinRefusedError('NA_PKCS11_PIN: the token refused this PIN before: correct or unlock it, and restart')
+    const isLoggedIn = module.C_GetSessionInfo(this.#handle).state === CKS_RO_USER_FUNCTIONS
+    const isLastAttempt = (module.C_GetTokenInfo(slot).flags & names.CKF_USER_PIN_FINAL_TRY) !== 0
+    // Workers and instances on one token each try a PIN once. The last attempt is left to a person.
+    if (isLastAttempt && !isLoggedIn)
+      throw new PinRefusedError(
+        'NA_PKCS11_PIN: the token allows one more attempt: correct the PIN, log in once with a tool of the vendor, and restart',
+      )
     try {
       module.C_Login(this.#handle, names.CKU_USER, pin)
     } catch (error) {

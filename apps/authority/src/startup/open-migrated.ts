@@ -1,5 +1,5 @@
 import { type Log, StartError, describeChain, sleep } from '@chancery/service-kit'
-import { DatabaseUnavailableError } from '../database/errors.ts'
+import { DatabaseUnavailableError, MissingRightError } from '../database/errors.ts'
 import type { Database } from '../database/database.ts'
 import { migrate } from '../database/migrate.ts'
 import { type DatabaseLocation, openDatabase, translateDatabaseError } from '../database/open.ts'
@@ -75,9 +75,10 @@ async function attempt(settings: AuthoritySettings, options: OpenOptions, tools:
   }
 }
 
-/** A server that starts or fails over is reachable after some seconds; a missing database or an unknown password is not. */
+/** A server that starts or fails over is reachable after some seconds; a missing database, password or right is not. */
 function mayCome(place: DatabaseLocation, error: unknown): error is Error {
-  const isAway = translateDatabaseError(error) instanceof DatabaseUnavailableError
+  const failure = translateDatabaseError(error)
+  const isAway = failure instanceof DatabaseUnavailableError && !(failure instanceof MissingRightError)
   return place.kind === 'postgres' && isAway && !isRefusedLogin(error) && !isPoolerRefusal(error)
 }
 

@@ -1,9 +1,9 @@
 import { type GenesisBlock, type Instant, SECOND } from '@chancery/protocol'
 import { sql } from 'kysely'
-import { countSyncStandbys, readServerSettings } from '../../database/postgres/server-settings.ts'
+import { readServerSettings } from '../../database/postgres/server-settings.ts'
 import { DURABILITY } from '../../startup/check-durability.ts'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
-import { NO_STANDBY, SYNC_CLOCK, checkSpeed } from '../../features/findings/index.ts'
+import { SYNC_CLOCK, checkSpeed } from '../../features/findings/index.ts'
 import { readServerClock } from '../../clock/clock-check.ts'
 import { DiskFullError } from '../../database/errors.ts'
 import type { Database } from '../../database/database.ts'
@@ -11,6 +11,7 @@ import { EXPECTED_SCHEMA_VERSION, readSchemaVersion, readServedSchema } from '..
 import { translateDatabaseError } from '../../database/open.ts'
 import { isCopyUnfinished } from '../../database/copy/unfinished-copy.ts'
 import { type Finding, bad, good, skipped, warn } from '@chancery/service-kit'
+import { checkStandby } from './check-standby.ts'
 
 /**
  * Checks that the database responds, has the schema of this release and belongs to this network. Only then its content
@@ -67,7 +68,7 @@ export async function checkWrites(database: Database): Promise<Finding> {
     return bad(
       'database-writes',
       'a row could not be committed',
-      'Is the server a standby, is the file read-only, and may this user write it?',
+      'Is the server a standby, does it wait for a synchronous standby (check sync-standby), is the file read-only, and may this user write it?',
     )
   }
 }
@@ -89,7 +90,7 @@ export async function checkDurability(database: Database, { haMode }: AuthorityS
   if (database.engine === 'sqlite') return [good('durability', 'SQLite with synchronous=FULL')]
   const found = await readServerSettings(database, [...DURABILITY.map(([name]) => name), 'data_checksums'])
   const lost = DURABILITY.filter(([name, accepted]) => !accepted.some((one) => one === found.get(name)))
-  const standbys = await countSyncStandbys(database)
+  const role = await checkRole(database)
   return [
     lost.length === 0
       ? good('durability', DURABILITY.map(([name]) => name).join(', '))
@@ -105,8 +106,8 @@ export async function checkDurability(database: Database, { haMode }: AuthorityS
           'off: silent disk damage is not detected',
           'Stop the server and run pg_checksums --enable.',
         ),
-    await checkRole(database),
-    standbys > 0 || !haMode ? good('sync-standby', `${standbys}`) : NO_STANDBY,
+    role,
+    await checkStandby(database, { haMode, maySee: role.status === 'good' }),
   ]
 }
 

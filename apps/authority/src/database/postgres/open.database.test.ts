@@ -229,6 +229,7 @@ describe('failures of PostgreSQL', () => {
     ['a standby', state('25006')],
     ['a session that was idle inside a transaction', state('25P03')],
     ['no such database', state('3D000')],
+    ['a role without a right', state('42501')],
     ['a deadlock after all tries', state('40P01')],
     ['refused', network('ECONNREFUSED')],
     ['reset', network('ECONNRESET')],

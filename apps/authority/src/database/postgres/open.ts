@@ -2,7 +2,7 @@ import { faultAfterCommit } from '#faults'
 import { isTracing } from '@chancery/service-kit'
 import { CompiledQuery, Kysely, PostgresDialect, type PostgresPool, sql } from 'kysely'
 import pg from 'pg'
-import { DatabaseUnavailableError, DiskFullError, LockTimeoutError } from '../errors.ts'
+import { DatabaseUnavailableError, DiskFullError, LockTimeoutError, MissingRightError } from '../errors.ts'
 import type { Connections, Database, Query, RoomOption, Statement, Transaction } from '../database.ts'
 import { BEGIN, PostgresClient, isRefusedCommit, sqlState } from './client.ts'
 import { LIMITS_MS, NOT_COMPILED, ServerIdentity, pooledClient } from './pooled-client.ts'
@@ -268,11 +268,17 @@ export function isRefusedLogin(error: unknown): error is Error {
   return /^(?:28|3D)/.test(sqlState(error) ?? '')
 }
 
+const INSUFFICIENT_PRIVILEGE = '42501'
+
 /** Returns the failure as an error of database.ts, undefined when it is a bug. */
 export function translatePostgresError(error: unknown): Error | undefined {
   if (!(error instanceof Error)) return undefined
   const state = sqlState(error)
   if (state === '55P03') return new LockTimeoutError('a lock was not acquired in time', { cause: error })
+  if (state === INSUFFICIENT_PRIVILEGE)
+    return new MissingRightError('the role must own the database and its tables (alter database … owner to …)', {
+      cause: error,
+    })
   const refused = ['08', '53', '57', '58'].some((group) => state?.startsWith(group) === true)
   // Read-only, idle in a transaction for too long (a paused machine), dropped, still in conflict after all attempts, or
   // another schema than this release expects.

@@ -115,7 +115,10 @@ describe('evidence that a restored database has lost', () => {
     expect((await na.auditEvents('evidence_reimported')).map((event) => event['details'])).toEqual([
       { entries: 2, anchors: 1, last_sequence: 4 },
     ])
-    await expect(reimport(lines)).rejects.toThrow('no evidence is missing')
+    await expect(reimport(lines)).rejects.toMatchObject({
+      message: 'no evidence is missing',
+      code: 'evidence_complete',
+    })
   })
 
   it('is restored from the missing lines alone', async () => {

@@ -38,9 +38,18 @@ export interface EvidenceImportResult {
   readonly lastSequence: number
 }
 
-/** The given files do not contain the missing evidence. Nothing was changed. */
+/** Why evidence was not imported: the files lack some of it, none is missing, or the database is rolled back. */
+type ImportRefusal = 'evidence_not_imported' | 'evidence_complete' | 'recovery_needed'
+
+/** Nothing was changed. */
 export class EvidenceImportError extends Error {
   override readonly name = 'EvidenceImportError'
+  readonly code: ImportRefusal
+
+  constructor(message: string, options: ErrorOptions & { readonly code?: ImportRefusal } = {}) {
+    super(message, options)
+    this.code = options.code ?? 'evidence_not_imported'
+  }
 }
 
 const BATCH = 500
@@ -53,10 +62,11 @@ const BATCH = 500
 export async function reimportEvidence(parts: EvidenceParts, stored: EvidenceExport): Promise<EvidenceImportResult> {
   const { rollback, database } = parts
   const { mark } = rollback
-  if (mark === undefined || !rollback.isEvidenceBehind) throw new EvidenceImportError('no evidence is missing')
+  if (mark === undefined || !rollback.isEvidenceBehind)
+    throw new EvidenceImportError('no evidence is missing', { code: 'evidence_complete' })
   // The import raises the anchor version. If only that version shows the rollback, the rollback would not be detected
   // any more: no replay floor would be set, and invites used after the backup would work again (reliability 12.3).
-  if (rollback.isHalted()) throw new EvidenceImportError(rollback.haltText)
+  if (rollback.isHalted()) throw new EvidenceImportError(rollback.haltText, { code: 'recovery_needed' })
   const reimported = await database.write(
     async (tx) => {
       await tx.lock('evidence-anchors')

@@ -8,6 +8,8 @@ import { plural } from '../../output/plural.ts'
 const HINTS: Readonly<Record<string, string>> = {
   evidence_not_imported:
     'Nothing was changed. While evidence is missing, the evidence store stays disabled: ask for a longer export from a person who exported or witnessed the store.',
+  evidence_complete: 'Nothing was changed. The store has every entry that the high-water mark names.',
+  recovery_needed: 'Nothing was changed. Run chancery authority recover first, then this command again.',
 }
 
 /** Runs `authority import-evidence`: adds entries that a restored database lacks. */

@@ -81,7 +81,10 @@ export function findNextStep(findings: Findings, home: string): NextStep {
     case 'revoked':
       return { ok: false, next: `ask an operator why it was revoked; to join again, ${join}` }
     case 'expired':
-      return { ok: false, next: `it cannot be renewed any more; ${join}` }
+      return {
+        ok: false,
+        next: `it cannot be renewed; chancery node run joins again if the authority admits expired certificates, otherwise ${join}`,
+      }
     case 'not_yet_valid':
       return { ok: false, next: 'correct the clock of this machine: the certificate is not valid yet' }
     case 'unchecked':
