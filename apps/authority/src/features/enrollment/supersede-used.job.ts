@@ -48,8 +48,8 @@ export async function supersedeUsed(parts: EnrollmentParts): Promise<void> {
       .where('lost.expires_at', '>', writeSortable(now))
       .whereRef('next.issued_at', '>', 'lost.issued_at')
       .whereRef('live.last_heartbeat', '>', 'next.issued_at')
-      .where(({ eb, ref }) =>
-        eb.or([eb('unused.last_heartbeat', 'is', null), eb('unused.last_heartbeat', '<=', ref('lost.issued_at'))]),
+      .where((eb) =>
+        eb.or([eb('unused.last_heartbeat', 'is', null), eb('unused.last_heartbeat', '<=', eb.ref('lost.issued_at'))]),
       )
       .limit(MAX_AT_ONCE)
       .execute()
