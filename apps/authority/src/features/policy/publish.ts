@@ -16,9 +16,9 @@ import { activateStored, publishVersion, verifyStored } from './versions.ts'
  * with other content it is a conflict.
  */
 export async function publish(call: OperatorCall, parts: PolicyParts): Promise<HttpResponse> {
+  parts.signing.requireAllowed()
   const { policy_id, terms } = readPublishRequest(call.body)
   await requireSentSignatures(call, parts)
-  parts.signing.requireAllowed()
   const id = policy_id ?? `policy-${parts.ids.uuid()}`
   const attempt = readAttempt(call, parts.clock.now())
   return parts.database.write(async (tx) => {
