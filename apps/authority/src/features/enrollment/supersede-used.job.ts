@@ -1,4 +1,4 @@
-import { writeSortable } from '@chancery/protocol'
+import { seconds, writeSortable } from '@chancery/protocol'
 import type { EnrollmentParts } from './parts.ts'
 import { graceEnd } from './renew.ts'
 import { supersede } from './queries/renewals.ts'
@@ -7,8 +7,8 @@ const MAX_AT_ONCE = 1000
 
 /**
  * For certificates renewed across a key succession: the predecessor ends, after the grace time, when its successor was
- * used for a heartbeat. A node that could not use the successor keeps its certificate. So do earlier successors that no
- * heartbeat used: their response was lost, and the node renewed again.
+ * used for a heartbeat. A node that could not use the successor keeps its certificate. A successor that no heartbeat
+ * used ends while another of the same predecessor is used: its response was lost.
  */
 export async function supersedeUsed(parts: EnrollmentParts): Promise<void> {
   if (!parts.signing.isAllowed()) return
@@ -23,6 +23,7 @@ export async function supersedeUsed(parts: EnrollmentParts): Promise<void> {
   // Otherwise a renewal ends its predecessor directly, or all certificates of the former key have ended. Without this
   // check all certificates would be read every minute after the first succession, permanently.
   if (former === undefined) return
+  const grace = seconds(parts.settings.renewalGraceSeconds)
   await database.write(async (tx) => {
     const used = await tx.query
       .selectFrom('issued_certs as old')
@@ -46,7 +47,10 @@ export async function supersedeUsed(parts: EnrollmentParts): Promise<void> {
       .where('lost.status', '=', 'issued')
       .where('lost.revoke_after', 'is', null)
       .where('lost.expires_at', '>', writeSortable(now))
-      .whereRef('next.issued_at', '>', 'lost.issued_at')
+      .whereRef('next.cert_id', '!=', 'lost.cert_id')
+      // Of two renewals at about the same time either response may be the lost one: the node uses the other.
+      .where('lost.issued_at', '<', writeSortable(now - 2n * grace))
+      .where('live.last_heartbeat', '>', writeSortable(now - grace))
       .whereRef('live.last_heartbeat', '>', 'next.issued_at')
       .where((eb) =>
         eb.or([eb('unused.last_heartbeat', 'is', null), eb('unused.last_heartbeat', '<=', eb.ref('lost.issued_at'))]),

@@ -220,20 +220,22 @@ describe('a key succession in steps', () => {
     node = nodeCaller(na.url, await testSigner('node', 'follower'), () => clock.now())
     const renew = async (): Promise<JoinCertificate> =>
       accepted(await node.renew(certificate.cert_id), 201) as unknown as JoinCertificate
-    const renewed = await renew()
+    const earlier = await renew()
     clock.advance(2)
-    const again = await renew()
-    expect(renewed.issued_by).toBe('na-2')
+    const used = await renew()
+    clock.advance(2)
+    const later = await renew()
+    expect(used.issued_by).toBe('na-2')
     await supersedeUsed(na.parts)
     clock.advance(3600)
     await supersedeUsed(na.parts)
-    // The node used neither response and continues with its certificate.
+    // The node used no response and continues with its certificate.
     accepted(await node.heartbeat(certificate.cert_id))
-    accepted(await node.heartbeat(again.cert_id))
+    accepted(await node.heartbeat(used.cert_id))
     // Later all certificates of the former key have ended, so no certificate is read.
-    const later = { now: () => clock.now() + 400n * DAY, monotonicMs: () => clock.monotonicMs() }
+    const future = { now: () => clock.now() + 400n * DAY, monotonicMs: () => clock.monotonicMs() }
     const write = (): Promise<never> => Promise.reject(new Error('certificates are read'))
-    await supersedeUsed({ ...na.parts, clock: later, database: { ...na.core.database, write } })
+    await supersedeUsed({ ...na.parts, clock: future, database: { ...na.core.database, write } })
     await supersedeUsed(na.parts)
     accepted(await node.heartbeat(certificate.cert_id))
     clock.advance(901)
@@ -242,12 +244,13 @@ describe('a key succession in steps', () => {
       status: 403,
       json: { error: { code: expect.stringMatching(/^certificate_(?:superseded|revoked)$/) } },
     })
-    accepted(await node.heartbeat(again.cert_id))
-    // The first response was lost: its certificate, which no heartbeat used, has ended, too.
-    expect(await node.heartbeat(renewed.cert_id)).toMatchObject({
-      status: 403,
-      json: { error: { code: expect.stringMatching(/^certificate_(?:superseded|revoked)$/) } },
-    })
+    accepted(await node.heartbeat(used.cert_id))
+    // The two other responses were lost: their certificates, which no heartbeat used, have ended, too.
+    for (const lost of [earlier, later])
+      expect(await node.heartbeat(lost.cert_id)).toMatchObject({
+        status: 403,
+        json: { error: { code: expect.stringMatching(/^certificate_(?:superseded|revoked)$/) } },
+      })
   })
 
   it('is undone by the root: the former key again, and no sequence decreases', async () => {
