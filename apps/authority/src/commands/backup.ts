@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createLog, StartError, systemClock, systemIds } from '@chancery/service-kit'
+import { createLog, systemClock, systemIds } from '@chancery/service-kit'
 import { EvidenceImportError, reimportEvidence } from '../features/evidence/import-evidence.ts'
 import type { EvidenceImportResult } from '../features/evidence/import-evidence.ts'
 import { createBackup } from '../recovery/backup.ts'

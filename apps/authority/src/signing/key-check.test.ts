@@ -27,7 +27,7 @@ describe('the check of the key', () => {
   it.each([
     ['a longer message than the start has tried', long, new Error('CKR_DATA_LEN_RANGE')],
     ['more calls than sessions', short, new TokenBusyError('the token has no free session')],
-  ])('refuses %s, and stops the signatures of nobody else', async (_cause, message, failure) => {
+  ])('refuses %s, and stops no other signatures', async (_cause, message, failure) => {
     const { check, signer } = await watched((given) => (given === message ? failure : undefined))
     await expect(signer.sign(message)).rejects.toThrow(Refusal)
     expect(check.isHalted()).toBe(false)

@@ -120,7 +120,7 @@ export async function continueFollowing(
   return withFollowed(file, kept)
 }
 
-/** The ids in a state are signed by nobody: each must be of a key that the root signed for. */
+/** The ids in a state are not signed: each must be of a key that the root signed for. */
 function whyUnknown({ keys, signing, issuers }: FollowedKeys): 'unknown_key' | undefined {
   const own = allAuthorityKeys(keys)
   const isKnown = Object.hasOwn(issuers, signing) && Object.values(issuers).every((key) => own.includes(key))

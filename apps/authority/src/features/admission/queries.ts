@@ -112,7 +112,7 @@ export async function findNewest(db: Reader, node_public_key: string): Promise<N
     .leftJoin('crl_entries as e', 'e.cert_id', 'c.cert_id')
     .select(['c.cert_id', 'c.roles_json', 'c.max_validity_hours', 'c.status', 'e.cert_id as listed'])
     .where('c.node_public_key', '=', node_public_key)
-    // One of which only id and key are known has no roles, and no time of its own.
+    // One of which only id and key are known has no roles, and no time.
     .where('c.roles_json', '<>', '[]')
     .orderBy('c.issued_at', 'desc')
     .orderBy('c.cert_id', 'desc')
