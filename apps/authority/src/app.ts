@@ -43,6 +43,7 @@ export async function startAuthority(settings: AuthoritySettings, options: AppPa
   const server = buildServer(parts, noteChanges(callsWaiting(bindings.open, core.gates), core))
   registerLoadGauges(metrics, () => server.load())
   await features.keySuccession.enter()
+  await core.newestBlock.read()
   const { url, management } = await openListeners(parts, server, bindings.management).catch(async (error: unknown) => {
     watch.stop()
     await leave(core)

@@ -79,7 +79,7 @@ export class NewestBlocks {
     return this.#read
   }
 
-  /** The last read value. While the database is unavailable it is used, because the root signed it. */
+  /** The last read value, of the start at least. It is used while the database is unavailable: the root signed it. */
   async readOrLast(): Promise<NewestBlock | undefined> {
     try {
       return await this.read()

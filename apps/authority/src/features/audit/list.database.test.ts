@@ -38,7 +38,11 @@ describe('GET /admin/audit', () => {
     // Jobs record events at any time after the start, without an operator.
     const asked = typesOf(events.filter(({ details }) => (details as JsonObject)['key_id'] !== undefined))
     expect(asked.slice(0, 2)).toEqual(['invite_created', REVOKED])
-    const numbers = events.map((event) => Number(event['number']))
+    const times = events.map((event) => String(event['created_at']))
+    expect(times[0]).toMatch(/^2\d{3}-/)
+    expect(times).toEqual(times.toSorted().toReversed())
+    // An event of a job may get its number after a later one.
+    const numbers = events.map((event) => Number(event['number'])).toSorted((a, b) => b - a)
     expect(numbers).toEqual(Array.from({ length: numbers.length }, (_, at) => numbers.length - at))
     const { last_number } = accepted(await get('limit=1'))
     expect(last_number).toBe(numbers[0])
