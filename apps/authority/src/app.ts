@@ -43,8 +43,8 @@ export async function startAuthority(settings: AuthoritySettings, options: AppPa
   const server = buildServer(parts, noteChanges(callsWaiting(bindings.open, core.gates), core))
   registerLoadGauges(metrics, () => server.load())
   await features.keySuccession.enter()
-  await core.newestBlock.read()
-  const { url, management } = await openListeners(parts, server, bindings.management).catch(async (error: unknown) => {
+  const opening = core.newestBlock.read().then(() => openListeners(parts, server, bindings.management))
+  const { url, management } = await opening.catch(async (error: unknown) => {
     watch.stop()
     await leave(core)
     await close()

@@ -42,7 +42,7 @@ export function bind<R extends Route>(
       handle: (call) => {
         const unknown = unknownParameters(call.query, known)
         if (unknown.length === 0) return run(call)
-        // An operator signs the parameters as sent, and public lists ignore the unknown ones (protocol/core 5).
+        // An operator signs the parameters as sent, and public lists ignore the unknown ones (protocol/core 3).
         if (route.access === 'public-or-operator:standard' && 'operator' in call)
           return Promise.resolve(run(call)).then((result) => namingIgnored(result, unknown))
         return refuseParameters(unknown)

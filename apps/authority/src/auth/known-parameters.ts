@@ -9,26 +9,28 @@ export function parametersOf({ method, errors, query, gateway }: Route): readonl
   return method === 'GET' && errors?.includes('unexpected_field') === true ? (query ?? gateway?.query ?? []) : undefined
 }
 
-/** The names of a query that a route does not take. */
+/** The names of a query that a route does not take, sorted, as a response may name them. */
 export function unknownParameters(query: Query, known: readonly string[]): readonly string[] {
-  return Object.keys(query.toObject()).filter((name) => !known.includes(name))
+  const unknown = Object.keys(query.toObject()).filter((name) => !known.includes(name))
+  return unknown
+    .toSorted()
+    .slice(0, MAX_NAMED)
+    .map((name) => name.slice(0, MAX_LENGTH))
 }
 
-/** Names the parameters that a public list did not use, because the caller is an operator (protocol/core 5). */
+/** Names the parameters that a public list did not use, because the caller is an operator (protocol/core 3). */
 export function namingIgnored(result: HandlerResult, unknown: readonly string[]): HandlerResult {
   if (!(result instanceof HttpResponse)) return result
   const { body, contentType, status, headers } = result
-  const names = unknown.toSorted().slice(0, MAX_NAMED)
-  const ignored = names.map((name) => encodeURIComponent(name.slice(0, MAX_LENGTH).toWellFormed())).join(', ')
+  const ignored = unknown.map((name) => encodeURIComponent(name.toWellFormed())).join(', ')
   return new HttpResponse(body, contentType, status, { ...headers, 'Chancery-Ignored-Parameters': ignored })
 }
 
 /** A mistyped filter must not return everything (protocol/trust-operations 6.8). */
 export function refuseParameters(unknown: readonly string[]): never {
-  const fields = unknown.toSorted().slice(0, MAX_NAMED)
   throw new Refusal(
     'unexpected_field',
-    { fields: fields.map((name) => name.slice(0, MAX_LENGTH)) },
+    { fields: unknown },
     { message: 'The query has parameters this route does not take. See details.fields.' },
   )
 }

@@ -35,6 +35,20 @@ describe.skipIf(findTokenObstacle() !== undefined)('a token that is lost', () =>
     await na.stop()
     token.remove()
   })
+  const open = (pin: string): Promise<unknown> =>
+    openSigner(
+      {
+        provider: 'pkcs11',
+        setting: 'NA_PKCS11_KEY',
+        modulePath: token.modulePath,
+        tokenLabel: 'chancery-test',
+        keyLabel: 'na-known',
+        pin: { setting: 'NA_PKCS11_PIN', value: pin },
+        sessions: 1,
+      },
+      'na-test',
+      silentLog,
+    )
   const probe = async (): Promise<void> => {
     clock.advance(10)
     await na.core.keyCheck.check()
@@ -113,20 +127,6 @@ describe.skipIf(findTokenObstacle() !== undefined)('a token that is lost', () =>
     const { module, names } = cryptoki
     const login = module.C_Login
     let logins = 0
-    const open = (pin: string): Promise<unknown> =>
-      openSigner(
-        {
-          provider: 'pkcs11',
-          setting: 'NA_PKCS11_KEY',
-          modulePath: token.modulePath,
-          tokenLabel: 'chancery-test',
-          keyLabel: 'na-known',
-          pin: { setting: 'NA_PKCS11_PIN', value: pin },
-          sessions: 1,
-        },
-        'na-test',
-        silentLog,
-      )
     try {
       module.C_Login = () => {
         logins += 1
@@ -144,20 +144,6 @@ describe.skipIf(findTokenObstacle() !== undefined)('a token that is lost', () =>
     const { module, names } = await loadCryptoki(token.modulePath)
     const { C_Login: login, C_GetTokenInfo: read } = module
     let logins = 0
-    const signer = (): Promise<unknown> =>
-      openSigner(
-        {
-          provider: 'pkcs11',
-          setting: 'NA_PKCS11_KEY',
-          modulePath: token.modulePath,
-          tokenLabel: 'chancery-test',
-          keyLabel: 'na-known',
-          pin: { setting: 'NA_PKCS11_PIN', value: '1111' },
-          sessions: 1,
-        },
-        'na-test',
-        silentLog,
-      )
     try {
       module.C_Login = () => void (logins += 1)
       module.C_GetTokenInfo = (slot) => {
@@ -166,7 +152,7 @@ describe.skipIf(findTokenObstacle() !== undefined)('a token that is lost', () =>
       }
       for (const slot of module.C_GetSlotList(true)) module.C_CloseAllSessions(slot)
       // The units of systemd do not start the authority again after 78.
-      await expect(signer()).rejects.toMatchObject({
+      await expect(open('1111')).rejects.toMatchObject({
         message: expect.stringContaining('allows one more attempt'),
         exitCode: 78,
       })

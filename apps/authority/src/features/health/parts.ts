@@ -19,7 +19,6 @@ export interface HealthParts
       | 'isServing'
       | 'keyCheck'
       | 'limits'
-      | 'newestBlock'
       | 'operatorKeysCheck'
       | 'recordFaults'
       | 'rollback'

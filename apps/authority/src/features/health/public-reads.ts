@@ -18,7 +18,6 @@ export async function cacheDocuments(parts: HealthParts): Promise<void> {
   ]
   const { versions } = await parts.versions.read()
   for (const [head, serve] of documents) if ((versions.get(head) ?? 0) > 0) await serve()
-  await parts.newestBlock.read()
 }
 
 /**
