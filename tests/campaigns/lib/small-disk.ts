@@ -14,6 +14,8 @@ export interface SmallDisk {
   fill(): Promise<void>
   /** Removes what `fill` wrote. */
   free(): Promise<void>
+  /** Makes it larger, as an operator does when the data itself fills it. */
+  enlarge(megabytes: number): Promise<void>
   remove(): Promise<void>
 }
 
@@ -38,6 +40,9 @@ export async function mountSmallDisk(megabytes: number): Promise<SmallDisk> {
       }
     },
     free: () => rm(filler, { force: true }),
+    async enlarge(size) {
+      await run('mount', ['-o', `remount,size=${size}m`, folder])
+    },
     async remove() {
       await run('umount', ['-l', folder])
       await rm(folder, { recursive: true, force: true })

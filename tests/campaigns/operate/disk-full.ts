@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createTestNetwork, startAuthorityProcess, startTemporaryPostgres } from '@chancery/testkit'
 import type { AuthorityProcess, TestDatabase } from '@chancery/testkit'
+import { inspect } from 'node:util'
 import pg from 'pg'
 import { type Random, seededRandom } from '../lib/random.ts'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
@@ -39,7 +40,10 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
   let [violations, revocations] = [0, 0]
   for (let index = 0; index < count; index += 1)
     for (const engine of ['sqlite', 'postgres'] as const) {
-      const found = await onSmallDisk(engine, seededRandom(seed + index), index === 0)
+      const found = await onSmallDisk(engine, seededRandom(seed + index), index === 0).catch((error: unknown) => ({
+        violations: [`it ended early: ${inspect(error)}`],
+        revocations: 0,
+      }))
       revocations += found.revocations
       violations += found.violations.length
       for (const each of found.violations) log(`${engine}, seed ${seed + index}: ${each}`)
