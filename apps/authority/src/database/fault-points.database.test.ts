@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { type TestAuthority, startTestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -11,10 +11,21 @@ beforeAll(async () => {
 })
 afterAll(() => na.stop())
 
-function change(way: 'write' | 'run', fault: Readonly<Record<string, string>>) {
+interface Ended {
+  readonly status: unknown
+  readonly signal: unknown
+  readonly stdout: string
+}
+
+/** Not spawnSync: it would stop the authority of this process, which may hold the write lock of SQLite. */
+function change(way: 'write' | 'run', fault: Readonly<Record<string, string>>): Promise<Ended> {
   const location = na.database.settings['DB_PATH'] ?? na.database.settings['DATABASE_URL'] ?? ''
   const args = ['--conditions=development', PROGRAM, na.core.database.engine, location, way]
-  return spawnSync(process.execPath, args, { env: { ...process.env, ...fault }, encoding: 'utf8' })
+  return new Promise((resolve) => {
+    execFile(process.execPath, args, { env: { ...process.env, ...fault } }, (error, stdout) =>
+      resolve({ status: error === null ? 0 : error.code, signal: error?.signal ?? null, stdout }),
+    )
+  })
 }
 
 async function storedNonces(): Promise<readonly string[]> {
@@ -24,13 +35,13 @@ async function storedNonces(): Promise<readonly string[]> {
 
 describe('the fault point after a commit', () => {
   it.each(['write', 'run'] as const)('is passed by %s, and not by a read', async (way) => {
-    const killed = change(way, { CHANCERY_FAULT_POINT: 'committed' })
+    const killed = await change(way, { CHANCERY_FAULT_POINT: 'committed' })
     expect(killed).toMatchObject({ signal: 'SIGKILL', stdout: 'before the write\n' })
     expect(await storedNonces()).toContain(way)
   })
 
-  it('does nothing when another point is wanted', () => {
-    expect(change('run', { CHANCERY_FAULT_POINT: 'join-read' })).toMatchObject({
+  it('does nothing when another point is wanted', async () => {
+    expect(await change('run', { CHANCERY_FAULT_POINT: 'join-read' })).toMatchObject({
       status: 0,
       stdout: 'before the write\nafter the write\n',
     })
