@@ -56,6 +56,7 @@ export class Gateways {
       allow_http: true,
       refresh_seconds: PULL_SECONDS,
     }
+    await writeFile(join(folder, 'token'), this.#client.token, { mode: 0o600 })
     const policy = writeJson(testPolicy({ [network]: entry }, [this.#client]))
     for (let index = 0; index < count; index += 1) {
       const home = join(folder, `gateway-${index}`)
@@ -73,6 +74,12 @@ export class Gateways {
       })
       this.#gateways.push({ env, process: await startOne(env) })
     }
+  }
+
+  /** For `rotate-key`, which asks each gateway. */
+  get options(): readonly string[] {
+    const urls = this.#gateways.flatMap(({ process }) => (process === undefined ? [] : ['--gateway', process.url]))
+    return [...urls, '--gateway-token-file', join(this.#parts.folder, 'token')]
   }
 
   /** Waits until every gateway verifies with the key. No operator gives it a command. */

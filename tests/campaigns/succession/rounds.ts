@@ -200,6 +200,9 @@ export class SuccessionRounds {
   async #switch(next: SignedKey): Promise<string> {
     const { na, gateways, fleet } = this.#all
     const point = SWITCH_POINTS[this.#switches++ % SWITCH_POINTS.length] ?? SWITCH_POINTS[0]
+    const shown = await na.rotate(...gateways.options)
+    if (!shown.includes(`${GATEWAYS} of ${GATEWAYS} have a key ${next.key.keyId}`))
+      this.found.push(`rotate-key does not see the gateways: ${shown}`)
     const gateway = this.#random.chance(30) ? gateways.killOne(this.#random) : undefined
     const isMade = await na.switchKilled(point)
     await na.switchTo(next, { isMade })

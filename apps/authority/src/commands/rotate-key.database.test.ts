@@ -27,6 +27,7 @@ import { withdraw } from '../auth/operator-keys-check.ts'
 import { closeFeatures, openFeatures } from '../features.ts'
 import { openCore } from '../startup/open-core.ts'
 import { runRotation } from './rotate-key.ts'
+import type { GatewayKeys } from './rotation-followers.ts'
 import { addPartner } from '../testing/stored-partner.suite.ts'
 
 let folder: string
@@ -64,7 +65,7 @@ const give = async (na: TestAuthority, key: TestKey): Promise<void> => {
   })
 }
 /** One run of the command, with its lines. */
-async function rotate(signed?: Required<Succeeded>, answer = true): Promise<string> {
+async function rotate(signed?: Required<Succeeded>, answer = true, gateways: GatewayKeys[] = []): Promise<string> {
   const lines: string[] = []
   const next =
     signed === undefined
@@ -76,11 +77,16 @@ async function rotate(signed?: Required<Succeeded>, answer = true): Promise<stri
             historyFile: signed.settings['NA_KEY_HISTORY_FILE'] ?? '',
           },
         }
-  await runRotation(first().settings, next, {
-    parts: { log: silentLog },
-    print: (line) => lines.push(line),
-    confirm: () => Promise.resolve(answer),
-  })
+  const askGateways = (): Promise<readonly GatewayKeys[]> => Promise.resolve(gateways)
+  await runRotation(
+    first().settings,
+    { ...next, askGateways },
+    {
+      parts: { log: silentLog },
+      print: (line) => lines.push(line),
+      confirm: () => Promise.resolve(answer),
+    },
+  )
   return lines.join('\n')
 }
 const sign = (present: Succeeded, key: TestKey): Promise<Required<Succeeded>> =>
@@ -170,7 +176,18 @@ describe('authority rotate-key', () => {
     for (const na of instances) await give(na, K2)
     const [old, next] = [await testSigner('na-test', 'na'), await testSigner(K2.keyId, K2.seed)]
     const two = await sign({ genesis: first().genesis, key: FIRST_KEY }, K2)
-    const announced = await rotate(two, false)
+    const [follows, lacks] = [
+      { url: 'https://one.invalid', keyIds: ['na-test', 'na-2'] },
+      { url: 'https://two.invalid', keyIds: ['na-test'] },
+    ]
+    const silent = { url: 'https://three.invalid', failure: 'it cannot be reached' }
+    const waiting = await rotate(two, true, [follows, lacks, silent])
+    expect(waiting).toContain(
+      'gateways   1 of 3 have a key na-2; not yet: https://two.invalid; did not say: https://three.invalid (it cannot be reached)',
+    )
+    expect(waiting).toContain('Nothing is switched.')
+    const announced = await rotate(undefined, false, [follows])
+    expect(announced).toContain('gateways   1 of 1 have a key na-2')
     expect(announced).toContain(`${instances.length} of ${instances.length} have the key`)
     expect(announced).toContain('Stopped.')
     const pinned = await fetchCrl(first().url, next.publicKey, '/crl/keys/na-2')

@@ -10,13 +10,14 @@ import { KeyUnavailableError } from '../signing/key-unavailable.ts'
 import { CACHED_MS, findSuccession } from '../signing/newest-block.ts'
 import type { SignedDocuments } from '../signing/stored-identity.ts'
 import type { AppParts } from '../startup/open-core.ts'
-import { describeFollowers } from './rotation-followers.ts'
+import { type AskGateways, describeFollowers } from './rotation-followers.ts'
 
 export interface RotateArguments extends CommandArguments {
   /** What the root signed for the next key. Given once; after the announcement the database has it. */
   readonly next?: { readonly keyId: string; readonly genesisFile: string; readonly historyFile: string }
-  /** Switches although some nodes do not follow. */
+  /** Switches although some nodes or gateways do not follow. */
   readonly isForced?: boolean
+  readonly askGateways?: AskGateways
   readonly confirm: (question: string) => Promise<boolean>
 }
 
@@ -44,7 +45,11 @@ export async function rotateKey(args: RotateArguments): Promise<number> {
 
 export async function runRotation(
   settings: AuthoritySettings,
-  { next, isForced = false }: Pick<RotateArguments, 'next' | 'isForced'>,
+  {
+    next,
+    isForced = false,
+    askGateways = () => Promise.resolve([]),
+  }: Omit<RotateArguments, 'confirm' | keyof CommandArguments>,
   { parts, print, confirm }: RotationTools & { readonly parts: AppParts },
 ): Promise<number> {
   const given = next === undefined ? undefined : await readDocuments(next)
@@ -53,7 +58,7 @@ export async function runRotation(
     if (given !== undefined && stored?.genesis_digest !== digestOf(given)) return given
     return stored?.phase === 'announced' ? stored : undefined
   })
-  const step = { opened, isForced, settingsKeyId: settings.keyId, print, ask: confirm }
+  const step = { opened, isForced, askGateways, settingsKeyId: settings.keyId, print, ask: confirm }
   try {
     const stored = await findSuccession(opened.core.database.read)
     if (given !== undefined && stored?.genesis_digest !== digestOf(given)) await announce(step)
@@ -66,6 +71,7 @@ export async function runRotation(
 interface Step {
   readonly opened: OpenSuccession
   readonly isForced: boolean
+  readonly askGateways: AskGateways
   readonly settingsKeyId: string
   readonly print: RotationTools['print']
   readonly ask: (question: string) => Promise<boolean>
@@ -93,14 +99,14 @@ async function goOn(step: Step): Promise<number> {
 }
 
 async function toSwitch(step: Step): Promise<number> {
-  const { opened, isForced, print, ask } = step
+  const { opened, isForced, askGateways, print, ask } = step
   const { core, keySuccession } = opened
   const { keyId } = core.signing
-  const { lines, areAll, canSwitch } = await describeFollowers(opened)
+  const { lines, areAll, canSwitch } = await describeFollowers(opened, askGateways)
   print(`Step 2 of 4: who has the block of ${keyId}`)
   for (const line of lines) print(`  ${line}`)
   if (!canSwitch || (!areAll && !isForced)) {
-    print('Nothing is switched. Run this command again later, or with --force to leave out nodes that do not follow.')
+    print('Nothing is switched. Run this command again later, or with --force to leave out those that do not follow.')
     print('To undo the announcement, let the root key sign a block of the present key: docs/operate/keys.md.')
     return 0
   }

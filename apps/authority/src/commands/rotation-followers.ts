@@ -12,25 +12,54 @@ export interface Followers {
   readonly canSwitch: boolean
 }
 
+/** The ids of the keys that a gateway has for a network, or why it did not say. */
+export type GatewayKeys = { readonly url: string } & (
+  | { readonly keyIds: readonly string[] }
+  | { readonly failure: string }
+)
+export type AskGateways = (network: string) => Promise<readonly GatewayKeys[]>
+
 /** Who follows an announced key, as far as the authority sees it, and who does not. */
-export async function describeFollowers({ core, keySuccession }: OpenSuccession): Promise<Followers> {
+export async function describeFollowers(
+  { core, keySuccession }: OpenSuccession,
+  askGateways: AskGateways,
+): Promise<Followers> {
   const db = core.database.read
   const digest = genesisDigest(core.network.genesis)
   const instances = await keySuccession.listInstances()
   const without = instances.filter(({ next_block }) => next_block !== digest).map(({ instance }) => instance)
   const { nodes, nodes_with_new_block, switch_by } = await keySuccession.describeSuccession()
   const lacking = await listLacking(db, digest, core.clock.now(), NAMED)
+  const gateways = describeGateways(core.signing.keyId, await askGateways(core.network.name))
   return {
     lines: [
       `instances  ${instances.length - without.length} of ${instances.length} have the key${named(without)}`,
       `nodes      ${nodes_with_new_block} of ${nodes} with a heartbeat within a day${named(lacking)}`,
-      'gateways   follow by themselves, and do not report here: GET /v1/networks of each says which keys it has',
+      gateways.line,
       await describePartners(core),
       ...(switch_by === null ? [] : [`deadline   ${switch_by}: then followers refuse the present key`]),
     ],
-    areAll: nodes_with_new_block >= nodes,
+    areAll: nodes_with_new_block >= nodes && gateways.areAll,
     canSwitch: without.length === 0,
   }
+}
+
+/** Gateways do not report to an authority: only those that the operator names are asked. */
+function describeGateways(
+  keyId: string,
+  asked: readonly GatewayKeys[],
+): { readonly line: string; readonly areAll: boolean } {
+  if (asked.length === 0)
+    return { line: 'gateways   not asked: name each with --gateway, or read its GET /v1/networks', areAll: true }
+  const silent = asked.flatMap((each) => ('failure' in each ? [`${each.url} (${each.failure})`] : []))
+  const lacking = asked.flatMap((each) => ('keyIds' in each && !each.keyIds.includes(keyId) ? [each.url] : []))
+  const following = asked.length - silent.length - lacking.length
+  const parts = [
+    `gateways   ${following} of ${asked.length} have a key ${keyId}`,
+    ...(lacking.length === 0 ? [] : [`not yet${named(lacking)}`]),
+    ...(silent.length === 0 ? [] : [`did not say${named(silent)}`]),
+  ]
+  return { line: parts.join('; '), areAll: following === asked.length }
 }
 
 /**

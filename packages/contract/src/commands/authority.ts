@@ -131,8 +131,10 @@ export const authorityCommands: readonly Command[] = [
       { flags: '--next-key-id <id>', summary: 'Id of the next key, at the first step' },
       { flags: '--next-genesis <file>', summary: 'Block of the next key, signed by the root key, at the first step' },
       { flags: '--next-history <file>', summary: 'Key history of that block, at the first step' },
+      { flags: '--gateway <url>', summary: 'Ask this gateway whether it has the next key', repeatable: true },
+      { flags: '--gateway-token-file <file>', summary: 'File with the credential for these gateways' },
       { flags: '--yes', summary: 'Do not ask' },
-      { flags: '--force', summary: 'Switch although some nodes do not have the block' },
+      { flags: '--force', summary: 'Switch although some nodes or gateways do not have the key' },
       ...HOST_OPTIONS,
     ],
     examples: [
@@ -140,7 +142,10 @@ export const authorityCommands: readonly Command[] = [
         line: 'chancery authority rotate-key --env-file authority.env --next-key-id na-2 --next-genesis genesis-2.json --next-history key-history.json',
         summary: 'Announce the next key',
       },
-      { line: 'chancery authority rotate-key --env-file authority.env', summary: 'Go on with the next step' },
+      {
+        line: 'chancery authority rotate-key --env-file authority.env --gateway https://gw.example --gateway-token-file caller.token',
+        summary: 'Go on with the next step, and see whether this gateway follows',
+      },
     ],
     needs: 'authority-host',
   },

@@ -1,8 +1,13 @@
 import { resolve } from 'node:path'
+import type { AskGateways, GatewayKeys } from '@chancery/authority'
+import { type JsonObject, isJsonObject } from '@chancery/protocol'
+import { createGatewayClient } from '@chancery/sdk'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
+import { explain } from '../../errors/explain.ts'
 import { usageError } from '../../errors/failure.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
+import { readText } from '../../files/files.ts'
 import { toStartArguments } from './start.ts'
 
 /** Runs `authority rotate-key`: the next step of a succession, with the settings in use. */
@@ -14,6 +19,8 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
     '--next-history': history,
     '--yes': _yes,
     '--force': _force,
+    '--gateway': _gateway,
+    '--gateway-token-file': _token,
     ...settings
   } = flags
   const given = [keyId, genesis, history].filter((each) => typeof each === 'string')
@@ -26,10 +33,34 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
     ...rest,
     flags: settings,
     isForced: options.isSet('force'),
+    askGateways: await gatewaysOf(context, options),
     ...(given.length === 0 ? {} : { next: { keyId: id, genesisFile: at(genesisFile), historyFile: at(historyFile) } }),
     // Without a terminal there is no answer, so nothing is changed.
     confirm: async (question) =>
       options.isSet('yes') || (context.isInteractive && (await context.prompts.confirm(question))),
   })
   return { exitCode }
+}
+
+/** The ids of the keys that each named gateway has for a network. One that cannot be asked says why. */
+async function gatewaysOf(context: CommandContext, options: Options): Promise<AskGateways> {
+  const [urls, file] = [options.list('gateway'), options.text('gateway-token-file')]
+  if (urls.length > 0 && file === undefined)
+    throw usageError('Give --gateway-token-file: a gateway shows its networks to callers that it knows.')
+  const token = file === undefined ? '' : (await readText(resolve(context.cwd, file))).trim()
+  const ask = async (url: string, network: string): Promise<GatewayKeys> => {
+    try {
+      const { networks } = await createGatewayClient({ url, token }).networks()
+      const own = networks.find(({ name }) => name === network)
+      return own === undefined ? { url, failure: `does not show ${network}` } : { url, keyIds: issuersOf(own) }
+    } catch (error) {
+      return { url, failure: explain(error).message }
+    }
+  }
+  return (network) => Promise.all(urls.map((url) => ask(url, network)))
+}
+
+function issuersOf({ revocation = null, additional_issuers: more = [] }: JsonObject): string[] {
+  const all = [revocation, ...(Array.isArray(more) ? more : [])]
+  return all.flatMap((each) => (isJsonObject(each) && typeof each['issuer'] === 'string' ? [each['issuer']] : []))
 }
