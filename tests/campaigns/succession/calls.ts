@@ -38,7 +38,10 @@ export class Business {
     this.#last = member
     let decision: JsonObject = {}
     for (let each = 0; each < DECISIONS_AT_ONCE; each += 1) {
-      const made = decisionOf(await this.#scenario.decide())
+      const decided = await this.#scenario.decide()
+      if (decided.status !== 201)
+        throw new Error(`a decision is refused: ${decided.status} ${decided.text.slice(0, 300)}`)
+      const made = decisionOf(decided)
       decision = made
       const done = await this.#scenario.execute(made)
       if (done.status !== 201) throw new Error(`evidence is refused: ${done.status} ${done.text.slice(0, 300)}`)
