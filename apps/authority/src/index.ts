@@ -13,7 +13,6 @@ import type {
 } from './commands/backup.ts'
 import { type SuccessionArguments, keySuccession } from './commands/key-succession.ts'
 import { type RotateArguments, rotateKey } from './commands/rotate-key.ts'
-import type { AskGateways, GatewayKeys } from './commands/rotation-followers.ts'
 import { type DoctorArguments, diagnose } from './commands/doctor/diagnose.ts'
 import type { Finding } from '@chancery/service-kit'
 import { type ExplainedSettings, explainAuthority } from './commands/explain-settings.ts'
@@ -78,7 +77,6 @@ export const commands: {
 
 export { startAuthority } from './app.ts'
 export { runSuccessionStep } from './commands/key-succession.ts'
-export type { AskGateways, GatewayKeys }
 export type { SuccessionStep } from './commands/key-succession.ts'
 export type { RunningAuthority } from './app.ts'
 export type { Core } from './core.ts'

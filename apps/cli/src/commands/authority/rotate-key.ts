@@ -1,5 +1,4 @@
 import { resolve } from 'node:path'
-import type { AskGateways, GatewayKeys } from '@chancery/authority'
 import { type JsonObject, isJsonObject } from '@chancery/protocol'
 import { createGatewayClient } from '@chancery/sdk'
 import type { CommandContext } from '../../context.ts'
@@ -43,12 +42,12 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
 }
 
 /** The ids of the keys that each named gateway has for a network. One that cannot be asked says why. */
-async function gatewaysOf(context: CommandContext, options: Options): Promise<AskGateways> {
+async function gatewaysOf(context: CommandContext, options: Options) {
   const [urls, file] = [options.list('gateway'), options.text('gateway-token-file')]
   if (urls.length > 0 && file === undefined)
     throw usageError('Give --gateway-token-file: a gateway shows its networks to callers that it knows.')
   const token = file === undefined ? '' : (await readText(resolve(context.cwd, file))).trim()
-  const ask = async (url: string, network: string): Promise<GatewayKeys> => {
+  const ask = async (url: string, network: string) => {
     try {
       const { networks } = await createGatewayClient({ url, token }).networks()
       const own = networks.find(({ name }) => name === network)
@@ -57,7 +56,7 @@ async function gatewaysOf(context: CommandContext, options: Options): Promise<As
       return { url, failure: explain(error).message }
     }
   }
-  return (network) => Promise.all(urls.map((url) => ask(url, network)))
+  return (network: string) => Promise.all(urls.map((url) => ask(url, network)))
 }
 
 function issuersOf({ revocation = null, additional_issuers: more = [] }: JsonObject): string[] {
