@@ -8,7 +8,7 @@ const MAX_AT_ONCE = 1000
 /**
  * For certificates renewed across a key succession: the predecessor ends, after the grace time, when its successor was
  * used for a heartbeat. A node that could not use the successor keeps its certificate. A successor that no heartbeat
- * used ends while another of the same predecessor is used: its response was lost.
+ * used ends while the node is heard and has another of the same predecessor: its response was lost.
  */
 export async function supersedeUsed(parts: EnrollmentParts): Promise<void> {
   if (!parts.signing.isAllowed()) return
@@ -40,7 +40,6 @@ export async function supersedeUsed(parts: EnrollmentParts): Promise<void> {
     const lost = await tx.query
       .selectFrom('issued_certs as lost')
       .innerJoin('issued_certs as next', 'next.renewed_from', 'lost.renewed_from')
-      .innerJoin('node_liveness as live', 'live.cert_id', 'next.cert_id')
       .leftJoin('node_liveness as unused', 'unused.cert_id', 'lost.cert_id')
       .select(['lost.cert_id', 'lost.expires_at'])
       .distinct()
@@ -50,10 +49,33 @@ export async function supersedeUsed(parts: EnrollmentParts): Promise<void> {
       .whereRef('next.cert_id', '!=', 'lost.cert_id')
       // Of two renewals at about the same time either response may be the lost one: the node uses the other.
       .where('lost.issued_at', '<', writeSortable(now - 2n * grace))
-      .where('live.last_heartbeat', '>', writeSortable(now - grace))
-      .whereRef('live.last_heartbeat', '>', 'next.issued_at')
       .where((eb) =>
         eb.or([eb('unused.last_heartbeat', 'is', null), eb('unused.last_heartbeat', '<=', eb.ref('lost.issued_at'))]),
+      )
+      // The node has the other one: it used it, or renewed it and may be further by now.
+      .where(({ exists, or, selectFrom }) =>
+        or([
+          exists(
+            selectFrom('node_liveness as live')
+              .select('live.cert_id')
+              .whereRef('live.cert_id', '=', 'next.cert_id')
+              .whereRef('live.last_heartbeat', '>', 'next.issued_at'),
+          ),
+          exists(
+            selectFrom('issued_certs as child')
+              .select('child.cert_id')
+              .whereRef('child.renewed_from', '=', 'next.cert_id'),
+          ),
+        ]),
+      )
+      .where(({ exists, selectFrom }) =>
+        exists(
+          selectFrom('issued_certs as own')
+            .innerJoin('node_liveness as heard', 'heard.cert_id', 'own.cert_id')
+            .select('own.cert_id')
+            .whereRef('own.node_public_key', '=', 'lost.node_public_key')
+            .where('heard.last_heartbeat', '>', writeSortable(now - seconds(parts.activeWindow.seconds))),
+        ),
       )
       .limit(MAX_AT_ONCE)
       .execute()

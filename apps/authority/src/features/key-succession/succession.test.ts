@@ -52,6 +52,9 @@ let database: TestDatabase
 let na: TestAuthority
 let node: NodeCaller
 let certificate: JoinCertificate
+/** Of a second node: two renewals, of which one response was lost. */
+let lost: JoinCertificate
+let received: JoinCertificate
 let begun: Succeeded
 let next: Required<Succeeded>
 
@@ -76,6 +79,10 @@ async function step<Result>(
     await closeFeatures(features)
     await opened.close()
   }
+}
+
+async function renewed(of: typeof node, from: JoinCertificate): Promise<JoinCertificate> {
+  return accepted(await of.renew(from.cert_id), 201) as unknown as JoinCertificate
 }
 
 async function read(path: string): Promise<JsonValue> {
@@ -218,8 +225,7 @@ describe('a key succession in steps', () => {
 
   it('ends a predecessor only when its successor of the new key is first used', async () => {
     node = nodeCaller(na.url, await testSigner('node', 'follower'), () => clock.now())
-    const renew = async (): Promise<JoinCertificate> =>
-      accepted(await node.renew(certificate.cert_id), 201) as unknown as JoinCertificate
+    const renew = (): Promise<JoinCertificate> => renewed(node, certificate)
     const earlier = await renew()
     clock.advance(2)
     const used = await renew()
@@ -254,6 +260,13 @@ describe('a key succession in steps', () => {
   })
 
   it('is undone by the root: the former key again, and no sequence decreases', async () => {
+    const other = nodeCaller(na.url, await testSigner('node', 'other'), () => clock.now())
+    const joined = await enroll(na, other)
+    lost = await renewed(other, joined)
+    clock.advance(1)
+    received = await renewed(other, joined)
+    clock.advance(1)
+    accepted(await other.heartbeat(received.cert_id))
     const back = await signSuccession(folder, next, FIRST_KEY, clock.now())
     await step((succession) => succession.announceKey(), back)
     const [list, feed] = [
@@ -270,6 +283,27 @@ describe('a key succession in steps', () => {
     expect((await fetchCrl(na.url, second.publicKey, '/crl/keys/na-2')).sequence).toBe(now.sequence)
     accepted(await na.request('GET', '/readyz'))
     next = back
+  })
+
+  it('ends a certificate whose response was lost before the switch, when the node is further and heard', async () => {
+    const end = async (): Promise<string | null | undefined> => {
+      const rows = rowsOf(na.core.database).selectFrom('issued_certs').select('revoke_after')
+      return (await rows.where('cert_id', '=', lost.cert_id).executeTakeFirst())?.revoke_after
+    }
+    const other = nodeCaller(na.url, await testSigner('node', 'other'), () => clock.now())
+    const now = await renewed(other, received)
+    clock.advance(1)
+    accepted(await other.heartbeat(now.cert_id))
+    clock.advance(3600)
+    await supersedeUsed(na.parts)
+    // A silent node may come back with any of them.
+    expect(await end()).toBeNull()
+    accepted(await other.heartbeat(now.cert_id))
+    await supersedeUsed(na.parts)
+    expect(await end()).not.toBeNull()
+    // The one in use stays.
+    clock.advance(901)
+    accepted(await other.heartbeat(now.cert_id))
   })
 
   it('retires a key when no certificate of it is in use, or when forced', async () => {
