@@ -1,4 +1,5 @@
-import { seconds, writeSortable } from '@chancery/protocol'
+import { type Instant, seconds, writeSortable } from '@chancery/protocol'
+import type { Reader } from '../../database/database.ts'
 import type { EnrollmentParts } from './parts.ts'
 import { graceEnd } from './renew.ts'
 import { supersede } from './queries/renewals.ts'
@@ -8,7 +9,7 @@ const MAX_AT_ONCE = 1000
 /**
  * For certificates renewed across a key succession: the predecessor ends, after the grace time, when its successor was
  * used for a heartbeat. A node that could not use the successor keeps its certificate. A successor that no heartbeat
- * used ends while the node is heard and has another of the same predecessor: its response was lost.
+ * used ends while the node sends heartbeats and has another of the same predecessor: its response was lost.
  */
 export async function supersedeUsed(parts: EnrollmentParts): Promise<void> {
   if (!parts.signing.isAllowed()) return
@@ -23,21 +24,38 @@ export async function supersedeUsed(parts: EnrollmentParts): Promise<void> {
   // Otherwise a renewal ends its predecessor directly, or all certificates of the former key have ended. Without this
   // check all certificates would be read every minute after the first succession, permanently.
   if (former === undefined) return
-  const grace = seconds(parts.settings.renewalGraceSeconds)
   await database.write(async (tx) => {
-    const used = await tx.query
-      .selectFrom('issued_certs as old')
-      .innerJoin('issued_certs as next', 'next.renewed_from', 'old.cert_id')
-      .innerJoin('node_liveness as live', 'live.cert_id', 'next.cert_id')
-      .select(['old.cert_id', 'old.expires_at'])
-      .distinct()
-      .where('old.status', '=', 'issued')
-      .where('old.revoke_after', 'is', null)
-      .where('old.expires_at', '>', writeSortable(now))
-      .whereRef('live.last_heartbeat', '>', 'next.issued_at')
-      .limit(MAX_AT_ONCE)
-      .execute()
-    const lost = await tx.query
+    const ended = [...(await findUsed(tx.query, now)), ...(await findLost(tx.query, parts, now))]
+    for (const row of ended) await supersede(tx, row.cert_id, graceEnd(parts, row, now))
+  })
+}
+
+interface Ended {
+  readonly cert_id: string
+  readonly expires_at: string
+}
+
+/** Predecessors of used certificates. */
+function findUsed(db: Reader, now: Instant): Promise<Ended[]> {
+  return db
+    .selectFrom('issued_certs as old')
+    .innerJoin('issued_certs as next', 'next.renewed_from', 'old.cert_id')
+    .innerJoin('node_liveness as live', 'live.cert_id', 'next.cert_id')
+    .select(['old.cert_id', 'old.expires_at'])
+    .distinct()
+    .where('old.status', '=', 'issued')
+    .where('old.revoke_after', 'is', null)
+    .where('old.expires_at', '>', writeSortable(now))
+    .whereRef('live.last_heartbeat', '>', 'next.issued_at')
+    .limit(MAX_AT_ONCE)
+    .execute()
+}
+
+/** Certificates whose response was lost. */
+function findLost(db: Reader, parts: EnrollmentParts, now: Instant): Promise<Ended[]> {
+  const grace = seconds(parts.settings.renewalGraceSeconds)
+  return (
+    db
       .selectFrom('issued_certs as lost')
       .innerJoin('issued_certs as next', 'next.renewed_from', 'lost.renewed_from')
       .leftJoin('node_liveness as unused', 'unused.cert_id', 'lost.cert_id')
@@ -53,32 +71,34 @@ export async function supersedeUsed(parts: EnrollmentParts): Promise<void> {
         eb.or([eb('unused.last_heartbeat', 'is', null), eb('unused.last_heartbeat', '<=', eb.ref('lost.issued_at'))]),
       )
       // The node has the other one: it used it, or renewed it and may be further by now.
-      .where(({ exists, or, selectFrom }) =>
-        or([
-          exists(
-            selectFrom('node_liveness as live')
+      .where((eb) =>
+        eb.or([
+          eb.exists(
+            eb
+              .selectFrom('node_liveness as live')
               .select('live.cert_id')
               .whereRef('live.cert_id', '=', 'next.cert_id')
               .whereRef('live.last_heartbeat', '>', 'next.issued_at'),
           ),
-          exists(
-            selectFrom('issued_certs as child')
+          eb.exists(
+            eb
+              .selectFrom('issued_certs as child')
               .select('child.cert_id')
               .whereRef('child.renewed_from', '=', 'next.cert_id'),
           ),
         ]),
       )
-      .where(({ exists, selectFrom }) =>
-        exists(
-          selectFrom('issued_certs as own')
-            .innerJoin('node_liveness as heard', 'heard.cert_id', 'own.cert_id')
+      .where((eb) =>
+        eb.exists(
+          eb
+            .selectFrom('issued_certs as own')
+            .innerJoin('node_liveness as last', 'last.cert_id', 'own.cert_id')
             .select('own.cert_id')
             .whereRef('own.node_public_key', '=', 'lost.node_public_key')
-            .where('heard.last_heartbeat', '>', writeSortable(now - seconds(parts.activeWindow.seconds))),
+            .where('last.last_heartbeat', '>', writeSortable(now - seconds(parts.activeWindow.seconds))),
         ),
       )
       .limit(MAX_AT_ONCE)
       .execute()
-    for (const row of [...used, ...lost]) await supersede(tx, row.cert_id, graceEnd(parts, row, now))
-  })
+  )
 }
