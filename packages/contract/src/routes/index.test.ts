@@ -134,7 +134,7 @@ const VERIFY = [
   'POST /boundary-policies/verify',
 ]
 
-// Not in protocol/core 21, which counts every /admin route of its own under admin (decision 0036).
+// Not in protocol/core 21, which counts every /admin route of its own under admin (decision 0018).
 const OPERATOR_READS: readonly string[] = [
   'GET /admin/admission-rules',
   'GET /admin/boundary-policy-texts/{text_digest}',
