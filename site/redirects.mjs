@@ -3,6 +3,17 @@ import { basename, join } from 'node:path'
 
 /** Addresses that pages had before, with the heading that has their text now. A stored link still leads there. */
 const MOVED = {
+  '/evidence/authzen/': '/evidence/#figures',
+  '/evidence/benches/': '/evidence/#figures',
+  '/evidence/demo/': '/evidence/#figures',
+  '/evidence/first-hour/': '/first-hour/',
+  '/evidence/http-check-tries/': '/how-to/http-check/',
+  '/evidence/incidents/': '/evidence/#not-driven',
+  '/evidence/instances/': '/evidence/#figures',
+  '/evidence/mcp/': '/evidence/#figures',
+  '/evidence/outside-evidence/': '/evidence/#figures',
+  '/evidence/packaging/': '/evidence/',
+  '/evidence/succession/': '/evidence/#figures',
   '/decisions/0001-runtime/': '/decisions/0001-runtime-and-packages/#runtime-and-language',
   '/decisions/0002-http-framework/': '/decisions/0002-http/#http-edge',
   '/decisions/0003-database-access/': '/decisions/0003-database/#database-access',

@@ -42,7 +42,7 @@ const HANDBOOK = [
   'traces',
   'doctor',
 ]
-const EVALUATE = ['threat-model', 'comparison']
+const EVALUATE = ['threat-model', 'comparison', 'first-hour', 'evidence']
 
 export const sidebar = [
   { label: 'Start here', link: '/' },
@@ -69,7 +69,7 @@ export const sidebar = [
   ),
   group('Reference', folder('reference', ['records', 'routes', 'errors', 'commands', 'settings'])),
   group('How the code works', ['architecture', ...folder('flows')]),
-  group('Evaluate', [...EVALUATE, ...folder('evidence')]),
+  group('Evaluate', EVALUATE),
   group('Decisions', ['decisions', ...folder('decisions')]),
   group('Project', [
     'project/changelog',
