@@ -58,11 +58,20 @@ const MOVED = {
   '/decisions/0056-evidence-partitions/': '/decisions/0017-evidence/#evidence-in-partitions',
   '/decisions/0057-image-and-platforms/': '/decisions/0001-runtime-and-packages/#image-without-an-engine-and-platforms',
   '/decisions/0058-audit-partitions/': '/decisions/0021-audit/#audit-events-in-partitions',
+  '/how-to/join-from-github/': '/how-to/join-with-a-platform/#jobs-of-github-actions',
+  '/how-to/join-from-gitlab/': '/how-to/join-with-a-platform/#jobs-of-gitlab-ci',
+  '/how-to/join-from-kubernetes/': '/how-to/join-with-a-platform/#pods-of-kubernetes',
+  '/how-to/join-with-jwt-svid/': '/how-to/join-with-a-platform/#spiffe-workloads-with-a-jwt-svid',
+  '/how-to/join-with-oidc/': '/how-to/join-with-a-platform/#any-other-issuer',
+  '/how-to/join-with-x509-svid/': '/how-to/join-with-a-platform/#spiffe-workloads-with-an-x509-svid',
+  '/operate/point-in-time-recovery/': '/operate/backup/#point-in-time-recovery',
+  '/operate/large-fleets/': '/operate/workers/#large-fleets',
+  '/operate/traces/': '/operate/monitoring/#traces',
 }
 
 const COMMANDS = '../docs/reference/commands'
 
-/** Each command has an address of its own, which leads to its heading on the page of its group. */
+/** Each command has a separate address, which leads to its heading on the page of its group. */
 function commands() {
   const groups = globSync('*.md', { cwd: COMMANDS }).map((file) => basename(file, '.md'))
   const headings = groups.flatMap((group) =>

@@ -39,7 +39,6 @@ const HANDBOOK = [
   'high-availability',
   'monitoring',
   'partners',
-  'traces',
   'doctor',
 ]
 const EVALUATE = ['threat-model', 'comparison', 'first-hour', 'evidence']

@@ -47,7 +47,7 @@ function groupPage(name: string, commands: readonly Command[]): string {
     isGroup ? `${PROGRAM_NAME} ${name}` : 'Commands of one word',
     isGroup
       ? `${COMMAND_GROUPS[name] ?? ''}.`
-      : `Commands that belong to no group, and commands that begin with their word, such as ${code(`${PROGRAM_NAME} verify pack`)}.`,
+      : `Commands that belong to no group, and commands that begin with one of these, such as ${code(`${PROGRAM_NAME} verify pack`)}.`,
     `[All commands](../commands.md), [options of every command](../commands.md#options-of-every-command).`,
     ...commands.map((command) => commandSection(command)),
   )
