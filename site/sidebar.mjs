@@ -73,7 +73,7 @@ export const sidebar = [
   group('Project', [
     'project/changelog',
     'project/contributing',
-    ...folder('project', ['first-tasks', 'roadmap']),
+    ...folder('project', ['first-tasks', 'add-a-route', 'style', 'tests', 'roadmap']),
     'project/security',
     'project/versioning',
     'project/governance',
