@@ -69,13 +69,11 @@ const MOVED = {
   '/operate/traces/': '/operate/monitoring/#traces',
 }
 
-const COMMANDS = '../docs/reference/commands'
-
 /** Each command has a separate address, which leads to its heading on the page of its group. */
-function commands() {
-  const groups = globSync('*.md', { cwd: COMMANDS }).map((file) => basename(file, '.md'))
+function commands(folder) {
+  const groups = globSync('*.md', { cwd: folder }).map((file) => basename(file, '.md'))
   const headings = groups.flatMap((group) =>
-    [...readFileSync(join(COMMANDS, `${group}.md`), 'utf8').matchAll(/^## chancery (.+)$/gm)].map(([, words = '']) => {
+    [...readFileSync(join(folder, `${group}.md`), 'utf8').matchAll(/^## chancery (.+)$/gm)].map(([, words = '']) => {
       const name = words.replaceAll(' ', '-')
       return [name, `/reference/commands/${group}/#chancery-${name}`]
     }),
@@ -87,7 +85,9 @@ function commands() {
 }
 
 /** Below which address the site is served is part of the target only. */
-export function redirects(base) {
+export function redirects(base, docs = '../docs') {
   const below = base.replace(/\/$/, '')
-  return Object.fromEntries([...Object.entries(MOVED), ...commands()].map(([from, to]) => [from, below + to]))
+  return Object.fromEntries(
+    [...Object.entries(MOVED), ...commands(join(docs, 'reference/commands'))].map(([from, to]) => [from, below + to]),
+  )
 }
