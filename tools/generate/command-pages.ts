@@ -17,7 +17,7 @@ const ONE_WORD = 'one-word'
 
 const nameOf = (command: Command): string => [PROGRAM_NAME, ...command.path].join(' ')
 /** A group inside another one, such as `gateway token`, is on the page of its first word. */
-const pageOf = ({ path: [first = ''] }: Command): string => (Object.hasOwn(COMMAND_GROUPS, first) ? first : ONE_WORD)
+const pageOf = ({ path: [first] }: Command): string => (Object.hasOwn(COMMAND_GROUPS, first) ? first : ONE_WORD)
 const anchorOf = (command: Command): string => nameOf(command).replaceAll(' ', '-')
 
 /** Returns the commands of each page, in the order help lists the groups. */
