@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-// Who may import whom (CONTRIBUTING.md, «Who may import whom»). The arrows themselves are in tools/check/boundaries.json.
+// Who may import whom (docs/project/style.md, «Import rules»). The arrows themselves are in tools/check/boundaries.json.
 // Run by `npm run check`; alone: node tools/check/check-imports.ts
 const boundaries = JSON.parse(readFileSync(new URL('tools/check/boundaries.json', import.meta.url), 'utf8'))
 const units = { packages: boundaries.packages, apps: boundaries.apps }

@@ -29,7 +29,7 @@ const AUTHORITY = 'apps/authority/src/**/*.test.ts'
 const DATABASE = 'apps/authority/src/**/*.database.test.ts'
 /** Tests next to the code that take over 2 s: they run with the end-to-end tests. */
 const SLOW = ['{packages,apps}/*/src/**/*.slow.test.ts', 'tools/**/*.slow.test.ts']
-/** Tests that run in `check:nightly` only. CONTRIBUTING.md lists them. */
+/** Tests that run in `check:nightly` only. docs/project/tests.md lists them. */
 const NIGHTLY = ['tests/{e2e,console}/**/*.nightly.test.ts', '{packages,apps}/*/src/**/*.nightly.test.ts']
 
 const TEST_DATABASES = 'tools/check/test-databases.ts'
@@ -42,7 +42,7 @@ const onPostgres = {
 // Hooks start whole networks and browsers.
 const endToEnd = { ...base, globalSetup: [TEST_DATABASES], testTimeout: 60_000, hookTimeout: 120_000 }
 
-/** CONTRIBUTING.md, Test tiers: which command runs which project. */
+/** docs/project/tests.md: which command runs which project. */
 export default defineConfig({
   ...shared,
   test: {

@@ -1,15 +1,19 @@
 import { satteri } from '@astrojs/markdown-satteri'
 import starlight from '@astrojs/starlight'
 import { defineConfig } from 'astro/config'
+import { redirects } from './redirects.mjs'
 import { ranking } from './search.mjs'
 import { sidebar } from './sidebar.mjs'
 import { themeStyles } from './theme.mjs'
 
+// Below which address the site is served, for example /chancery/docs.
+const base = process.env['CHANCERY_DOCS_BASE'] ?? '/'
+
 /** A folder of files that any server can serve, without the network: search, fonts and drawings are inside it. */
 export default defineConfig({
-  // Below which address the site is served, for example /chancery/docs.
-  base: process.env['CHANCERY_DOCS_BASE'] ?? '/',
+  base,
   trailingSlash: 'always',
+  redirects: redirects(base),
   // Hyphens and quotes in commands must stay as they are.
   markdown: { processor: satteri({ features: { smartPunctuation: false } }) },
   devToolbar: { enabled: false },

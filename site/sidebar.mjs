@@ -39,10 +39,9 @@ const HANDBOOK = [
   'high-availability',
   'monitoring',
   'partners',
-  'traces',
   'doctor',
 ]
-const EVALUATE = ['threat-model', 'comparison']
+const EVALUATE = ['threat-model', 'comparison', 'first-hour', 'evidence']
 
 export const sidebar = [
   { label: 'Start here', link: '/' },
@@ -69,12 +68,12 @@ export const sidebar = [
   ),
   group('Reference', folder('reference', ['records', 'routes', 'errors', 'commands', 'settings'])),
   group('How the code works', ['architecture', ...folder('flows')]),
-  group('Evaluate', [...EVALUATE, ...folder('evidence')]),
+  group('Evaluate', EVALUATE),
   group('Decisions', ['decisions', ...folder('decisions')]),
   group('Project', [
     'project/changelog',
     'project/contributing',
-    ...folder('project', ['first-tasks', 'roadmap']),
+    ...folder('project', ['first-tasks', 'add-a-route', 'style', 'tests', 'roadmap']),
     'project/security',
     'project/versioning',
     'project/governance',

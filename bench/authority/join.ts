@@ -36,7 +36,7 @@ async function run(options: BenchOptions): Promise<BenchResult> {
       processes,
       statement: joinRows(),
       batch: 50,
-      // The proof of the node, and the issued signature before it is stored (decision 0015).
+      // The proof of the node, and the issued signature before it is stored (decision 0002).
       verifications: 2,
       signatures: 1,
       perSecond: 6000,

@@ -7,6 +7,10 @@ const ROOT = join(process.cwd(), '..')
 /** On small screens tables and code blocks scroll. With `tabindex` they can be reached by keyboard. */
 const reachable = (html) => html.replaceAll(/<(table|pre)(?=[ >])/g, '<$1 tabindex="0"')
 
+/** The headings of a page of commands all have the same words. A search for one of them must find what it means first. */
+const asText = (id, html) =>
+  id.startsWith('reference/commands/') ? html.replaceAll('<h2', '<h2 data-pagefind-weight="1"') : html
+
 /** Loads the Markdown files of the repository without copying them; adds titles and site links. */
 export function docsInPlace() {
   const fill = async ({ config, store, parseData, renderMarkdown, generateDigest }) => {
@@ -16,7 +20,7 @@ export function docsInPlace() {
       const facts = { title, description, pagefind: isSearched, editUrl: false }
       const data = await parseData({ id, data: facts, filePath: join(ROOT, file) })
       const rendered = await renderMarkdown(body, { fileURL: pathToFileURL(join(ROOT, file)) })
-      rendered.html = reachable(rendered.html)
+      rendered.html = asText(id, reachable(rendered.html))
       store.set({ id, data, body, rendered, digest: generateDigest(body), filePath: join('..', file) })
     }
   }

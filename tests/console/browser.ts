@@ -37,7 +37,7 @@ const ARGS = [
   '--disable-sync',
 ]
 const OUTPUT = join(import.meta.dirname, '..', '..', 'test-output', 'console')
-/** Pictures for people (CONTRIBUTING.md). No test reads them, and drawing whole pages takes seconds. */
+/** Pictures for people (docs/project/tests.md). No test reads them, and drawing whole pages takes seconds. */
 const HAS_SCREENSHOTS = process.env['CHANCERY_SCREENSHOTS'] === 'on'
 
 let shared: Promise<Browser> | undefined

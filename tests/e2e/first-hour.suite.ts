@@ -16,7 +16,7 @@ function typedCommands(page: string): readonly string[] {
     .flatMap(({ commands }) => commands.replaceAll('\\\n', '').trim().split('\n'))
 }
 
-/** The page has few commands, and docs/evidence/first-hour.md states how many. */
+/** The page has few commands, and docs/first-hour.md states how many. */
 export function expectFewCommands(page: string): void {
   const commands = typedCommands(page)
   // Several commands in one line would not be fewer commands.
@@ -24,7 +24,7 @@ export function expectFewCommands(page: string): void {
   // One more: npm install.
   expect(commands.length + 1).toBeLessThan(MAX_COMMANDS)
   const characters = ['npm install', ...commands].join('').length
-  const evidence = readFileSync(join(ROOT, 'docs/evidence/first-hour.md'), 'utf8')
+  const evidence = readFileSync(join(ROOT, 'docs/first-hour.md'), 'utf8')
   expect(evidence).toContain(`/${basename(page)}) | ${commands.length + 1}, ${characters} |`)
 }
 

@@ -8,7 +8,7 @@ import { chooseStyle } from '../../apps/cli/src/output/style.ts'
 import { readSteps, runnablePages } from './runnable-pages.ts'
 
 /**
- * Most pages run at night (CONTRIBUTING.md, Test tiers). Before a merge, each command of theirs is parsed: it exists, and
+ * Most pages run at night (docs/project/tests.md). Before a merge, each command of theirs is parsed: it exists, and
  * has its arguments and options.
  */
 

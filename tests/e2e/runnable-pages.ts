@@ -33,7 +33,7 @@ export function runnablePages(): readonly string[] {
     .toSorted()
 }
 
-/** Pages that run before a merge. All others run at night (CONTRIBUTING.md, Test tiers). */
+/** Pages that run before a merge. All others run at night (docs/project/tests.md). */
 const MERGE_PAGES = ['docs/tutorial/first-network.md', 'docs/operate/install.md']
 
 export function isNightlyPage(page: string): boolean {

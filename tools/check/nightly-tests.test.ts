@@ -27,7 +27,7 @@ it('every nightly test runs in the project nightly, and in none that runs before
     expect([name, filesOf(name).filter((file) => file.includes('.nightly.'))]).toEqual([name, []])
 })
 
-it('CONTRIBUTING.md names every nightly test, with what runs before a merge', () => {
-  const page = readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8')
+it('docs/project/tests.md names every nightly test, with what runs before a merge', () => {
+  const page = readFileSync(join(ROOT, 'docs/project/tests.md'), 'utf8')
   expect(FILES.map((file) => basename(file)).filter((name) => !page.includes(`\`${name}\``))).toEqual([])
 })

@@ -2,7 +2,7 @@ import { relative } from 'node:path'
 import type { Reporter, TestModule } from 'vitest/node'
 import { describeSlowest } from './vitest-report.ts'
 
-/** Prints the ten slowest tests after a run of many files (CONTRIBUTING.md, Test tiers). */
+/** Prints the ten slowest tests after a run of many files (docs/project/tests.md). */
 export class SlowestReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     if (modules.length < 2) return

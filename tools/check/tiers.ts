@@ -15,7 +15,7 @@ export interface Step {
   readonly isCounted?: true
   /** The file of the report that Vitest writes; its failed files run a second time. */
   readonly report?: string
-  /** `check` fails when the step takes 20 % more (CONTRIBUTING.md, Test tiers). */
+  /** `check` fails when the step takes 20 % more (docs/project/tests.md). */
   readonly limitSeconds?: number
   /** A hanging step is ended after this time instead of 22 minutes. */
   readonly maxSeconds?: number

@@ -28,7 +28,7 @@ export function setUp(): boolean {
   )
 }
 
-/** The range of `engines` in package.json, see docs/decisions/0001-runtime.md. */
+/** The range of `engines` in package.json, see docs/decisions/0001-runtime-and-packages.md. */
 function isSupportedNode(version: string): boolean {
   const [major = 0, minor = 0] = version.split('.').map(Number)
   return (major === 24 && minor >= 19) || (major === 26 && minor >= 5) || major > 26

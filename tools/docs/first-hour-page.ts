@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { table } from '../generate/markdown.ts'
 
-/** docs/evidence/first-hour.md, from the commands of first-hour.json and measured seconds. */
+/** docs/first-hour.md, from the commands of first-hour.json and measured seconds. */
 
 export interface OtherTask {
   readonly typed?: readonly string[]
@@ -71,7 +71,7 @@ export function firstHourPage(seconds: readonly string[], conditions: string): s
     'How much a person types for ten tasks, here and with four related projects. Use it to see where Chancery needs more commands than others. It does not compare features: an identity of SPIRE is an X.509 certificate, one of Chancery is not.',
     `We ran our commands with \`npm run docs:first-hour\` ${conditions}, while other programs used the same machine. Seconds are the shortest and the longest of three runs; the load causes most of the difference. We did not run the other projects. Their commands are from stored copies of their public documentation, which can be older than the current pages. Where the pages state no seconds, the table has none: seconds are not stated for any of them, with one exception.`,
     table(['Task', 'Chancery: commands, characters', 'Seconds', ...projects], rows),
-    'A demo that was left alone for 30 minutes is measured on its own page: [the demo](demo.md).',
+    'A demo that was left alone for 30 minutes, and other measurements: [evidence](evidence.md).',
     '## Whole pages',
     'These pages lead a new user from nothing to an allowed and a refused request. The numbers include one command for `npm install`, and leave out the commands that stop everything. `tests/e2e/first-hour.nightly.test.ts` runs both pages from packed files, `first-hour.test.ts` runs the README and then the tutorial about two companies with the built program, and fails from 12 commands on. The seconds are without the installation, with the built program of a checkout, on 2026-11-16. They include the stop. Other programs used both cores at a higher priority (load 13 to 17). We did not measure an idle machine.',
     table(
@@ -84,7 +84,7 @@ export function firstHourPage(seconds: readonly string[], conditions: string): s
       '- Installation, shell variables and the start of the second organisation are not counted, here or there.',
       '- "Questions" are prompts of the command. Their answers are not counted. "Files" are written or edited by hand. Their characters are not counted.',
       '- Commands of the other projects are as printed, with continued lines joined. "Composed" means that the page documents the command or the route, and we wrote the line.',
-      '- "Outside its scope" is our assessment, as in the [comparison](../comparison.md).',
+      '- "Outside its scope" is our assessment, as in the [comparison](comparison.md).',
       '- Seconds include the time until the server is ready.',
       '- "No command in the pages read" means that we did not find one in the pages below. The project may have one.',
       '- Accepting a second organisation: one direction only. SPIRE: the configuration of both servers, and the trust bundle and entry of one side.',
@@ -98,9 +98,9 @@ export function firstHourPage(seconds: readonly string[], conditions: string): s
   ].join('\n\n')}\n`
 }
 
-/** From docs/evidence. */
+/** From docs. */
 function linkTo(page: string): string {
-  return page.startsWith('docs/') ? `../${page.slice('docs/'.length)}` : `../../${page}`
+  return page.startsWith('docs/') ? page.slice('docs/'.length) : `../${page}`
 }
 
 function otherCell(other: OtherTask | undefined): string {

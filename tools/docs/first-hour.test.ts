@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { firstHourPage, readTasks } from './first-hour-page.ts'
 
-const PAGE = readFileSync(join(import.meta.dirname, '..', '..', 'docs/evidence/first-hour.md'), 'utf8')
+const PAGE = readFileSync(join(import.meta.dirname, '..', '..', 'docs/first-hour.md'), 'utf8')
 
-describe('docs/evidence/first-hour.md', () => {
+describe('docs/first-hour.md', () => {
   it('has ten tasks with the counts of first-hour.json', () => {
     const [, conditions = ''] = /`npm run docs:first-hour` (.+?), while other/.exec(PAGE) ?? []
     const seconds = readTasks().map(

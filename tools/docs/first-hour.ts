@@ -8,11 +8,11 @@ import { type Task, firstHourPage, readTasks } from './first-hour-page.ts'
 
 /**
  * `npm run docs:first-hour`: runs the commands of first-hour.json in one shell against the built program, measures the
- * seconds of each task in three runs and writes docs/evidence/first-hour.md.
+ * seconds of each task in three runs and writes docs/first-hour.md.
  */
 
 const ROOT = join(import.meta.dirname, '..', '..')
-const PAGE = join(ROOT, 'docs/evidence/first-hour.md')
+const PAGE = join(ROOT, 'docs/first-hour.md')
 const PORTS = ['8443', '8444']
 
 /** Returns one script. It prints the time before and after the typed commands of each task. */

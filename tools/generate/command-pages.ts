@@ -1,34 +1,59 @@
-import { COMMANDS, type Command, type CommandOption, GLOBAL_OPTIONS, PROGRAM_NAME } from '@chancery/contract'
+import {
+  COMMANDS,
+  COMMAND_GROUPS,
+  type Command,
+  type CommandOption,
+  GLOBAL_OPTIONS,
+  PROGRAM_NAME,
+} from '@chancery/contract'
 import { code, page, section, table } from './markdown.ts'
 
-/** docs/reference/commands.md and docs/reference/commands: a list of all commands, and one page for each command. */
+/**
+ * docs/reference/commands.md and docs/reference/commands: a list of all commands, a page for each group, and one for the
+ * commands that belong to no group. The site sends the address of each single command to its heading (site/redirects.mjs).
+ */
 
-const groupOf = (command: Command): string => command.path[0] ?? ''
+const ONE_WORD = 'one-word'
+
 const nameOf = (command: Command): string => [PROGRAM_NAME, ...command.path].join(' ')
-const fileOf = (command: Command): string => `${command.path.join('-')}.md`
+/** A group inside another one, such as `gateway token`, is on the page of its first word. */
+const pageOf = ({ path: [first] }: Command): string => (Object.hasOwn(COMMAND_GROUPS, first) ? first : ONE_WORD)
+const anchorOf = (command: Command): string => nameOf(command).replaceAll(' ', '-')
 
-/** Returns the commands of each group, in the order help lists the groups. */
-const GROUPS: ReadonlyMap<string, readonly Command[]> = Map.groupBy(COMMANDS, groupOf)
+/** Returns the commands of each page, in the order help lists the groups. */
+const PAGES: ReadonlyMap<string, readonly Command[]> = Map.groupBy(COMMANDS, pageOf)
 
 export const COMMAND_PAGES: Readonly<Record<string, () => string>> = Object.fromEntries(
-  COMMANDS.map((command) => [`commands/${fileOf(command)}`, () => commandPage(command)]),
+  [...PAGES].map(([name, commands]) => [`commands/${name}.md`, () => groupPage(name, commands)]),
 )
 
 export function commandsPage(): string {
   const rows = COMMANDS.map((command) => [
-    `[${code(nameOf(command))}](commands/${fileOf(command)})`,
+    `[${code(nameOf(command))}](commands/${pageOf(command)}.md#${anchorOf(command)})`,
     command.summary,
     command.needs,
   ])
   return page(
     'Commands',
-    `The program ${code(PROGRAM_NAME)} has ${COMMANDS.length} commands. Each has a page. ${code(`${PROGRAM_NAME} help COMMAND`)} prints the same facts.`,
+    `The program ${code(PROGRAM_NAME)} has ${COMMANDS.length} commands. Each group has a page. ${code(`${PROGRAM_NAME} help COMMAND`)} prints the same facts.`,
     table(['Command', 'What it does', 'Needs'], rows),
     section('Options of every command', optionTable(GLOBAL_OPTIONS)),
   )
 }
 
-function commandPage(command: Command): string {
+function groupPage(name: string, commands: readonly Command[]): string {
+  const isGroup = name !== ONE_WORD
+  return page(
+    isGroup ? `${PROGRAM_NAME} ${name}` : 'Commands of one word',
+    isGroup
+      ? `${COMMAND_GROUPS[name] ?? ''}.`
+      : `Commands that belong to no group, and commands that begin with one of these, such as ${code(`${PROGRAM_NAME} verify pack`)}.`,
+    `[All commands](../commands.md), [options of every command](../commands.md#options-of-every-command).`,
+    ...commands.map((command) => commandSection(command)),
+  )
+}
+
+function commandSection(command: Command): string {
   const name = nameOf(command)
   const words = command.arguments.map(({ name: word, required }) => (required ? `<${word}>` : `[${word}]`))
   const inputs = command.arguments.map(({ name: word, summary, choices }) => [
@@ -36,23 +61,14 @@ function commandPage(command: Command): string {
     sentences(summary, oneOf(choices)),
   ])
   const examples = command.examples.map(({ line, summary }) => `# ${summary}\n${line}`)
-  return page(
+  return section(
     name,
     `${command.description} Needs: ${command.needs}.`,
     code([name, ...words, ...(command.options.length > 0 ? ['[options]'] : [])].join(' ')),
     ...(inputs.length > 0 ? [table(['Argument', 'Meaning'], inputs)] : []),
     ...(command.options.length > 0 ? [optionTable(command.options)] : []),
     `\`\`\`sh\n${examples.join('\n')}\n\`\`\``,
-    neighbours(command),
   )
-}
-
-/** Returns links to the other commands of the group, and to the options that every command has. */
-function neighbours(command: Command): string {
-  const others = (GROUPS.get(groupOf(command)) ?? []).filter((each) => each !== command)
-  const links = others.map((each) => `[${code(nameOf(each))}](${fileOf(each)})`)
-  const related = links.length === 0 ? '' : `Related: ${links.join(', ')}. `
-  return `${related}[All commands](../commands.md), [options of every command](../commands.md#options-of-every-command).`
 }
 
 function optionTable(options: readonly CommandOption[]): string {

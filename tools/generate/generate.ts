@@ -40,7 +40,7 @@ async function main(isCheck: boolean): Promise<number> {
     await writeFile(file, text)
   }
   for (const name of globSync('commands/*.md', { cwd: FOLDER }).filter((each) => !Object.hasOwn(PAGES, each))) {
-    // The page of a command that no longer exists.
+    // The page of a group that no longer exists.
     stale.push(relative(ROOT, join(FOLDER, name)))
     if (!isCheck) await rm(join(FOLDER, name))
   }

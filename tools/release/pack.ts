@@ -82,7 +82,7 @@ const OPTIONAL_PEERS: Readonly<Record<string, Versions>> = {
 
 /**
  * Optional dependencies become optional peers: npm installs them only for a user who asks. The tree, and so the image,
- * has all of them (docs/decisions/0005).
+ * has all of them (docs/decisions/0001).
  */
 export function toPublished({ optionalDependencies, ...about }: PackageFile): object {
   const { exports, imports } = about

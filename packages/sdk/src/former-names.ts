@@ -3,7 +3,7 @@ import type { GovernedActionOptions } from './governed/action.ts'
 import { signingFetch } from './request-proof/sign.ts'
 import { verifyRecord } from './verify/records.ts'
 
-// Names of earlier versions, for programs that use them (docs/decisions/0032).
+// Names of earlier versions, for programs that use them (docs/decisions/0001).
 
 /** @deprecated Use {@link GovernedActionRunner}; `nameTries` is `useIdempotencyKeys`. */
 export const Governor = {

@@ -31,7 +31,7 @@ export interface FleetPlan {
 const REDIS = process.env['CHANCERY_TEST_REDIS'] ?? 'redis://127.0.0.1:6379'
 /** Smaller fleets use the server of the tests: a separate one takes seconds to start. */
 const OWN_SERVER_NODES = 5000
-/** As large-fleets.md says. Everything else is as installed. */
+/** As docs/operate/workers.md says for large fleets. Everything else is as installed. */
 const SERVER_SETTINGS = {
   shared_buffers: '512MB',
   checkpoint_timeout: '30min',

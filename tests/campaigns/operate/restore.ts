@@ -31,7 +31,7 @@ const MARKED_SECONDS = 20
 const FLOOR_MS = 301_000
 
 /**
- * Restores a backup although certificates were issued after it: docs/operate/point-in-time-recovery.md, steps 5 to 12.
+ * Restores a backup although certificates were issued after it: docs/operate/backup.md, steps 5 to 12.
  */
 export const oldRestore: OperateCase = {
   name: 'old restore with later certificates',

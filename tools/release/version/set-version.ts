@@ -6,7 +6,7 @@ import { writeVersions } from './versions.ts'
 
 /**
  * `npm run release:version -- 0.3.0`: writes the version of the next release to every file that names it, and gives the
- * unreleased entries of the changelog this version. It commits nothing (docs/decisions/0048).
+ * unreleased entries of the changelog this version. It commits nothing (docs/decisions/0001).
  */
 
 const ROOT = join(import.meta.dirname, '..', '..', '..')

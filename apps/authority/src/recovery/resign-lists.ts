@@ -55,7 +55,7 @@ export async function resignLists(parts: RecoveryParts, reported: Instant): Prom
   return redated
 }
 
-/** Undefined when the feed is full, so that no other can follow it (decision 0011). */
+/** Undefined when the feed is full, so that no other can follow it (decision 0004). */
 async function redateFeed(tx: Transaction, parts: RecoveryParts, before: number): Promise<number | undefined> {
   const least = { sequence: 0, issuedAt: 0n, isRedated: true } as const
   const { sequence } = await parts.revocationFeeds.publishOwnFeed(tx, 'refresh', least)

@@ -11,7 +11,7 @@ import {
 } from '@chancery/protocol'
 import type { FormerKey, GenesisBlock, KeyHistory, Signer } from '@chancery/protocol'
 
-/** All keys of this authority: the current one, and the former ones that the root signed (decision 0022). */
+/** All keys of this authority: the current one, and the former ones that the root signed (decision 0006). */
 export interface OwnKeys {
   readonly current: string
   readonly former: readonly FormerKey[]

@@ -69,6 +69,6 @@ function sourceOf(env: CommandContext['env'], { source, file }: StoredEvidence):
 function requireVariable(env: CommandContext['env']): string {
   const token = env[GITLAB_VARIABLE]
   if (token !== undefined && token !== '') return token
-  const hint = `Name it in id_tokens of the job file: ${GITLAB_VARIABLE}. See docs/how-to/join-from-gitlab.md.`
+  const hint = `Name it in id_tokens of the job file: ${GITLAB_VARIABLE}. See docs/how-to/join-with-a-platform.md.`
   throw usageError(`The environment has no ${GITLAB_VARIABLE}.`, hint)
 }

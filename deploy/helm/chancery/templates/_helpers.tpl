@@ -160,7 +160,7 @@ spec:
 {{- end }}
 {{- end }}
 
-{{/* The variables of docs/operate/traces.md. Empty without a collector. */}}
+{{/* The variables of docs/operate/monitoring.md. Empty without a collector. */}}
 {{- define "chancery.traces" -}}
 {{- if .root.Values.traces.endpoint -}}
 - name: NODE_OPTIONS

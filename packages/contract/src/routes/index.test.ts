@@ -134,7 +134,7 @@ const VERIFY = [
   'POST /boundary-policies/verify',
 ]
 
-// Not in protocol/core 21, which counts every /admin route of its own under admin (decision 0036).
+// Not in protocol/core 21, which counts every /admin route of its own under admin (decision 0018).
 const OPERATOR_READS: readonly string[] = [
   'GET /admin/admission-rules',
   'GET /admin/boundary-policy-texts/{text_digest}',
@@ -271,7 +271,7 @@ const CREATED = [
   'POST /admin/data-usage/violations',
 ]
 
-/** The lists of this file are written by hand, so that a wrong entry of the contract is seen (CONTRIBUTING.md). */
+/** The lists of this file are written by hand, so that a wrong entry of the contract is seen (docs/project/add-a-route.md). */
 function addTo(list: string): string {
   return `a new route is added by hand to ${list} of this file, if its entry is right`
 }

@@ -4,7 +4,7 @@ interface NodeProcess<Modules> {
   getBuiltinModule<Name extends keyof Modules>(name: Name): Modules[Name]
 }
 
-/** The first version with every function that the client library uses (docs/decisions/0034). */
+/** The first version with every function that the client library uses (docs/decisions/0001). */
 const FIRST = [22, 13] as const
 
 /** Returns the sentence for a version that is too old, or undefined. */

@@ -129,7 +129,7 @@ export class FollowedParty {
 
   /**
    * Verifies one certificate as {@link RelyingParty.evaluate} does. A certificate of a former key must also be dated in
-   * the time of that key (decision 0022).
+   * the time of that key (decision 0006).
    */
   async evaluate(presented: JoinCertificate, now?: Instant): Promise<CertificateVerdict> {
     const time = now ?? this.#options.clock?.() ?? signingTimeOf(undefined)

@@ -1,6 +1,6 @@
 import type { Migration } from '../migration.ts'
 
-/** Former keys of the authority, and the lists they go on signing (decision 0022). */
+/** Former keys of the authority, and the lists they go on signing (decision 0006). */
 export const keySuccession: Migration = {
   version: 11,
   async up(tx, { bigint }) {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Migration } from '../migration.ts'
 
-/** The next key as the root announces it, and which nodes hold its genesis block (decision 0022). */
+/** The next key as the root announces it, and which nodes hold its genesis block (decision 0006). */
 export const announcedKeys: Migration = {
   version: 18,
   async up(tx) {

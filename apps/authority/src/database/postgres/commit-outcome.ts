@@ -21,7 +21,7 @@ const PAUSE_MS = 50
 
 /**
  * The connection died during COMMIT: asks on new connections what became of the transaction, until one knows
- * (decision 0019). Never guesses: a number that a crashed or promoted server may have given to another transaction
+ * (decision 0003). Never guesses: a number that a crashed or promoted server may have given to another transaction
  * proves nothing, so `committed` counts only from the run of the server that had begun ours.
  */
 export async function resolveCommit(config: pg.ClientConfig, mark: TransactionId): Promise<CommitOutcome> {

@@ -11,7 +11,7 @@ import { signedEntries } from './signed-list.ts'
 
 /**
  * Signs the list of the former key. It is signed in the transaction of every version of the current list, with the same
- * sequence, until the last certificate of that key has ended (decision 0022). It has the revoked certificates that this
+ * sequence, until the last certificate of that key has ended (decision 0006). It has the revoked certificates that this
  * key issued.
  */
 export async function publishFormerList(

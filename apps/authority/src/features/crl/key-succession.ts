@@ -19,7 +19,7 @@ const LIST_MARGIN = HOUR
 
 /**
  * Transfers the database to the new key, in one audited transaction with the first list of the new key and the next
- * list of the former one (decision 0022). All preconditions are checked before anything changes.
+ * list of the former one (decision 0006). All preconditions are checked before anything changes.
  */
 export async function runKeySuccession(
   parts: CrlState,

@@ -9,7 +9,7 @@ import { countFollowers, enterPhase } from './queries.ts'
 
 /**
  * Transfers the database to the new key and signs again everything that readers verify with the current key, in one
- * transaction (decision 0022). Without `isForced` it requires that every active node has the new block. Undefined when
+ * transaction (decision 0006). Without `isForced` it requires that every active node has the new block. Undefined when
  * it was done before: an operator who did not see the end of the command may repeat it.
  */
 export async function switchKey(

@@ -39,7 +39,7 @@ function createDefault(cause: JsonObject, parts: PolicyParts): Promise<string> {
   })
 }
 
-/** A network may have any name, a policy id may not: other characters become hyphens (docs/decisions/0007). */
+/** A network may have any name, a policy id may not: other characters become hyphens (docs/decisions/0004). */
 function defaultPolicyId(name: string, version: string): string {
   return `policy-${name}-${version}`.replaceAll(/[^A-Za-z0-9._:-]/gu, '-').slice(0, 128)
 }

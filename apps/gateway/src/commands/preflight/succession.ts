@@ -27,7 +27,7 @@ export interface CurrentKey {
 
 /**
  * Follows a key succession: the genesis block may name another key when the given root key signed the block and the key
- * history, and the history names the given key as a former one (decision 0022).
+ * history, and the history names the given key as a former one (decision 0006).
  */
 export async function findCurrentKey(published: PublishedDocuments, expected: Expected): Promise<CurrentKey> {
   const delegated = published.genesis?.['network_authority'] ?? null
