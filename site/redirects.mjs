@@ -38,7 +38,7 @@ const MOVED = {
   '/decisions/0028-access-lines/': '/decisions/0002-http/#access-log',
   '/decisions/0030-end-of-certificates/': '/decisions/0006-keys/#removal-of-certificates-and-audit-events',
   '/decisions/0031-own-hash-and-curve-code/': '/decisions/0006-keys/#sha-256-and-the-subgroup-check-without-a-library',
-  '/decisions/0032-former-names/': '/decisions/0001-runtime-and-packages/#former-names-of-the-client-library',
+  '/decisions/0032-former-names/': '/decisions/0001-runtime-and-packages/#names-of-the-client-library',
   '/decisions/0033-command-line-profile/': '/decisions/0027-settings/#default-network-of-the-command-line',
   '/decisions/0034-published-packages/':
     '/decisions/0001-runtime-and-packages/#published-packages-their-runtimes-and-the-test-kit',

@@ -332,7 +332,6 @@ export type {
 export type { RequestVerifierOptions, RequestVerifierRefusal } from './request-proof/request-verifier.ts'
 export { honoNodeProof } from './request-proof/hono.ts'
 export type { WebRequestVerifierOptions } from './request-proof/hono.ts'
-export { Governor, provingFetch, verifyPaper } from './former-names.ts'
 // Helpers of the protocol, for callers that sign by hand or read records of others.
 export { readPrivateKeyFile, seedSigner, signAgentDelete, signNodeProof, signOperatorRequest } from '@chancery/protocol'
 export { readAttestation, readGenesisBlock, readJoinCertificate } from '@chancery/protocol'
