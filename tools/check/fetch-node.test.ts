@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wr
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { writeTarGz } from '../release/tar.ts'
+import { packFolder } from '../release/tar.ts'
 
 /** `.ci/fetch-node` with a registry that gives an archive of the test. */
 
@@ -21,14 +21,20 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }))
 
 function fetchNode(served: string) {
-  const pack = (text: string) => writeTarGz([{ path: 'package/bin/node', bytes: Buffer.from(text) }], 0)
+  const archive = join(folder, 'served.tgz')
+  const pack = (text: string) => {
+    mkdirSync(join(folder, 'package/bin'), { recursive: true })
+    writeFileSync(join(folder, 'package/bin/node'), text)
+    packFolder(join(folder, 'package'), archive, 0)
+    return readFileSync(archive)
+  }
   const integrity = `sha512-${createHash('sha512').update(pack('node of the lock file')).digest('base64')}`
   const packages = { [`node_modules/${PACKAGE}`]: { version: '26.0.0', integrity } }
   writeFileSync(join(folder, 'package-lock.json'), JSON.stringify({ packages }))
-  writeFileSync(join(folder, 'served.tgz'), pack(served))
+  pack(served)
   const env = {
     PATH: `${join(folder, 'programs')}:${dirname(process.execPath)}:/usr/bin:/bin`,
-    ARCHIVE: join(folder, 'served.tgz'),
+    ARCHIVE: archive,
     CALLS: join(folder, 'calls'),
   }
   return spawnSync(join(ROOT, '.ci/fetch-node'), [join(folder, 'made')], { cwd: folder, env, encoding: 'utf8' })

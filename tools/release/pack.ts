@@ -2,7 +2,7 @@ import { cp, mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { sourceDate } from './source-date.ts'
-import { readTree, writeTarGz } from './tar.ts'
+import { packFolder } from './tar.ts'
 
 /**
  * `npm run pack`: the workspaces that are published, as the tarballs npm installs. What they say of themselves differs
@@ -33,10 +33,12 @@ export async function packAll(target: string, seconds: number = sourceDate()): P
   try {
     const packed = (await publishedFolders()).map(async (folder) => {
       const { name, version } = await readPackage(folder)
-      const files = await readTree(await stagePackage(folder, stage), 'package')
       // The name that npm gives it.
       const file = join(target, `${name.replace(/^@/, '').replaceAll('/', '-')}-${version}.tgz`)
-      await writeFile(file, writeTarGz(files, seconds))
+      // The folder that every package of npm is in.
+      const staged = join(stage, basename(folder), 'package')
+      await stagePackage(folder, staged)
+      packFolder(staged, file, seconds)
       return file
     })
     return (await Promise.all(packed)).sort()
@@ -57,17 +59,15 @@ async function publishedFolders(): Promise<readonly string[]> {
   return kept
 }
 
-/** Copies what is published of a workspace below `stage`, and gives the folder. */
-export async function stagePackage(folder: string, stage: string): Promise<string> {
+/** Copies what is published of a workspace into `staged`. */
+export async function stagePackage(folder: string, staged: string): Promise<void> {
   const about = await readPackage(folder)
   await requireBuilt(folder)
-  const staged = join(stage, basename(folder))
   for (const name of about.files ?? [])
     await cp(join(folder, name), join(staged, name), { recursive: true, filter: isPublished })
   await cp(join(ROOT, 'LICENSE'), join(staged, 'LICENSE'))
   await cp(join(folder, 'README.md'), join(staged, 'README.md'))
   await writeFile(join(staged, 'package.json'), `${JSON.stringify(toPublished(about), undefined, 2)}\n`)
-  return staged
 }
 
 /** Maps lead to sources that are not there; faults are for tests, and nothing published can reach them. */

@@ -10,7 +10,7 @@ import { PLATFORMS } from '../image/platforms.ts'
 import { buildOneFile } from '../one-file/build.ts'
 import { packAll } from '../pack.ts'
 import { readLock, toCycloneDx, toSpdx } from '../sbom.ts'
-import { readTree, writeTarGz } from '../tar.ts'
+import { packFolder } from '../tar.ts'
 import { sectionOf } from '../version/changelog.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
@@ -42,9 +42,7 @@ export async function makeArtifacts(folder: string, { version, seconds, image, s
   await makePrograms(folder, version)
   say('chart, lists of contents, notes')
   // Another prefix than the packages: these are sent to npm by their names.
-  // Its alerts are a link to deploy/prometheus.
-  const chart = await readTree(join(ROOT, 'deploy/helm/chancery'), 'chancery', 'content')
-  await writeFile(join(folder, `helm-chancery-${version}.tgz`), writeTarGz(chart, seconds))
+  packFolder(join(ROOT, 'deploy/helm/chancery'), join(folder, `helm-chancery-${version}.tgz`), seconds)
   const lock = await readLock()
   const { cycloneDx, spdx } = listsOf(version)
   await writeFile(join(folder, cycloneDx), asText(toCycloneDx(lock)))

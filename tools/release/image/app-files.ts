@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { stagePackage } from '../pack.ts'
-import { type TarFile, readTree } from '../tar.ts'
+import { type TarFile, readTree } from './tar.ts'
 import type { Platform } from './platforms.ts'
 
 /** The program in the image: what the workspaces publish, and of the installed packages those that they run with. */
@@ -72,7 +72,8 @@ export async function appFiles(stage: string): Promise<readonly TarFile[]> {
   for (const path of runtimePackages(packages)) {
     if (path.includes('node_modules')) files.push(...(await packageFiles(path, packages[path]?.version)))
     else {
-      files.push(...(await readTree(await stagePackage(join(ROOT, path), stage), `app/${path}`)))
+      await stagePackage(join(ROOT, path), join(stage, path))
+      files.push(...(await readTree(join(stage, path), `app/${path}`)))
       const name = path.split('/')[1] ?? ''
       files.push({ path: `app/node_modules/@chancery/${name}`, bytes: new Uint8Array(), link: `../../${path}` })
     }

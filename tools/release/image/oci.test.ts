@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { TarFile } from '../tar.ts'
+import type { TarFile } from './tar.ts'
 import { readLockedPackages, runtimePackages } from './app-files.ts'
 import { withoutSections } from './elf.ts'
 import { type Archive, makeLayer, writeArchive } from './oci.ts'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import { type TarFile, writeTar } from '../tar.ts'
+import { type TarFile, writeTar } from './tar.ts'
 import type { Platform } from './platforms.ts'
 
 /**

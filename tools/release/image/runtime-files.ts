@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fetchLocked } from '../fetch-package.ts'
-import type { TarFile } from '../tar.ts'
+import type { TarFile } from './tar.ts'
 import { withoutSections } from './elf.ts'
 import { DATA, LIBRARIES, type Platform, USER } from './platforms.ts'
 
