@@ -1,16 +1,28 @@
+import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { fetchPackage } from './fetch-package.ts'
 import { sourceDate } from './source-date.ts'
 
 /**
- * `npm run sbom`: what a release is made of, from the lock file alone, so that the same commit gives the same bytes.
- * CycloneDX 1.5 on standard output, with --spdx SPDX 2.3, or with --licences one line for each package.
+ * `npm run sbom`: what a release is made of. `npm sbom` reads it from the lock file. CycloneDX 1.5 on standard output,
+ * with --spdx SPDX 2.3, or with --licences one line for each package.
  */
 
+const ROOT = join(import.meta.dirname, '..', '..')
+
+/** Another npm writes other bytes, and that of Debian 12 has no `npm sbom`. */
+const NPM = {
+  name: 'npm',
+  version: '11.19.1',
+  integrity: 'sha512-ztsxKxt/kkIaAs+2i0GU6I+DRmUdrNasxTZKJe9TCdSjKxlhah/4r/hl5ygMD6XAg1qZ9c2TNomR4qgOydp10g==',
+}
+
 /** Licences whose terms we keep by shipping their texts. Another one is decided by a person, not by a build. */
-export const ACCEPTED_LICENCES: readonly string[] = [
+const ACCEPTED_LICENCES: readonly string[] = [
   'MIT',
   'Apache-2.0',
   'ISC',
@@ -20,7 +32,7 @@ export const ACCEPTED_LICENCES: readonly string[] = [
   'Unlicense',
 ]
 
-export interface LockEntry {
+interface LockEntry {
   readonly version?: string
   readonly integrity?: string
   readonly license?: string
@@ -29,142 +41,121 @@ export interface LockEntry {
 }
 
 export interface Lock {
-  readonly version: string
   readonly packages: Readonly<Record<string, LockEntry>>
 }
 
-export interface Component {
-  readonly name: string
-  readonly version: string
-  readonly licence: string
-  /** SHA-512 of the package as the registry gave it, in hex. */
-  readonly sha512: string
+export interface CycloneDx {
+  readonly serialNumber?: string
+  readonly metadata: { readonly component: { readonly 'bom-ref': string; readonly name: string } }
+  readonly components: readonly { readonly 'bom-ref': string }[]
+  readonly dependencies: readonly { readonly ref: string; readonly dependsOn: readonly string[] }[]
 }
 
-const IN_MODULES = 'node_modules/'
+export interface Spdx {
+  readonly documentNamespace: string
+  readonly creationInfo: object
+  readonly documentDescribes: readonly string[]
+  readonly packages: readonly { readonly SPDXID: string; readonly name: string; readonly versionInfo: string }[]
+  readonly relationships: readonly { readonly spdxElementId: string; readonly relatedSpdxElement: string }[]
+}
 
-/** Everything that runs with the services and the command, sorted; throws on what cannot be named or may not be used. */
-export function listComponents(lock: Lock): readonly Component[] {
-  const found = new Map<string, Component>()
-  for (const [path, entry] of Object.entries(lock.packages)) {
-    if (!isReleased(path, entry) || entry.link === true || !path.includes(IN_MODULES)) continue
-    const component = toComponent(path, entry)
-    found.set(`${component.name}@${component.version}`, component)
+/**
+ * `name@version` and licence of everything that runs with the services and the command, sorted. Throws on what has no
+ * digest or an unknown licence. The single file and the image contain Node.js; tests run on another one.
+ */
+export function listPackages({ packages }: Lock): ReadonlyMap<string, string> {
+  const found = new Map<string, string>()
+  for (const [path, { version = '', integrity = '', license = 'no licence', dev, link }] of Object.entries(packages)) {
+    const at = path.lastIndexOf('node_modules/')
+    if (at === -1 || dev === true || link === true || path.startsWith('tests/')) continue
+    const id = `${path.slice(at + 'node_modules/'.length)}@${version}`
+    if (!integrity.startsWith('sha512-')) throw new Error(`${id} has no SHA-512 in the lock file`)
+    if (!ACCEPTED_LICENCES.includes(license))
+      throw new Error(`${id} is under ${license}: decide on it in tools/release/sbom.ts`)
+    found.set(id, license)
   }
-  return [...found.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, component]) => component)
+  return new Map([...found].sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** The single file and the image contain Node.js, which the tree installs for its platform. Tests run on another one. */
-function isReleased(path: string, { dev }: LockEntry): boolean {
-  return dev !== true && !path.startsWith('tests/')
+/** Both lists. `seconds` is the time of the commit. */
+export function makeLists(seconds: number): { readonly cycloneDx: CycloneDx; readonly spdx: Spdx } {
+  const work = mkdtempSync(join(tmpdir(), 'chancery-sbom-'))
+  try {
+    fetchPackage(NPM, join(work, 'npm'))
+    // With `--omit dev` npm would also leave out what a service and a test need, such as pg and everything below it.
+    const command = [join(work, 'npm/bin/npm-cli.js'), 'sbom', '--package-lock-only', '--sbom-format']
+    const list = (format: string): unknown =>
+      JSON.parse(
+        execFileSync(process.execPath, [...command, format], {
+          cwd: ROOT,
+          encoding: 'utf8',
+          env: { HOME: work, NO_UPDATE_NOTIFIER: '1' },
+          maxBuffer: 67_108_864,
+        }),
+      )
+    const released = listPackages(readLock())
+    return {
+      cycloneDx: releasedCycloneDx(list('cyclonedx') as CycloneDx, released, seconds),
+      spdx: releasedSpdx(list('spdx') as Spdx, released, seconds),
+    }
+  } finally {
+    rmSync(work, { recursive: true })
+  }
 }
 
-function toComponent(path: string, { version, license, integrity = '' }: LockEntry): Component {
-  const name = path.slice(path.lastIndexOf(IN_MODULES) + IN_MODULES.length)
-  const digest = /^sha512-([A-Za-z0-9+/=]+)$/.exec(integrity)?.[1]
-  if (version === undefined || digest === undefined)
-    throw new Error(`${name} has no version or SHA-512 in the lock file`)
-  if (license === undefined || !ACCEPTED_LICENCES.includes(license))
-    throw new Error(`${name} ${version} is under ${license ?? 'no licence'}: decide on it in tools/release/sbom.ts`)
-  return { name, version, licence: license, sha512: Buffer.from(digest, 'base64').toString('hex') }
-}
+type Released = ReadonlyMap<string, string>
 
-/** No time and no random number: two builds of one commit can be compared. */
-export function toCycloneDx(lock: Lock): object {
+/** Without development packages, workspaces, the time of the build and random numbers: two builds can be compared. */
+export function releasedCycloneDx(list: CycloneDx, released: Released, seconds: number): CycloneDx {
+  const { serialNumber: _random, ...rest } = list
+  // npm calls the project by the name of its folder.
+  const component = { ...list.metadata.component, name: 'chancery' }
+  const metadata = { ...list.metadata, timestamp: timeOf(seconds), component }
+  const kept = new Set([component['bom-ref'], ...released.keys()])
   return {
-    bomFormat: 'CycloneDX',
-    specVersion: '1.5',
-    version: 1,
-    metadata: {
-      component: {
-        type: 'application',
-        'bom-ref': `pkg:npm/chancery@${lock.version}`,
-        name: 'chancery',
-        version: lock.version,
-        licenses: [{ license: { id: 'Apache-2.0' } }],
-      },
-    },
-    components: listComponents(lock).map(({ name, version, licence, sha512 }) => ({
-      type: 'library',
-      'bom-ref': purl(name, version),
-      name,
-      version,
-      purl: purl(name, version),
-      licenses: [{ license: { id: licence } }],
-      hashes: [{ alg: 'SHA-512', content: sha512 }],
-    })),
+    ...rest,
+    metadata,
+    components: list.components.filter((one) => released.has(one['bom-ref'])),
+    dependencies: list.dependencies
+      .filter(({ ref }) => kept.has(ref))
+      .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((each) => kept.has(each)) })),
   }
 }
 
-/** `seconds` is the time of the commit. */
-export function toSpdx(lock: Lock, seconds: number): object {
-  const components = listComponents(lock)
+export function releasedSpdx(list: Spdx, released: Released, seconds: number): Spdx {
+  const isKept = (one: Spdx['packages'][number]): boolean =>
+    list.documentDescribes.includes(one.SPDXID) || released.has(`${one.name}@${one.versionInfo}`)
+  const packages = list.packages.filter(isKept)
+  const ids = new Set(['SPDXRef-DOCUMENT', ...packages.map(({ SPDXID }) => SPDXID)])
   const digest = createHash('sha256')
-    .update(JSON.stringify([lock.version, seconds, components]))
+    .update(JSON.stringify([seconds, packages]))
     .digest('hex')
-  const own = {
-    SPDXID: 'SPDXRef-chancery',
-    name: 'chancery',
-    versionInfo: lock.version,
-    downloadLocation: 'NOASSERTION',
-    filesAnalyzed: false,
-    licenseConcluded: 'Apache-2.0',
-    licenseDeclared: 'Apache-2.0',
-    copyrightText: 'NOASSERTION',
-  }
-  const packages = components.map(({ name, version, licence, sha512 }, at) => ({
-    // The number makes it unique: an id has fewer characters than a name.
-    SPDXID: `SPDXRef-${at}-${name.replaceAll(/[^A-Za-z0-9.]+/g, '-').replace(/^-/, '')}`,
-    name,
-    versionInfo: version,
-    downloadLocation: 'NOASSERTION',
-    filesAnalyzed: false,
-    licenseConcluded: 'NOASSERTION',
-    licenseDeclared: licence,
-    copyrightText: 'NOASSERTION',
-    checksums: [{ algorithm: 'SHA512', checksumValue: sha512 }],
-    externalRefs: [
-      { referenceCategory: 'PACKAGE-MANAGER', referenceType: 'purl', referenceLocator: purl(name, version) },
-    ],
-  }))
   return {
-    spdxVersion: 'SPDX-2.3',
-    dataLicense: 'CC0-1.0',
-    SPDXID: 'SPDXRef-DOCUMENT',
-    name: `chancery-${lock.version}`,
-    documentNamespace: `https://spdx.org/spdxdocs/chancery-${lock.version}-${digest}`,
-    creationInfo: {
-      created: new Date(seconds * 1000).toISOString().replace('.000Z', 'Z'),
-      creators: ['Tool: chancery-release'],
-    },
-    documentDescribes: [own.SPDXID],
-    packages: [own, ...packages],
-    relationships: [
-      { spdxElementId: 'SPDXRef-DOCUMENT', relationshipType: 'DESCRIBES', relatedSpdxElement: own.SPDXID },
-      ...packages.map(({ SPDXID }) => ({
-        spdxElementId: own.SPDXID,
-        relationshipType: 'CONTAINS',
-        relatedSpdxElement: SPDXID,
-      })),
-    ],
+    ...list,
+    documentNamespace: `https://spdx.org/spdxdocs/chancery-${digest}`,
+    creationInfo: { ...list.creationInfo, created: timeOf(seconds) },
+    packages,
+    relationships: list.relationships.filter(
+      ({ spdxElementId, relatedSpdxElement }) => ids.has(spdxElementId) && ids.has(relatedSpdxElement),
+    ),
   }
 }
 
-/** The @ of a scope is written %40 in a package URL. */
-function purl(name: string, version: string): string {
-  return `pkg:npm/${name.replace(/^@/, '%40')}@${version}`
+function timeOf(seconds: number): string {
+  return new Date(seconds * 1000).toISOString().replace('.000Z', 'Z')
 }
 
-export async function readLock(): Promise<Lock> {
-  return JSON.parse(await readFile(join(import.meta.dirname, '..', '..', 'package-lock.json'), 'utf8')) as Lock
+export function readLock(): Lock {
+  return JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as Lock
 }
 
 if (import.meta.main) {
   const { values } = parseArgs({
     options: { licences: { type: 'boolean', default: false }, spdx: { type: 'boolean', default: false } },
   })
-  const lock = await readLock()
-  if (values.licences)
-    for (const { name, version, licence } of listComponents(lock)) console.log(`${licence}\t${name}\t${version}`)
-  else console.log(JSON.stringify(values.spdx ? toSpdx(lock, sourceDate()) : toCycloneDx(lock), undefined, 2))
+  if (values.licences) for (const [id, licence] of listPackages(readLock())) console.log(`${licence}\t${id}`)
+  else {
+    const { cycloneDx, spdx } = makeLists(sourceDate())
+    console.log(JSON.stringify(values.spdx ? spdx : cycloneDx, undefined, 2))
+  }
 }

@@ -9,7 +9,7 @@ import { fetchLocked } from '../fetch-package.ts'
 import { PLATFORMS } from '../image/platforms.ts'
 import { buildOneFile } from '../one-file/build.ts'
 import { packAll } from '../pack.ts'
-import { readLock, toCycloneDx, toSpdx } from '../sbom.ts'
+import { makeLists } from '../sbom.ts'
 import { packFolder } from '../tar.ts'
 import { sectionOf } from '../version/changelog.ts'
 
@@ -43,10 +43,9 @@ export async function makeArtifacts(folder: string, { version, seconds, image, s
   say('chart, lists of contents, notes')
   // Another prefix than the packages: these are sent to npm by their names.
   packFolder(join(ROOT, 'deploy/helm/chancery'), join(folder, `helm-chancery-${version}.tgz`), seconds)
-  const lock = await readLock()
-  const { cycloneDx, spdx } = listsOf(version)
-  await writeFile(join(folder, cycloneDx), asText(toCycloneDx(lock)))
-  await writeFile(join(folder, spdx), asText(toSpdx(lock, seconds)))
+  const [names, lists] = [listsOf(version), makeLists(seconds)]
+  await writeFile(join(folder, names.cycloneDx), asText(lists.cycloneDx))
+  await writeFile(join(folder, names.spdx), asText(lists.spdx))
   await cp(join(ROOT, LOCK_FILE), join(folder, LOCK_FILE))
   await writeFile(join(folder, 'RELEASE-NOTES.md'), await notesOf(version))
   if (image !== undefined) await cp(image, join(folder, `chancery-image-${version}.tar`))

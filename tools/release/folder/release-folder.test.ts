@@ -6,7 +6,7 @@ import { TestToken, findTokenObstacle, testSeed } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type ReleaseReport, checkRelease, listsOf } from '../../../apps/cli/src/commands/release/check-release.ts'
 import { RELEASE_FILE, SIGSTORE_FILE } from '../../../apps/cli/src/commands/release/release-files.ts'
-import { readLock, toCycloneDx, toSpdx } from '../sbom.ts'
+import { CYCLONE_DX, LOCK, SPDX } from '../../../apps/cli/src/commands/release/small-release.suite.ts'
 import { describeBuild, finishBuild, signFolder } from './release-folder.ts'
 import { openSigningKey, throwAwayKey } from './signing-key.ts'
 
@@ -25,12 +25,11 @@ const HOSTED = {
 let folder = ''
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'chancery-release-'))
-  const lock = await readLock()
   const { cycloneDx, spdx } = listsOf('0.2.0')
   await write('chancery-cli-0.2.0.tgz', 'package')
-  await write('package-lock.json', JSON.stringify(lock))
-  await write(cycloneDx, JSON.stringify(toCycloneDx(lock)))
-  await write(spdx, JSON.stringify(toSpdx(lock, FACTS.seconds)))
+  await write('package-lock.json', JSON.stringify(LOCK))
+  await write(cycloneDx, JSON.stringify(CYCLONE_DX))
+  await write(spdx, JSON.stringify(SPDX))
 })
 afterEach(() => rm(folder, { recursive: true }))
 

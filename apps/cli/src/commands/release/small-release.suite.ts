@@ -21,7 +21,7 @@ const VERSION = '0.2.0'
 const COMMIT = 'c'.repeat(40)
 const SHA512 = Buffer.alloc(64, 7)
 
-const LOCK = {
+export const LOCK = {
   packages: {
     '': { version: VERSION },
     'apps/cli': { version: VERSION },
