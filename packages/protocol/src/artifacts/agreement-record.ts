@@ -1,24 +1,14 @@
 import { type Instant, writeInstant } from '../canonical/time.ts'
+import type { ReadBy } from '../reading/read.ts'
 import { identifier, timestamp } from '../reading/text.ts'
-import { type RecordForm, signedListForm, unsigned } from '../reading/trust-form.ts'
+import { signedListForm, unsigned } from '../reading/trust-form.ts'
 import { asJson } from '../signing/forms.ts'
 import type { Signature } from '../signing/sign.ts'
 import { AGREED_FIELDS, type AgreedBody, type CapabilityCounter, agreedMembers } from './capability-counter.ts'
 import type { CapabilityOffer } from './capability-offer.ts'
 import type { TrustEvidence } from './trust-evidence.ts'
 
-/**
- * An agreement of two sovereigns (protocol/trust-operations 3.4). `agreement_id`, `established_at` and `expires_at`
- * are not signed, so they grant nothing; `agreed_terms.valid_until` is the limit that counts.
- */
-export type AgreementRecord = AgreedBody & {
-  readonly agreement_id: string
-  readonly established_at: string
-  readonly expires_at: string
-  readonly signatures: readonly Signature[]
-}
-
-export const agreementRecordForm: RecordForm<AgreementRecord> = signedListForm(
+export const agreementRecordForm = signedListForm(
   {
     ...agreedMembers,
     agreement_id: unsigned(identifier),
@@ -27,6 +17,12 @@ export const agreementRecordForm: RecordForm<AgreementRecord> = signedListForm(
   },
   { only: AGREED_FIELDS },
 )
+
+/**
+ * An agreement of two sovereigns (protocol/trust-operations 3.4). `agreement_id`, `established_at` and `expires_at`
+ * are not signed, so they grant nothing; `agreed_terms.valid_until` is the limit that counts.
+ */
+export type AgreementRecord = ReadBy<typeof agreementRecordForm>
 
 interface Establishment {
   readonly agreement_id: string

@@ -1,33 +1,24 @@
 import { type Instant, writeInstant } from '../canonical/time.ts'
+import type { ReadBy } from '../reading/read.ts'
 import { isTrue, integer } from '../reading/shape.ts'
 import { digest, identifier, timestamp } from '../reading/text.ts'
-import { type RecordForm, omit, signedOnceForm, yes } from '../reading/trust-form.ts'
-import type { Signature } from '../signing/sign.ts'
+import { omit, signedOnceForm, yes } from '../reading/trust-form.ts'
 
-/** A promise about a set of capabilities that shows none of them (protocol/trust-operations 7.2). */
-export type CapabilityCommitment = {
-  readonly commitment_id: string
-  readonly merkle_root: string
-  /** In the salted form the number of leaves, a power of two. */
-  readonly capability_count: number
-  readonly agreement_id: string
-  readonly committed_at: string
-  /** Peers write a key id here: nothing may be concluded from it. */
-  readonly issuer_sovereign_id: string
-  /** Present in the salted form (protocol/trust-operations 7.6). An older reader refuses the signature then. */
-  readonly salted?: true
-  readonly signature: Signature | null
-}
-
-export const commitmentForm: RecordForm<CapabilityCommitment> = signedOnceForm({
+export const commitmentForm = signedOnceForm({
   commitment_id: yes(identifier),
   merkle_root: yes(digest),
+  /** In the salted form the number of leaves, a power of two. */
   capability_count: yes(integer(1, Number.MAX_SAFE_INTEGER)),
   agreement_id: yes(identifier),
   committed_at: yes(timestamp),
+  /** Peers write a key id here: nothing may be concluded from it. */
   issuer_sovereign_id: yes(identifier),
+  /** Present in the salted form (protocol/trust-operations 7.6). An older reader refuses the signature then. */
   salted: omit(isTrue),
 })
+
+/** A promise about a set of capabilities that shows none of them (protocol/trust-operations 7.2). */
+export type CapabilityCommitment = ReadBy<typeof commitmentForm>
 
 export function draftCapabilityCommitment(
   facts: Omit<CapabilityCommitment, 'committed_at' | 'signature'> & { readonly now: Instant },

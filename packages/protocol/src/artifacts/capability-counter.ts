@@ -1,27 +1,13 @@
-import type { JsonObject } from '../canonical/json-value.ts'
+import type { ReadBy } from '../reading/read.ts'
 import { object, string } from '../reading/shape.ts'
 import { identifier, timestamp } from '../reading/text.ts'
-import { type FormMember, type RecordForm, signedListForm, unsigned, yes } from '../reading/trust-form.ts'
+import { type RecordOf, signedListForm, unsigned, yes } from '../reading/trust-form.ts'
 import { asJson } from '../signing/forms.ts'
-import type { Signature } from '../signing/sign.ts'
 import { type AgreementTerms, agreementTerms } from './agreement-terms.ts'
 import type { CapabilityOffer } from './capability-offer.ts'
 import type { TrustEvidence } from './trust-evidence.ts'
 
-/** What a counter and the record built from it sign, member for member (protocol/trust-operations 3.4). */
-export type AgreedBody = {
-  readonly agreed_terms: AgreementTerms
-  readonly graph_digest: string
-  readonly offer_id: string
-  readonly offerer_evidence: JsonObject
-  readonly offerer_sovereign_id: string
-  readonly responder_evidence: JsonObject
-  readonly responder_sovereign_id: string
-}
-
-type AgreedMembers = { readonly [Name in keyof AgreedBody]: FormMember<AgreedBody[Name], 'yes'> }
-
-export const agreedMembers: AgreedMembers = {
+export const agreedMembers = {
   agreed_terms: yes(agreementTerms),
   graph_digest: yes(string),
   offer_id: yes(identifier),
@@ -31,19 +17,19 @@ export const agreedMembers: AgreedMembers = {
   responder_sovereign_id: yes(identifier),
 }
 
+/** What a counter and the record built from it sign, member for member (protocol/trust-operations 3.4). */
+export type AgreedBody = RecordOf<typeof agreedMembers>
+
 /** Identical for both records by design: the signature on a counter stays valid in the record built from it. */
 export const AGREED_FIELDS: readonly string[] = Object.keys(agreedMembers)
 
-/** Other terms in answer to an offer (protocol/trust-operations 3.3). */
-export type CapabilityCounter = AgreedBody & {
-  readonly expires_at: string
-  readonly signatures: readonly Signature[]
-}
-
-export const capabilityCounterForm: RecordForm<CapabilityCounter> = signedListForm(
+export const capabilityCounterForm = signedListForm(
   { ...agreedMembers, expires_at: unsigned(timestamp) },
   { only: AGREED_FIELDS },
 )
+
+/** Other terms in answer to an offer (protocol/trust-operations 3.3). */
+export type CapabilityCounter = ReadBy<typeof capabilityCounterForm>
 
 export function draftCapabilityCounter(facts: {
   readonly offer: CapabilityOffer

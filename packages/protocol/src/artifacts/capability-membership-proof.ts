@@ -1,24 +1,12 @@
 import { type Instant, writeInstant } from '../canonical/time.ts'
 import { type MerkleStep, merkleLeaf } from '../disclosure/merkle.ts'
 import { saltedLeaf } from '../disclosure/salted.ts'
+import type { ReadBy } from '../reading/read.ts'
 import { boolean } from '../reading/shape.ts'
 import { digest, identifier, plainText, salt, timestamp } from '../reading/text.ts'
-import { type RecordForm, closedPart, listOf, omit, unsignedForm, yes } from '../reading/trust-form.ts'
+import { closedPart, listOf, omit, unsignedForm, yes } from '../reading/trust-form.ts'
 
-/** Proves that one capability is in a commitment. It has no signature: the path is the proof (protocol/trust-operations 7.3). */
-export type CapabilityMembershipProof = {
-  readonly proof_id: string
-  readonly commitment_id: string
-  readonly revealed_capability: string
-  readonly leaf_hash: string
-  readonly merkle_path: readonly MerkleStep[]
-  readonly prover_sovereign_id: string
-  readonly proved_at: string
-  /** Of the revealed capability, in the salted form only. */
-  readonly salt?: string
-}
-
-export const membershipProofForm: RecordForm<CapabilityMembershipProof> = unsignedForm({
+export const membershipProofForm = unsignedForm({
   proof_id: yes(identifier),
   commitment_id: yes(identifier),
   // Empty is read, so that the attempt to prove a padding leaf gets its own answer.
@@ -27,8 +15,12 @@ export const membershipProofForm: RecordForm<CapabilityMembershipProof> = unsign
   merkle_path: yes(listOf(closedPart({ sibling_hash: yes(digest), is_left: yes(boolean) })), []),
   prover_sovereign_id: yes(identifier),
   proved_at: yes(timestamp),
+  /** Of the revealed capability, in the salted form only. */
   salt: omit(salt),
 })
+
+/** Proves that one capability is in a commitment. It has no signature: the path is the proof (protocol/trust-operations 7.3). */
+export type CapabilityMembershipProof = ReadBy<typeof membershipProofForm>
 
 export function draftMembershipProof(facts: {
   readonly proof_id: string

@@ -1,40 +1,29 @@
 import type { JsonValue } from '../canonical/json-value.ts'
 import { type Instant, writeInstant } from '../canonical/time.ts'
+import type { ReadBy } from '../reading/read.ts'
 import { integer } from '../reading/shape.ts'
 import { identifier, label, timestamp } from '../reading/text.ts'
-import { type RecordForm, listOf, orNull, signedOnceForm, yes } from '../reading/trust-form.ts'
-import type { Signature } from '../signing/sign.ts'
-
-/** What a licensor lets its data be used for (protocol/trust-operations 9.1). */
-export type DataLicensePolicy = {
-  readonly policy_id: string
-  readonly licensor_sovereign_id: string
-  readonly licensee_sovereign_id: string
-  /** Empty: nothing is licensed. */
-  readonly allowed_source_ids: readonly string[]
-  /** Empty: only read. */
-  readonly allowed_access_types: readonly string[]
-  readonly max_volume_bytes_per_session: number | null
-  readonly prohibited_classification_tags: readonly string[]
-  readonly valid_from: string
-  readonly valid_until: string
-  readonly signature: Signature | null
-}
+import { listOf, orNull, signedOnceForm, yes } from '../reading/trust-form.ts'
 
 /** Volumes are whole bytes. */
 export const volumeBytes: (value: JsonValue, field: string) => number = integer(0, Number.MAX_SAFE_INTEGER)
 
-export const licensePolicyForm: RecordForm<DataLicensePolicy> = signedOnceForm({
+export const licensePolicyForm = signedOnceForm({
   policy_id: yes(identifier),
   licensor_sovereign_id: yes(identifier),
   licensee_sovereign_id: yes(identifier),
+  /** Empty: nothing is licensed. */
   allowed_source_ids: yes(listOf(label), []),
+  /** Empty: only read. */
   allowed_access_types: yes(listOf(label), []),
   max_volume_bytes_per_session: orNull(volumeBytes),
   prohibited_classification_tags: yes(listOf(label), []),
   valid_from: yes(timestamp),
   valid_until: yes(timestamp),
 })
+
+/** What a licensor lets its data be used for (protocol/trust-operations 9.1). */
+export type DataLicensePolicy = ReadBy<typeof licensePolicyForm>
 
 /** What the licensor chooses. */
 export type LicenseTerms = Omit<

@@ -1,8 +1,8 @@
+import type { ReadBy } from '../reading/read.ts'
 import { instantOf } from '../reading/text.ts'
 import { integer, string } from '../reading/shape.ts'
 import { identifier, timestamp } from '../reading/text.ts'
-import { type RecordForm, signedOnceForm, yes } from '../reading/trust-form.ts'
-import type { Signature } from '../signing/sign.ts'
+import { signedOnceForm, yes } from '../reading/trust-form.ts'
 import { type Received, verifyReceivedPlainly } from '../signing/received.ts'
 import type { Instant } from '../canonical/time.ts'
 import { VALID, type Verdict, invalid } from './verdict.ts'
@@ -10,28 +10,19 @@ import { VALID, type Verdict, invalid } from './verdict.ts'
 /** How long a proof, and a decision, is good for. */
 export const PROOF_LIFETIME_SECONDS = 300
 
-/** Proves that a party had a revocation feed with a sequence at a time (protocol/trust-operations 4.8). */
-export type FreshnessProof = {
-  readonly proof_id: string
-  readonly feed_sovereign_id: string
-  readonly feed_sequence: number
-  /** H(C(feed without signatures)) at that sequence. */
-  readonly feed_digest: string
-  readonly attested_at: string
-  readonly proof_valid_until: string
-  readonly issuer_sovereign_id: string
-  readonly signature: Signature | null
-}
-
-export const freshnessProofForm: RecordForm<FreshnessProof> = signedOnceForm({
+export const freshnessProofForm = signedOnceForm({
   proof_id: yes(identifier),
   feed_sovereign_id: yes(identifier),
   feed_sequence: yes(integer(0, Number.MAX_SAFE_INTEGER)),
+  /** H(C(feed without signatures)) at that sequence. */
   feed_digest: yes(string),
   attested_at: yes(timestamp),
   proof_valid_until: yes(timestamp),
   issuer_sovereign_id: yes(identifier),
 })
+
+/** Proves that a party had a revocation feed with a sequence at a time (protocol/trust-operations 4.8). */
+export type FreshnessProof = ReadBy<typeof freshnessProofForm>
 
 export type FreshnessReason = 'missing_signature' | 'invalid_signature' | 'expired' | 'sequence_insufficient'
 

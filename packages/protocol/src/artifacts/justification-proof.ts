@@ -1,44 +1,10 @@
-import type { JsonObject } from '../canonical/json-value.ts'
+import type { ReadBy } from '../reading/read.ts'
 import { boolean, object, string } from '../reading/shape.ts'
 import { identifier, timestamp } from '../reading/text.ts'
-import { type RecordForm, closedPart, listOf, orNull, signedOnceForm, yes } from '../reading/trust-form.ts'
-import type { Signature } from '../signing/sign.ts'
+import { closedPart, listOf, orNull, signedOnceForm, yes } from '../reading/trust-form.ts'
 import { type Received, verifyReceivedPlainly } from '../signing/received.ts'
 import type { BoundaryDecision } from './boundary-decision.ts'
 import { VALID, type Verdict, invalid } from './verdict.ts'
-
-export type GateTraceEntry = {
-  readonly gate_name: string
-  readonly gate_type: string
-  readonly evaluated_at: string
-  readonly inputs: JsonObject
-  readonly result: boolean
-  readonly reason: string
-  readonly metadata: JsonObject
-}
-
-export type GateTrace = {
-  readonly trace_id: string
-  readonly decision_id: string
-  readonly agreement_id: string
-  readonly operator_sovereign_id: string
-  readonly traced_at: string
-  /** One per gate result, in the same order. */
-  readonly entries: readonly GateTraceEntry[]
-  /** The first gate whose failure denies; null when authorized. */
-  readonly short_circuited_at: string | null
-  readonly final_authorized: boolean
-}
-
-/** Why a decision came out as it did (protocol/trust-operations 4.9). */
-export type JustificationProof = {
-  readonly proof_id: string
-  readonly decision_id: string
-  readonly trace: GateTrace
-  readonly proof_issued_at: string
-  readonly issuer_sovereign_id: string
-  readonly signature: Signature | null
-}
 
 const entry = closedPart({
   gate_name: yes(string),
@@ -50,24 +16,33 @@ const entry = closedPart({
   metadata: yes(object, {}),
 })
 
-export const justificationForm: RecordForm<JustificationProof> = signedOnceForm({
+export type GateTraceEntry = ReadBy<typeof entry>
+
+const gateTrace = closedPart({
+  trace_id: yes(identifier),
+  decision_id: yes(identifier),
+  agreement_id: yes(identifier),
+  operator_sovereign_id: yes(identifier),
+  traced_at: yes(timestamp),
+  /** One per gate result, in the same order. */
+  entries: yes(listOf(entry), []),
+  /** The first gate whose failure denies; null when authorized. */
+  short_circuited_at: orNull(string),
+  final_authorized: yes(boolean),
+})
+
+export type GateTrace = ReadBy<typeof gateTrace>
+
+export const justificationForm = signedOnceForm({
   proof_id: yes(identifier),
   decision_id: yes(identifier),
-  trace: yes(
-    closedPart({
-      trace_id: yes(identifier),
-      decision_id: yes(identifier),
-      agreement_id: yes(identifier),
-      operator_sovereign_id: yes(identifier),
-      traced_at: yes(timestamp),
-      entries: yes(listOf(entry), []),
-      short_circuited_at: orNull(string),
-      final_authorized: yes(boolean),
-    }),
-  ),
+  trace: yes(gateTrace),
   proof_issued_at: yes(timestamp),
   issuer_sovereign_id: yes(identifier),
 })
+
+/** Why a decision came out as it did (protocol/trust-operations 4.9). */
+export type JustificationProof = ReadBy<typeof justificationForm>
 
 export type JustificationReason =
   | 'missing_signature'

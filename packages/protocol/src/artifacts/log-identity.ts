@@ -1,26 +1,10 @@
 import { FormError } from '../reading/form-error.ts'
 import { arrayOf, string } from '../reading/shape.ts'
 import { described } from '../reading/schema.ts'
-import type { Read } from '../reading/read.ts'
+import type { Read, ReadBy } from '../reading/read.ts'
 import { identifier, publicKey, timestamp } from '../reading/text.ts'
-import { type RecordForm, signedOnceForm, yes } from '../reading/trust-form.ts'
-import type { Signature } from '../signing/sign.ts'
+import { signedOnceForm, yes } from '../reading/trust-form.ts'
 import { isNoteName } from '../evidence-log/note.ts'
-
-/**
- * The name and the keys of the evidence log of an authority, signed by the authority (protocol/witnesses 2). It binds
- * a log key to the genesis block.
- */
-export type LogIdentity = {
-  readonly sovereign_id: string
-  /** The name of the log. It never changes after the first entry. */
-  readonly origin: string
-  /** Keys of the log besides those of the authority, the current one first. */
-  readonly public_keys: readonly string[]
-  readonly issued_at: string
-  readonly issued_by: string
-  readonly signature: Signature | null
-}
 
 /** Longest name of a log. */
 export const MAX_ORIGIN_LENGTH = 256
@@ -36,10 +20,18 @@ const origin: Read<string> = described(
   () => ({ type: 'string', minLength: 1, maxLength: MAX_ORIGIN_LENGTH }),
 )
 
-export const logIdentityForm: RecordForm<LogIdentity> = signedOnceForm({
+export const logIdentityForm = signedOnceForm({
   sovereign_id: yes(identifier),
+  /** The name of the log. It never changes after the first entry. */
   origin: yes(origin),
+  /** Keys of the log besides those of the authority, the current one first. */
   public_keys: yes(arrayOf(publicKey, { max: MAX_LOG_KEYS })),
   issued_at: yes(timestamp),
   issued_by: yes(identifier),
 })
+
+/**
+ * The name and the keys of the evidence log of an authority, signed by the authority (protocol/witnesses 2). It binds
+ * a log key to the genesis block.
+ */
+export type LogIdentity = ReadBy<typeof logIdentityForm>

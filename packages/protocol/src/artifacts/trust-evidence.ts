@@ -3,10 +3,9 @@ import { type Instant, writeInstant } from '../canonical/time.ts'
 import { FormError } from '../reading/form-error.ts'
 import { described } from '../reading/schema.ts'
 import { boolean, integer, object, string } from '../reading/shape.ts'
-import type { Read } from '../reading/read.ts'
+import type { Read, ReadBy } from '../reading/read.ts'
 import { identifier, timestamp } from '../reading/text.ts'
-import { type RecordForm, listOf, signedListForm, yes } from '../reading/trust-form.ts'
-import type { Signature } from '../signing/sign.ts'
+import { listOf, signedListForm, yes } from '../reading/trust-form.ts'
 import { type Received, verifyReceivedPlainly } from '../signing/received.ts'
 import { VALID, type Verdict, invalid } from './verdict.ts'
 
@@ -32,19 +31,6 @@ export type TrustFinding = {
   readonly evaluated_at: string
 }
 
-export type TrustEvidence = Omit<TrustFinding, 'verdict' | 'signals'> & {
-  readonly evidence_id: string
-  readonly issuer_sovereign_id: string
-  /** Any text when read: a later release may know more verdicts. */
-  readonly verdict: string
-  readonly signals: readonly JsonObject[]
-  readonly graph_digest: string
-  readonly issued_at: string
-  readonly issued_by: string
-  readonly metadata: JsonObject
-  readonly signatures: readonly Signature[]
-}
-
 const signal: Read<JsonObject> = (value, field) => {
   const found = object(value, field)
   for (const [name, text] of Object.entries(found)) {
@@ -55,11 +41,12 @@ const signal: Read<JsonObject> = (value, field) => {
 
 described(signal, (of) => ({ type: 'object', additionalProperties: of(string) }))
 
-export const trustEvidenceForm: RecordForm<TrustEvidence> = signedListForm({
+export const trustEvidenceForm = signedListForm({
   evidence_id: yes(identifier),
   issuer_sovereign_id: yes(identifier),
   source_sovereign_id: yes(identifier),
   target_sovereign_id: yes(identifier),
+  /** Any text when read: a later release may know more verdicts. */
   verdict: yes(string),
   reason: yes(string),
   requested_roles: yes(listOf(string), []),
@@ -73,6 +60,8 @@ export const trustEvidenceForm: RecordForm<TrustEvidence> = signedListForm({
   issued_by: yes(identifier),
   metadata: yes(object, {}),
 })
+
+export type TrustEvidence = ReadBy<typeof trustEvidenceForm>
 
 export function draftTrustEvidence(facts: {
   readonly evidence_id: string

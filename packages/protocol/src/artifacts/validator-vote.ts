@@ -1,25 +1,11 @@
 import { type Instant, writeInstant } from '../canonical/time.ts'
 import { sha256Hex } from '../canonical/digest.ts'
+import type { ReadBy } from '../reading/read.ts'
 import { boolean, string } from '../reading/shape.ts'
 import { identifier, timestamp } from '../reading/text.ts'
-import { type RecordForm, orNull, signedOnceForm, yes } from '../reading/trust-form.ts'
-import type { Signature } from '../signing/sign.ts'
+import { orNull, signedOnceForm, yes } from '../reading/trust-form.ts'
 
-/** What one validator says about a justification proof (protocol/trust-operations 8.1). */
-export type ValidatorVote = {
-  readonly vote_id: string
-  readonly proof_id: string
-  readonly decision_id: string
-  readonly validator_sovereign_id: string
-  readonly vote: boolean
-  readonly reason: string | null
-  readonly voted_at: string
-  /** Names the state that the validator used; equal ones are a sign of copying. */
-  readonly context_digest: string | null
-  readonly signature: Signature | null
-}
-
-export const voteForm: RecordForm<ValidatorVote> = signedOnceForm({
+export const voteForm = signedOnceForm({
   vote_id: yes(identifier),
   proof_id: yes(identifier),
   decision_id: yes(identifier),
@@ -27,8 +13,12 @@ export const voteForm: RecordForm<ValidatorVote> = signedOnceForm({
   vote: yes(boolean),
   reason: orNull(string),
   voted_at: yes(timestamp),
+  /** Names the state that the validator used; equal ones are a sign of copying. */
   context_digest: orNull(string),
 })
+
+/** What one validator says about a justification proof (protocol/trust-operations 8.1). */
+export type ValidatorVote = ReadBy<typeof voteForm>
 
 export function draftValidatorVote(facts: {
   readonly vote_id: string

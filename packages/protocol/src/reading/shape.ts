@@ -3,7 +3,7 @@ import { FormError, NO_PLACE, placeOf } from './form-error.ts'
 import type { Read } from './read.ts'
 import { type Schema, type SchemaOf, described, orNullSchema } from './schema.ts'
 
-interface Member<Value> {
+export interface Member<Value> {
   readonly read: Read<Value>
   /** Present for members that may be left out; signed bytes then contain this value (protocol/core 1.6). */
   readonly absent?: Value
@@ -13,12 +13,12 @@ export function required<Value>(read: Read<Value>): Member<Value> {
   return { read }
 }
 
-export function withDefault<Value>(read: Read<Value>, absent: Value): Member<Value> {
+export function withDefault<Value>(read: Read<Value>, absent: NoInfer<Value>): Member<Value> {
   return { read, absent }
 }
 
-type Members = { readonly [name: string]: Member<unknown> }
-type ValueOf<Shape extends Members> = {
+export type Members = { readonly [name: string]: Member<unknown> }
+export type ValueOf<Shape extends Members> = {
   readonly [Name in keyof Shape]: Shape[Name] extends Member<infer V> ? V : never
 }
 

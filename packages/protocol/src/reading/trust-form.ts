@@ -54,7 +54,7 @@ function kindOf<Value>(given: KindOrRead<Value>): Kind<Value> {
 }
 
 /** Class "yes": always inside the signed body. `absent` is the default of step F1; signed bytes must still hold it. */
-export function yes<Value>(kind: KindOrRead<Value>, absent?: Value): FormMember<Value, 'yes'> {
+export function yes<Value>(kind: KindOrRead<Value>, absent?: NoInfer<Value>): FormMember<Value, 'yes'> {
   return { ...kindOf(kind), signed: 'yes', ...(absent === undefined ? {} : { absent }) }
 }
 
