@@ -1,40 +1,25 @@
 import { FormError } from '../reading/form-error.ts'
+import type { ReadBy } from '../reading/read.ts'
 import { boolean, string } from '../reading/shape.ts'
 import { identifier, timestamp } from '../reading/text.ts'
-import { type RecordForm, closedPart, listOf, omit, orNull, signedOnceForm, yes } from '../reading/trust-form.ts'
-import type { Signature } from '../signing/sign.ts'
-import { type AttestationBinding, type PolicyBinding, attestationBinding, policyBinding } from './decision-bindings.ts'
-import { type FreshnessProof, freshnessProofForm } from './freshness-proof.ts'
+import { closedPart, listOf, omit, orNull, signedOnceForm, yes } from '../reading/trust-form.ts'
+import { attestationBinding, policyBinding } from './decision-bindings.ts'
+import { freshnessProofForm } from './freshness-proof.ts'
 
-export type GateResult = { readonly gate_name: string; readonly passed: boolean; readonly detail: string }
+const gateResult = closedPart({ gate_name: yes(string), passed: yes(boolean), detail: yes(string) })
 
-/** A signed allow or deny (protocol/trust-operations 4.7). */
-export type BoundaryDecision = {
-  readonly decision_id: string
-  readonly context_id: string
-  readonly agreement_id: string
-  readonly authorized: boolean
-  /** Null exactly when authorized. */
-  readonly denial_reason: string | null
-  /** In evaluation order. */
-  readonly gate_results: readonly GateResult[]
-  readonly decision_made_at: string
-  readonly decision_valid_until: string
-  readonly operator_sovereign_id: string
-  readonly freshness_proof: FreshnessProof | null
-  readonly policy_binding?: PolicyBinding
-  readonly attestation_binding?: AttestationBinding
-  readonly signature: Signature | null
-}
+export type GateResult = ReadBy<typeof gateResult>
 
-export const boundaryDecisionForm: RecordForm<BoundaryDecision> = signedOnceForm(
+export const boundaryDecisionForm = signedOnceForm(
   {
     decision_id: yes(identifier),
     context_id: yes(identifier),
     agreement_id: yes(identifier),
     authorized: yes(boolean),
+    /** Null exactly when authorized. */
     denial_reason: orNull(string),
-    gate_results: yes(listOf(closedPart({ gate_name: yes(string), passed: yes(boolean), detail: yes(string) })), []),
+    /** In evaluation order. */
+    gate_results: yes(listOf(gateResult), []),
     decision_made_at: yes(timestamp),
     decision_valid_until: yes(timestamp),
     operator_sovereign_id: yes(identifier),
@@ -48,3 +33,6 @@ export const boundaryDecisionForm: RecordForm<BoundaryDecision> = signedOnceForm
     },
   },
 )
+
+/** A signed allow or deny (protocol/trust-operations 4.7). */
+export type BoundaryDecision = ReadBy<typeof boundaryDecisionForm>

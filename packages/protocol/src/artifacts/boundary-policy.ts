@@ -1,55 +1,15 @@
 import { digestOf } from '../canonical/digest.ts'
-import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
+import type { JsonValue } from '../canonical/json-value.ts'
 import { type Instant, writeInstant } from '../canonical/time.ts'
 import { type Scalar, isScalar } from '../boundary/scalar.ts'
 import { FormError } from '../reading/form-error.ts'
 import { described } from '../reading/schema.ts'
 import { arrayOf, boolean, integer, object, oneOf, string } from '../reading/shape.ts'
-import type { Read } from '../reading/read.ts'
+import type { Read, ReadBy } from '../reading/read.ts'
 import { identifier, plainText, timestamp } from '../reading/text.ts'
-import { MAX_ITEMS, type RecordForm, closedPart, listOf, signedOnceForm, yes } from '../reading/trust-form.ts'
-import type { Signature } from '../signing/sign.ts'
+import { MAX_ITEMS, closedPart, listOf, signedOnceForm, yes } from '../reading/trust-form.ts'
 
 export type GateMode = 'enforce' | 'observe'
-
-/** To which requests a policy applies (protocol/trust-operations 5.4). */
-export type PolicySelector = {
-  readonly capabilities: readonly string[]
-  readonly requester_sovereign_ids: readonly string[]
-  readonly provider_sovereign_ids: readonly string[]
-  readonly agreement_ids: readonly string[]
-  readonly parent_kinds: readonly string[]
-  readonly parameter_equals: { readonly [path: string]: readonly Scalar[] }
-}
-
-/** One condition of a policy. Only an enforced gate denies; an observed one is recorded. */
-export type GateSpec = {
-  readonly gate_id: string
-  readonly gate_type: string
-  readonly order: number
-  readonly mode: GateMode
-  readonly config: JsonObject
-  readonly disclose_input: boolean
-}
-
-/** The part of a policy its author chooses. */
-export type BoundaryPolicyIntent = {
-  readonly policy_id: string
-  readonly description: string
-  readonly valid_from: string
-  readonly valid_until: string
-  readonly selector: PolicySelector
-  readonly gates: readonly GateSpec[]
-}
-
-/** A signed rule for boundary decisions (protocol/trust-operations 5.1). Whether it is active is not part of it. */
-export type BoundaryPolicy = BoundaryPolicyIntent & {
-  readonly version: number
-  readonly issued_at: string
-  readonly issued_by: string
-  readonly issuer_sovereign_id: string
-  readonly signature: Signature | null
-}
 
 export const EMPTY_SELECTOR: PolicySelector = {
   capabilities: [],
@@ -72,13 +32,13 @@ const scalar: Read<Scalar> = described(
 )
 const scalars = arrayOf(scalar, { max: MAX_ITEMS })
 
-const parameterEquals: Read<PolicySelector['parameter_equals']> = (value, field) => {
+const parameterEquals: Read<{ readonly [path: string]: readonly Scalar[] }> = (value, field) => {
   const found = object(value, field)
   const paths = Object.keys(found)
   if (paths.length > MAX_ITEMS) throw new FormError(field, 'has too many members')
   // The place is the member as a whole: a path comes from the caller and may be anything.
   for (const path of paths) scalars(found[path] as JsonValue, field)
-  return found as PolicySelector['parameter_equals']
+  return found as { readonly [path: string]: readonly Scalar[] }
 }
 
 described(parameterEquals, (of) => ({
@@ -88,7 +48,7 @@ described(parameterEquals, (of) => ({
 }))
 
 /** Readers of the members a caller may send, shared by the intent and the record (5.1). */
-export const SELECTOR_READERS: { readonly [Name in keyof PolicySelector]: Read<PolicySelector[Name]> } = {
+export const SELECTOR_READERS = {
   capabilities: selectorList,
   requester_sovereign_ids: selectorList,
   provider_sovereign_ids: selectorList,
@@ -97,7 +57,7 @@ export const SELECTOR_READERS: { readonly [Name in keyof PolicySelector]: Read<P
   parameter_equals: parameterEquals,
 }
 
-export const GATE_READERS: { readonly [Name in keyof GateSpec]: Read<GateSpec[Name]> } = {
+export const GATE_READERS = {
   gate_id: string,
   gate_type: string,
   order: integer(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER),
@@ -124,6 +84,9 @@ const selector = closedPart({
   parameter_equals: yes(SELECTOR_READERS.parameter_equals, {}),
 })
 
+/** To which requests a policy applies (protocol/trust-operations 5.4). */
+export type PolicySelector = ReadBy<typeof selector>
+
 const gate = closedPart({
   gate_id: yes(GATE_READERS.gate_id),
   gate_type: yes(GATE_READERS.gate_type),
@@ -133,8 +96,11 @@ const gate = closedPart({
   disclose_input: yes(GATE_READERS.disclose_input),
 })
 
+/** One condition of a policy. Only an enforced gate denies; an observed one is recorded. */
+export type GateSpec = ReadBy<typeof gate>
+
 /** Types only: whether ids, orders and configs make sense is for the validation of 5.3, which names its reasons. */
-export const BOUNDARY_POLICY_FORM: RecordForm<BoundaryPolicy> = signedOnceForm({
+export const BOUNDARY_POLICY_FORM = signedOnceForm({
   policy_id: yes(identifier),
   version: yes(integer(1, Number.MAX_SAFE_INTEGER)),
   description: yes(description),
@@ -146,6 +112,15 @@ export const BOUNDARY_POLICY_FORM: RecordForm<BoundaryPolicy> = signedOnceForm({
   issued_by: yes(identifier),
   issuer_sovereign_id: yes(identifier),
 })
+
+/** A signed rule for boundary decisions (protocol/trust-operations 5.1). Whether it is active is not part of it. */
+export type BoundaryPolicy = ReadBy<typeof BOUNDARY_POLICY_FORM>
+
+/** The part of a policy its author chooses. */
+export type BoundaryPolicyIntent = Pick<
+  BoundaryPolicy,
+  'policy_id' | 'description' | 'valid_from' | 'valid_until' | 'selector' | 'gates'
+>
 
 export function draftBoundaryPolicy(
   intent: BoundaryPolicyIntent,

@@ -1,27 +1,10 @@
 import type { JsonValue } from '../canonical/json-value.ts'
 import { FormError } from '../reading/form-error.ts'
 import { boolean, closed, integer, nullable, readRecord, required } from '../reading/shape.ts'
-import type { Read } from '../reading/read.ts'
+import type { Read, ReadBy } from '../reading/read.ts'
 import { digest, identifier, matching, timestamp } from '../reading/text.ts'
 import { described } from '../reading/schema.ts'
 import { type EntrySubject, NO_SUBJECT } from './evidence-store-entry.ts'
-
-/** What a refused submission leaves in the store (protocol/trust-operations 6.14): never the submitted record. */
-export type EvidenceRejection = {
-  readonly rejection_id: string
-  readonly rejected_at: string
-  readonly code: string
-  /** 1; in a summary the number of submissions. */
-  readonly count: number
-  /** H(C(evidence)); in a summary H of the digests in hexadecimal, joined in order of arrival. */
-  readonly submitted_digest: string
-  readonly evidence_id: string | null
-  readonly decision_id: string | null
-  readonly resource_id: string | null
-  readonly executor_sovereign_id: string | null
-  /** The submission was signed by a key that may sign for its executor. */
-  readonly verified_executor: boolean
-}
 
 /** Names as they were claimed are cut to so many characters. */
 export const CLAIMED_CHARACTERS = 256
@@ -36,18 +19,24 @@ const claimed: Read<string> = described(
 )
 const name = required(nullable(claimed))
 
-export const evidenceRejectionShape: Read<EvidenceRejection> = closed({
+export const evidenceRejectionShape = closed({
   rejection_id: required(identifier),
   rejected_at: required(timestamp),
   code: required(matching(/^[a-z0-9_]{1,64}$/, 'an error code')),
+  /** 1; in a summary the number of submissions. */
   count: required(integer(1, Number.MAX_SAFE_INTEGER)),
+  /** H(C(evidence)); in a summary H of the digests in hexadecimal, joined in order of arrival. */
   submitted_digest: required(digest),
   evidence_id: name,
   decision_id: name,
   resource_id: name,
   executor_sovereign_id: name,
+  /** The submission was signed by a key that may sign for its executor. */
   verified_executor: required(boolean),
 })
+
+/** What a refused submission leaves in the store (protocol/trust-operations 6.14): never the submitted record. */
+export type EvidenceRejection = ReadBy<typeof evidenceRejectionShape>
 
 const NAMES = ['evidence_id', 'decision_id', 'resource_id', 'executor_sovereign_id'] as const
 

@@ -1,7 +1,7 @@
 import { type JsonValue, isJsonObject } from '../canonical/json-value.ts'
 import { isInstant } from '../canonical/time.ts'
+import type { ReadBy } from '../reading/read.ts'
 import { closed, integer, nullable, readRecord, required, string } from '../reading/shape.ts'
-import type { Read } from '../reading/read.ts'
 import { timestamp } from '../reading/text.ts'
 
 export const ENTRY_KINDS = [
@@ -13,30 +13,6 @@ export const ENTRY_KINDS = [
   'usage_violation',
 ] as const
 
-/**
- * The envelope of one stored record (protocol/trust-operations 6.2). Its digest covers all seventeen members; what has
- * no value is null, never left out.
- */
-export type EvidenceStoreEntry = {
-  readonly store_sequence: number
-  readonly entry_kind: string
-  readonly recorded_at: string
-  readonly payload_digest: string
-  readonly prev_entry_digest: string | null
-  readonly decision_id: string | null
-  readonly context_id: string | null
-  readonly vendor_id: string | null
-  readonly attestation_id: string | null
-  readonly capability: string | null
-  readonly outcome: string | null
-  readonly evidence_id: string | null
-  readonly executor_sovereign_id: string | null
-  readonly exec_sequence_no: number | null
-  readonly resource_id: string | null
-  readonly resource_action: string | null
-  readonly resource_sequence: number | null
-}
-
 /** What an envelope says about its payload, without its place in the store. */
 export type EntrySubject = Omit<
   EvidenceStoreEntry,
@@ -46,7 +22,7 @@ export type EntrySubject = Omit<
 const text = required(nullable(string))
 const position = integer(1, Number.MAX_SAFE_INTEGER)
 
-export const evidenceStoreEntryShape: Read<EvidenceStoreEntry> = closed({
+export const evidenceStoreEntryShape = closed({
   store_sequence: required(position),
   entry_kind: required(string),
   recorded_at: required(timestamp),
@@ -65,6 +41,12 @@ export const evidenceStoreEntryShape: Read<EvidenceStoreEntry> = closed({
   resource_action: text,
   resource_sequence: required(nullable(position)),
 })
+
+/**
+ * The envelope of one stored record (protocol/trust-operations 6.2). Its digest covers all seventeen members; what has
+ * no value is null, never left out.
+ */
+export type EvidenceStoreEntry = ReadBy<typeof evidenceStoreEntryShape>
 
 export function readEvidenceStoreEntry(value: JsonValue): EvidenceStoreEntry {
   return readRecord(evidenceStoreEntryShape, value)

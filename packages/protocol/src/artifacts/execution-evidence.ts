@@ -1,42 +1,21 @@
 import { digestOf } from '../canonical/digest.ts'
-import { type JsonObject, type JsonValue, isJsonObject, member } from '../canonical/json-value.ts'
+import { type JsonValue, isJsonObject, member } from '../canonical/json-value.ts'
+import type { ReadBy } from '../reading/read.ts'
 import { FormError } from '../reading/form-error.ts'
 import { integer, object, oneOf, string } from '../reading/shape.ts'
 import { identifier, label, plainText, timestamp } from '../reading/text.ts'
-import { type RecordForm, omit, orNull, signedOnceForm, yes } from '../reading/trust-form.ts'
+import { omit, orNull, signedOnceForm, yes } from '../reading/trust-form.ts'
 import { checkReceivedForm, readReceived, receivedDigest, signedProjection } from '../signing/received.ts'
 import type { Received } from '../signing/received.ts'
-import type { Signature } from '../signing/sign.ts'
 
 export const EXECUTION_OUTCOMES = ['success', 'failure', 'partial'] as const
 export const RESOURCE_ACTIONS = ['create', 'rotate', 'revoke', 'update', 'delete'] as const
-
-/** What an executor did on the strength of an allowed decision (protocol/trust-operations 6.4). */
-export type ExecutionEvidence = {
-  readonly evidence_id: string
-  readonly sequence_no: number
-  readonly decision_id: string
-  readonly context_id: string
-  readonly agreement_id: string
-  readonly executor_sovereign_id: string
-  readonly executed_capability: string
-  readonly execution_parameters: JsonObject
-  readonly executed_at: string
-  readonly outcome: (typeof EXECUTION_OUTCOMES)[number]
-  readonly outcome_detail: string | null
-  readonly prev_evidence_digest: string | null
-  readonly resource_id?: string
-  readonly resource_action?: (typeof RESOURCE_ACTIONS)[number]
-  readonly resource_sequence?: number
-  readonly prev_resource_digest?: string
-  readonly signature: Signature | null
-}
 
 const position = integer(1, Number.MAX_SAFE_INTEGER)
 /** A link is compared, never decoded: one that is no digest matches none. */
 const link = plainText(128)
 
-export const executionEvidenceForm: RecordForm<ExecutionEvidence> = signedOnceForm({
+export const executionEvidenceForm = signedOnceForm({
   evidence_id: yes(identifier),
   sequence_no: yes(position),
   decision_id: yes(identifier),
@@ -54,6 +33,9 @@ export const executionEvidenceForm: RecordForm<ExecutionEvidence> = signedOnceFo
   resource_sequence: omit(position),
   prev_resource_digest: omit(link),
 })
+
+/** What an executor did on the strength of an allowed decision (protocol/trust-operations 6.4). */
+export type ExecutionEvidence = ReadBy<typeof executionEvidenceForm>
 
 /**
  * The exact form a submission must have: no member missing, none unknown, in the signature neither. Throws

@@ -2,31 +2,17 @@ import { compareCodePoints } from '../canonical/canonical-json.ts'
 import type { JsonObject } from '../canonical/json-value.ts'
 import { described } from '../reading/schema.ts'
 import { closed, integer, object, required, string } from '../reading/shape.ts'
-import type { Read } from '../reading/read.ts'
+import type { Read, ReadBy } from '../reading/read.ts'
 import { identifier, timestamp } from '../reading/text.ts'
-import { type RecordForm, orNull, signedOnceForm, yes } from '../reading/trust-form.ts'
-import type { Signature } from '../signing/sign.ts'
+import { orNull, signedOnceForm, yes } from '../reading/trust-form.ts'
 
-/** The last removed record of a resource: where its chain goes on. */
-export type ResourceHead = { readonly resource_sequence: number; readonly record_digest: string }
 export type ResourceHeads = { readonly [resource_id: string]: ResourceHead }
 
-/** The signed boundary behind which entries were removed (protocol/trust-operations 6.11). */
-export type RetentionCheckpoint = {
-  readonly checkpoint_id: string
-  readonly created_at: string
-  readonly cutoff: string
-  readonly removed_through_sequence: number
-  readonly last_removed_entry_digest: string
-  readonly removed_count: number
-  readonly resource_heads: ResourceHeads
-  readonly previous_checkpoint_id: string | null
-  readonly issued_by: string
-  readonly signature: Signature | null
-}
-
 const position = integer(1, Number.MAX_SAFE_INTEGER)
-const head: Read<ResourceHead> = closed({ resource_sequence: required(position), record_digest: required(string) })
+const head = closed({ resource_sequence: required(position), record_digest: required(string) })
+
+/** The last removed record of a resource: where its chain goes on. */
+export type ResourceHead = ReadBy<typeof head>
 
 /** Resource ids are free names; the value of each is a closed object. */
 const heads: Read<ResourceHeads> = (value, field) => {
@@ -38,7 +24,7 @@ const heads: Read<ResourceHeads> = (value, field) => {
 described(heads, (of) => ({ type: 'object', additionalProperties: of(head) }))
 
 /** `observation_heads` is reserved: this release writes none, and one that is met is a member it does not know. */
-export const retentionCheckpointForm: RecordForm<RetentionCheckpoint> = signedOnceForm({
+export const retentionCheckpointForm = signedOnceForm({
   checkpoint_id: yes(identifier),
   created_at: yes(timestamp),
   cutoff: yes(timestamp),
@@ -49,6 +35,9 @@ export const retentionCheckpointForm: RecordForm<RetentionCheckpoint> = signedOn
   previous_checkpoint_id: orNull(identifier),
   issued_by: yes(identifier),
 })
+
+/** The signed boundary behind which entries were removed (protocol/trust-operations 6.11). */
+export type RetentionCheckpoint = ReadBy<typeof retentionCheckpointForm>
 
 export function draftRetentionCheckpoint(
   facts: Omit<RetentionCheckpoint, 'signature' | 'resource_heads'> & {

@@ -1,36 +1,27 @@
+import type { ReadBy } from '../reading/read.ts'
 import { integer, string } from '../reading/shape.ts'
 import { identifier, timestamp } from '../reading/text.ts'
-import { type RecordForm, omit, signedOnceForm, yes } from '../reading/trust-form.ts'
+import { omit, signedOnceForm, yes } from '../reading/trust-form.ts'
 import { asReceived, receivedDigest } from '../signing/received.ts'
-import type { Signature } from '../signing/sign.ts'
-
-/**
- * The authority's word about the head of its evidence store (protocol/trust-operations 6.12). Copies held elsewhere
- * bind it: a store that was rewritten no longer continues from them.
- */
-export type StoreAnchor = {
-  readonly anchor_sequence: number
-  readonly sovereign_id: string
-  readonly store_sequence: number
-  readonly entry_digest: string
-  readonly anchored_at: string
-  /** Left out by the first anchor. */
-  readonly previous_anchor_digest?: string
-  readonly issued_by: string
-  readonly signature: Signature | null
-}
 
 const position = integer(1, Number.MAX_SAFE_INTEGER)
 
-export const storeAnchorForm: RecordForm<StoreAnchor> = signedOnceForm({
+export const storeAnchorForm = signedOnceForm({
   anchor_sequence: yes(position),
   sovereign_id: yes(identifier),
   store_sequence: yes(position),
   entry_digest: yes(string),
   anchored_at: yes(timestamp),
+  /** Left out by the first anchor. */
   previous_anchor_digest: omit(string),
   issued_by: yes(identifier),
 })
+
+/**
+ * The authority's word about the head of its evidence store (protocol/trust-operations 6.12). Copies held elsewhere
+ * bind it: a store that was rewritten no longer continues from them.
+ */
+export type StoreAnchor = ReadBy<typeof storeAnchorForm>
 
 /** The digest by which anchors link: over the signed bytes. */
 export function anchorDigest(anchor: StoreAnchor): string {

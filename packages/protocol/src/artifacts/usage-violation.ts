@@ -1,33 +1,12 @@
 import { type JsonObject, type JsonValue, isJsonObject } from '../canonical/json-value.ts'
 import { FormError } from '../reading/form-error.ts'
-import type { Read } from '../reading/read.ts'
+import type { Read, ReadBy } from '../reading/read.ts'
 import { arrayOf, closed, readRecord, required, string } from '../reading/shape.ts'
 import { identifier, keyId, publicKeys, timestamp } from '../reading/text.ts'
 import type { RecordForm } from '../reading/trust-form.ts'
 import { accessIntentForm } from './data-access-intent.ts'
 import { licensePolicyForm } from './data-license-policy.ts'
 import { type EntrySubject, NO_SUBJECT } from './evidence-store-entry.ts'
-
-/**
- * The uses of an intent that its license does not allow, as an operator had them recorded (protocol/trust-operations
- * 9.4). It has everything that the check read, so anyone can repeat it.
- */
-export type UsageViolationRecord = {
-  readonly detected_at: string
-  /** The operator key that asked for the record. */
-  readonly recorded_by: string
-  readonly violations: readonly {
-    readonly violation_id: string
-    readonly violation_type: string
-    readonly detail: string
-  }[]
-  /** As presented. */
-  readonly intent: JsonObject
-  readonly policy: JsonObject
-  readonly agent_keys: readonly string[]
-  /** Of each list one key must have signed the policy. Without a list its signature was not checked. */
-  readonly policy_keys: readonly (readonly string[])[]
-}
 
 /** Unknown members stay: they may be what was found. */
 function presented(form: RecordForm<unknown>): Read<JsonObject> {
@@ -44,15 +23,24 @@ const violation = closed({
   detail: required(string),
 })
 
-const usageViolationShape: Read<UsageViolationRecord> = closed({
+const usageViolationShape = closed({
   detected_at: required(timestamp),
+  /** The operator key that asked for the record. */
   recorded_by: required(keyId),
   violations: required(arrayOf(violation, { min: 1, max: 10_000 })),
+  /** As presented. */
   intent: required(presented(accessIntentForm)),
   policy: required(presented(licensePolicyForm)),
   agent_keys: required(publicKeys),
+  /** Of each list one key must have signed the policy. Without a list its signature was not checked. */
   policy_keys: required(arrayOf(publicKeys, { max: 2 })),
 })
+
+/**
+ * The uses of an intent that its license does not allow, as an operator had them recorded (protocol/trust-operations
+ * 9.4). It has everything that the check read, so anyone can repeat it.
+ */
+export type UsageViolationRecord = ReadBy<typeof usageViolationShape>
 
 export function readUsageViolation(value: JsonValue): UsageViolationRecord {
   return readRecord(usageViolationShape, value)
