@@ -3,7 +3,7 @@ import { SECOND } from '../canonical/time.ts'
 import { FormError } from '../reading/form-error.ts'
 import { described } from '../reading/schema.ts'
 import { arrayOf, closed, integer, readRecord, required, withDefault } from '../reading/shape.ts'
-import type { Read } from '../reading/read.ts'
+import type { Read, ReadBy } from '../reading/read.ts'
 import {
   freeForm,
   identifier,
@@ -16,21 +16,7 @@ import {
   timestamp,
 } from '../reading/text.ts'
 import { asJson, signedBytes } from '../signing/forms.ts'
-import type { Signature } from '../signing/sign.ts'
 import { verifySignature } from '../signing/verify.ts'
-
-/** Where an agent is and what it can do, signed by its node key (protocol/core 13.1). */
-export type AgentDescriptor = {
-  readonly agent_id: string
-  readonly node_public_key: string
-  readonly network_name: string
-  readonly capabilities: readonly string[]
-  readonly endpoint: { readonly host: string; readonly port: number; readonly scheme: string }
-  readonly registered_at: string
-  readonly expires_at: string
-  readonly metadata: JsonObject
-  readonly signatures: readonly Signature[]
-}
 
 export const MAX_AGENT_LIFETIME_SECONDS = 86_400
 
@@ -44,7 +30,7 @@ const capability: Read<string> = described(
   (of) => ({ allOf: [of(capabilityText), of(capabilityLength)] }),
 )
 
-export const agentDescriptorShape: Read<AgentDescriptor> = closed({
+export const agentDescriptorShape = closed({
   agent_id: required(identifier),
   node_public_key: required(publicKey),
   network_name: required(identifier),
@@ -61,6 +47,9 @@ export const agentDescriptorShape: Read<AgentDescriptor> = closed({
   metadata: withDefault(freeForm(4096), {}),
   signatures: withDefault(signatures, []),
 })
+
+/** Where an agent is and what it can do, signed by its node key (protocol/core 13.1). */
+export type AgentDescriptor = ReadBy<typeof agentDescriptorShape>
 
 export function readAgentDescriptor(value: JsonValue): AgentDescriptor {
   const descriptor = readRecord(agentDescriptorShape, value)

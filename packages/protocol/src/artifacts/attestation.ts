@@ -1,30 +1,13 @@
 import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
 import { type Instant, hours, writeInstant } from '../canonical/time.ts'
+import type { ReadBy } from '../reading/read.ts'
 import { arrayOf, closed, nullable, oneOf, readRecord, required, withDefault } from '../reading/shape.ts'
-import type { Read } from '../reading/read.ts'
 import { freeForm, identifier, plainText, requireOrder, signatures, timestamp } from '../reading/text.ts'
-import type { Signature } from '../signing/sign.ts'
 
 export const STANDINGS = ['active', 'suspended', 'revoked'] as const
 export type AttestationStatus = (typeof STANDINGS)[number]
 
-/** Portable evidence that a subject is a member of a sovereign network (protocol/core 14.1). */
-export type Attestation = {
-  readonly attestation_id: string
-  readonly issuer_sovereign_id: string
-  readonly subject_id: string
-  readonly subject_public_key: string | null
-  readonly roles: readonly string[]
-  readonly status: AttestationStatus
-  readonly issued_at: string
-  readonly valid_from: string
-  readonly expires_at: string
-  readonly issued_by: string
-  readonly claims: JsonObject
-  readonly signatures: readonly Signature[]
-}
-
-export const attestationShape: Read<Attestation> = closed({
+export const attestationShape = closed({
   attestation_id: required(identifier),
   issuer_sovereign_id: required(identifier),
   subject_id: required(plainText(256)),
@@ -39,6 +22,9 @@ export const attestationShape: Read<Attestation> = closed({
   claims: withDefault(freeForm(16_384), {}),
   signatures: withDefault(signatures, []),
 })
+
+/** Portable evidence that a subject is a member of a sovereign network (protocol/core 14.1). */
+export type Attestation = ReadBy<typeof attestationShape>
 
 export function readAttestation(value: JsonValue): Attestation {
   const attestation = readRecord(attestationShape, value)

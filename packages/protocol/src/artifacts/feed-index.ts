@@ -1,11 +1,10 @@
 import { digestOf, sha256 } from '../canonical/digest.ts'
 import type { JsonValue } from '../canonical/json-value.ts'
 import { toUtf8 } from '../canonical/utf8.ts'
+import type { ReadBy } from '../reading/read.ts'
 import { FormError } from '../reading/form-error.ts'
 import { arrayOf, closed, integer, readRecord, required, withDefault } from '../reading/shape.ts'
-import type { Read } from '../reading/read.ts'
 import { digest, identifier, signatures, timestamp } from '../reading/text.ts'
-import type { Signature } from '../signing/sign.ts'
 import { MAX_READ_FEED_IDS, hasSortedIds, reasons } from './revocation-feed.ts'
 
 /** The most ids a sovereign may have in its feed: 256 parts of 8192. */
@@ -16,35 +15,15 @@ export const MAX_PART_BYTES = 3_145_728
 
 const MAX_PART_BITS = 8
 
-export type FeedPartEntry = { readonly part: number; readonly count: number; readonly digest: string }
-
-/** Names every part of a feed by its digest (protocol/core 18.4): published with every version of the plain form. */
-export type FeedIndex = {
-  readonly index_id: string
-  readonly issuer_sovereign_id: string
-  readonly issued_by: string
-  readonly sequence: number
-  readonly issued_at: string
-  readonly total_ids: number
-  readonly part_bits: number
-  readonly parts: readonly FeedPartEntry[]
-  readonly signatures: readonly Signature[]
-}
-
-/** The ids whose hash begins with the number of the part. Not signed: its digest is in the signed index. */
-export type FeedPart = {
-  readonly issuer_sovereign_id: string
-  readonly part: number
-  readonly part_bits: number
-  readonly revoked_attestation_ids: readonly string[]
-  readonly revocation_reasons: { readonly [id: string]: string }
-}
-
 const whole = required(integer(0, Number.MAX_SAFE_INTEGER))
 const bits = required(integer(0, MAX_PART_BITS))
 const number = required(integer(0, 2 ** MAX_PART_BITS - 1))
 
-export const feedIndexShape: Read<FeedIndex> = closed({
+const partEntry = closed({ part: number, count: whole, digest: required(digest) })
+
+export type FeedPartEntry = ReadBy<typeof partEntry>
+
+export const feedIndexShape = closed({
   index_id: required(identifier),
   issuer_sovereign_id: required(identifier),
   issued_by: required(identifier),
@@ -52,11 +31,12 @@ export const feedIndexShape: Read<FeedIndex> = closed({
   issued_at: required(timestamp),
   total_ids: whole,
   part_bits: bits,
-  parts: required(
-    arrayOf(closed({ part: number, count: whole, digest: required(digest) }), { max: 2 ** MAX_PART_BITS }),
-  ),
+  parts: required(arrayOf(partEntry, { max: 2 ** MAX_PART_BITS })),
   signatures: withDefault(signatures, []),
 })
+
+/** Names every part of a feed by its digest (protocol/core 18.4): published with every version of the plain form. */
+export type FeedIndex = ReadBy<typeof feedIndexShape>
 
 /** An index names every part once, by number, and its counts add up: a reader must know when it has all. */
 export function readFeedIndex(value: JsonValue): FeedIndex {
@@ -68,13 +48,16 @@ export function readFeedIndex(value: JsonValue): FeedIndex {
   return index
 }
 
-export const feedPartShape: Read<FeedPart> = closed({
+export const feedPartShape = closed({
   issuer_sovereign_id: required(identifier),
   part: number,
   part_bits: bits,
   revoked_attestation_ids: required(arrayOf(identifier, { max: MAX_READ_FEED_IDS })),
   revocation_reasons: withDefault(reasons, {}),
 })
+
+/** The ids whose hash begins with the number of the part. Not signed: its digest is in the signed index. */
+export type FeedPart = ReadBy<typeof feedPartShape>
 
 /** A part whose ids are sorted, unique and really belong to it. */
 export function readFeedPart(value: JsonValue): FeedPart {

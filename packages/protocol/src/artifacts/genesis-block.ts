@@ -1,27 +1,13 @@
 import type { JsonValue } from '../canonical/json-value.ts'
+import type { ReadBy } from '../reading/read.ts'
 import { arrayOf, closed, nullable, readRecord, required, string, withDefault } from '../reading/shape.ts'
-import type { Read } from '../reading/read.ts'
 import { identifier, plainText, publicKey, requireOrder, signatures, timestamp } from '../reading/text.ts'
-import type { Signature } from '../signing/sign.ts'
 import { asJson, verifyEvery } from '../signing/forms.ts'
 import type { Verdict } from './verdict.ts'
 
-/** The first record of a network, signed offline by its root key (protocol/core 4). */
-export type GenesisBlock = {
-  readonly network_name: string
-  readonly network_version: string
-  readonly root_public_key: string
-  readonly network_authority: { readonly public_key: string; readonly valid_from: string; readonly valid_to: string }
-  readonly allowed_crypto_suites: readonly string[]
-  readonly allowed_transports: readonly string[]
-  readonly policy_manifest: { readonly hash: string; readonly url: string | null }
-  readonly bootstrap_anchors: readonly { readonly id: string; readonly endpoint: string }[]
-  readonly signatures: readonly Signature[]
-}
-
 const names = arrayOf(plainText(128), { max: 64 })
 
-export const genesisBlockShape: Read<GenesisBlock> = closed({
+export const genesisBlockShape = closed({
   network_name: required(identifier),
   network_version: required(plainText(32)),
   root_public_key: required(publicKey),
@@ -37,6 +23,9 @@ export const genesisBlockShape: Read<GenesisBlock> = closed({
   ),
   signatures: withDefault(signatures, []),
 })
+
+/** The first record of a network, signed offline by its root key (protocol/core 4). */
+export type GenesisBlock = ReadBy<typeof genesisBlockShape>
 
 export function readGenesisBlock(value: JsonValue): GenesisBlock {
   const block = readRecord(genesisBlockShape, value)

@@ -3,7 +3,7 @@ import type { JsonValue } from '../canonical/json-value.ts'
 import { CLOCK_TOLERANCE, type Instant, hours, readInstant, writeInstant } from '../canonical/time.ts'
 import { toUtf8 } from '../canonical/utf8.ts'
 import { arrayOf, closed, readRecord, required, string, withDefault } from '../reading/shape.ts'
-import type { Read } from '../reading/read.ts'
+import type { Read, ReadBy } from '../reading/read.ts'
 import {
   identifier,
   plainText,
@@ -17,23 +17,11 @@ import type { Signature } from '../signing/sign.ts'
 import { verifyAny } from '../signing/verify-any.ts'
 import { VALID, type Verdict, invalid } from './verdict.ts'
 
-/** Membership of one node key in the network (protocol/core 6). */
-export type JoinCertificate = {
-  readonly cert_id: string
-  readonly node_public_key: string
-  readonly network_name: string
-  readonly roles: readonly string[]
-  readonly issued_at: string
-  readonly expires_at: string
-  readonly issued_by: string
-  readonly signatures: readonly Signature[]
-}
-
 /** Builds a reader of the members of a certificate; `text` decides which rule applies to each text. */
 function certificateShape(
   text: (rule: Read<string>) => Read<string>,
   { maxRoles, signed }: { readonly maxRoles: number; readonly signed: Read<readonly Signature[]> },
-): Read<JoinCertificate> {
+) {
   return closed({
     cert_id: required(text(identifier)),
     node_public_key: required(text(publicKey)),
@@ -48,10 +36,13 @@ function certificateShape(
 }
 
 /** Reads a certificate and checks every field. */
-export const joinCertificateShape: Read<JoinCertificate> = certificateShape((rule) => rule, {
+export const joinCertificateShape = certificateShape((rule) => rule, {
   maxRoles: 64,
   signed: signatures,
 })
+
+/** Membership of one node key in the network (protocol/core 6). */
+export type JoinCertificate = ReadBy<typeof joinCertificateShape>
 
 /**
  * Reads the form of a certificate that a caller presents. Keys, times and signatures are checked by the evaluation,

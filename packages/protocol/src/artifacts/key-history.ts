@@ -1,29 +1,11 @@
 import type { JsonValue } from '../canonical/json-value.ts'
 import type { Instant } from '../canonical/time.ts'
+import type { ReadBy } from '../reading/read.ts'
 import { arrayOf, closed, readRecord, required, withDefault } from '../reading/shape.ts'
-import type { Read } from '../reading/read.ts'
 import { identifier, instantOf, publicKey, requireOrder, signatures, timestamp } from '../reading/text.ts'
-import type { Signature } from '../signing/sign.ts'
 import { verifyEvery } from '../signing/forms.ts'
 import type { GenesisBlock } from './genesis-block.ts'
 import { VALID, type Verdict, invalid } from './verdict.ts'
-
-/** A key the authority signed with before, and when. */
-export type FormerKey = {
-  readonly key_id: string
-  readonly public_key: string
-  readonly valid_from: string
-  readonly valid_to: string
-}
-
-/** The keys an authority had before the one of its genesis block, signed offline by the root key (protocol/core 4). */
-export type KeyHistory = {
-  readonly network_name: string
-  readonly root_public_key: string
-  readonly issued_at: string
-  readonly former_keys: readonly FormerKey[]
-  readonly signatures: readonly Signature[]
-}
 
 const former = /* @__PURE__ */ closed({
   key_id: required(identifier),
@@ -32,13 +14,19 @@ const former = /* @__PURE__ */ closed({
   valid_to: required(timestamp),
 })
 
-export const keyHistoryShape: Read<KeyHistory> = /* @__PURE__ */ closed({
+/** A key the authority signed with before, and when. */
+export type FormerKey = ReadBy<typeof former>
+
+export const keyHistoryShape = /* @__PURE__ */ closed({
   network_name: required(identifier),
   root_public_key: required(publicKey),
   issued_at: required(timestamp),
   former_keys: required(/* @__PURE__ */ arrayOf(former, { max: 64 })),
   signatures: withDefault(signatures, []),
 })
+
+/** The keys an authority had before the one of its genesis block, signed offline by the root key (protocol/core 4). */
+export type KeyHistory = ReadBy<typeof keyHistoryShape>
 
 export function readFormerKey(value: JsonValue): FormerKey {
   const key = readRecord(former, value)

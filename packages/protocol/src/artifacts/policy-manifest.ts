@@ -1,27 +1,14 @@
 import { canonicalJson } from '../canonical/canonical-json.ts'
 import type { JsonValue } from '../canonical/json-value.ts'
+import type { ReadBy } from '../reading/read.ts'
 import { arrayOf, closed, integer, readRecord, required, withDefault } from '../reading/shape.ts'
-import type { Read } from '../reading/read.ts'
 import { identifier, matching, plainText, signatures, timestamp } from '../reading/text.ts'
-import type { Signature } from '../signing/sign.ts'
-
-/** What the network asks of its clients (protocol/core 10.1). */
-export type PolicyManifest = {
-  readonly policy_id: string
-  readonly issued_at: string
-  readonly issued_by: string
-  readonly min_client_version: string
-  readonly allowed_ports: readonly number[]
-  readonly allowed_services: readonly string[]
-  readonly routing: { readonly preferred_transports: readonly string[]; readonly max_hops: number }
-  readonly signatures: readonly Signature[]
-}
 
 /** The part an operator chooses; the rest is the authority's. */
 export type PolicyTerms = Omit<PolicyManifest, 'policy_id' | 'issued_at' | 'issued_by' | 'signatures'>
 
 const policyId = matching(/^[A-Za-z0-9._:-]{1,128}$/, '1 to 128 characters of A-Z a-z 0-9 . _ : -')
-const DEFAULT_ROUTING: PolicyManifest['routing'] = { preferred_transports: ['quic', 'wireguard'], max_hops: 6 }
+const DEFAULT_ROUTING = { preferred_transports: ['quic', 'wireguard'], max_hops: 6 }
 
 const terms = {
   min_client_version: withDefault(
@@ -41,13 +28,16 @@ const terms = {
 
 const request = /* @__PURE__ */ closed({ policy_id: withDefault<string | null>(policyId, null), ...terms })
 
-export const policyManifestShape: Read<PolicyManifest> = closed({
+export const policyManifestShape = closed({
   policy_id: required(policyId),
   issued_at: required(timestamp),
   issued_by: required(identifier),
   ...terms,
   signatures: withDefault(signatures, []),
 })
+
+/** What the network asks of its clients (protocol/core 10.1). */
+export type PolicyManifest = ReadBy<typeof policyManifestShape>
 
 /** The members an operator submits; `policy_id` is null when the authority shall choose it. */
 export function readPolicyRequest(value: JsonValue): PolicyTerms & { readonly policy_id: string | null } {

@@ -1,25 +1,10 @@
 import { sortCodePoints } from '../canonical/canonical-json.ts'
 import type { JsonValue } from '../canonical/json-value.ts'
+import type { ReadBy } from '../reading/read.ts'
 import { FormError } from '../reading/form-error.ts'
 import { arrayOf, closed, oneOf, readRecord, required, withDefault } from '../reading/shape.ts'
-import type { Read } from '../reading/read.ts'
 import { identifier, plainText, publicKey } from '../reading/text.ts'
 import { type AttestationStatus, STANDINGS } from './attestation.ts'
-
-export type RecognizedIssuer = {
-  readonly sovereign_id: string
-  readonly public_keys: readonly string[]
-  readonly allowed_roles: readonly string[]
-  readonly accepted_statuses: readonly AttestationStatus[]
-}
-
-/** Whose attestations this sovereign accepts; a local document, not signed (protocol/core 16). */
-export type RecognitionPolicy = {
-  readonly local_sovereign_id: string
-  readonly recognized_issuers: readonly RecognizedIssuer[]
-  /** A set: sorted by code point, each id once. */
-  readonly revoked_attestation_ids: readonly string[]
-}
 
 const issuer = closed({
   sovereign_id: required(identifier),
@@ -28,11 +13,17 @@ const issuer = closed({
   accepted_statuses: withDefault(arrayOf(oneOf(...STANDINGS), { max: 3 }), ['active'] as readonly AttestationStatus[]),
 })
 
-export const recognitionPolicyShape: Read<RecognitionPolicy> = closed({
+export type RecognizedIssuer = ReadBy<typeof issuer>
+
+export const recognitionPolicyShape = closed({
   local_sovereign_id: required(identifier),
   recognized_issuers: withDefault(arrayOf(issuer, { max: 256 }), []),
+  /** A set: sorted by code point, each id once. */
   revoked_attestation_ids: withDefault(arrayOf(identifier, { max: 50_000 }), []),
 })
+
+/** Whose attestations this sovereign accepts; a local document, not signed (protocol/core 16). */
+export type RecognitionPolicy = ReadBy<typeof recognitionPolicyShape>
 
 export function readRecognitionPolicy(value: JsonValue): RecognitionPolicy {
   const policy = readRecord(recognitionPolicyShape, value)

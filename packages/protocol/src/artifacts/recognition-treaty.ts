@@ -1,44 +1,23 @@
 import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
 import { type Instant, hours, writeInstant } from '../canonical/time.ts'
+import type { ReadBy } from '../reading/read.ts'
 import { arrayOf, closed, oneOf, readRecord, required, withDefault } from '../reading/shape.ts'
-import type { Read } from '../reading/read.ts'
 import { freeForm, identifier, plainText, publicKey, requireOrder, signatures, timestamp } from '../reading/text.ts'
-import type { Signature } from '../signing/sign.ts'
-import { type AttestationStatus, STANDINGS } from './attestation.ts'
+import { STANDINGS } from './attestation.ts'
 
-export type TreatyScope = {
-  /** Roles accepted from the subject; an empty list accepts nothing. */
-  readonly allowed_roles: readonly string[]
-  readonly accepted_statuses: readonly AttestationStatus[]
-  /** Labels only, never a restriction. */
-  readonly claims: JsonObject
-}
-
-/** One sovereign's recognition of another, for a scope and a time (protocol/core 15.1). */
-export type RecognitionTreaty = {
-  readonly treaty_id: string
-  readonly issuer_sovereign_id: string
-  readonly subject_sovereign_id: string
-  readonly subject_public_keys: readonly string[]
-  readonly scope: TreatyScope
-  readonly status: AttestationStatus
-  readonly issued_at: string
-  readonly valid_from: string
-  readonly expires_at: string
-  readonly issued_by: string
-  readonly metadata: JsonObject
-  readonly signatures: readonly Signature[]
-}
-
-const EMPTY_SCOPE: TreatyScope = { allowed_roles: [], accepted_statuses: ['active'], claims: {} }
+const EMPTY_SCOPE = { allowed_roles: [], accepted_statuses: ['active'], claims: {} } as const
 
 const scope = closed({
+  /** Roles accepted from the subject; an empty list accepts nothing. */
   allowed_roles: withDefault(arrayOf(plainText(128), { max: 64 }), EMPTY_SCOPE.allowed_roles),
   accepted_statuses: withDefault(arrayOf(oneOf(...STANDINGS), { max: 3 }), EMPTY_SCOPE.accepted_statuses),
+  /** Labels only, never a restriction. */
   claims: withDefault(freeForm(16_384), EMPTY_SCOPE.claims),
 })
 
-export const recognitionTreatyShape: Read<RecognitionTreaty> = closed({
+export type TreatyScope = ReadBy<typeof scope>
+
+export const recognitionTreatyShape = closed({
   treaty_id: required(identifier),
   issuer_sovereign_id: required(identifier),
   subject_sovereign_id: required(identifier),
@@ -52,6 +31,9 @@ export const recognitionTreatyShape: Read<RecognitionTreaty> = closed({
   metadata: withDefault(freeForm(16_384), {}),
   signatures: withDefault(signatures, []),
 })
+
+/** One sovereign's recognition of another, for a scope and a time (protocol/core 15.1). */
+export type RecognitionTreaty = ReadBy<typeof recognitionTreatyShape>
 
 export function readRecognitionTreaty(value: JsonValue): RecognitionTreaty {
   const treaty = readRecord(recognitionTreatyShape, value)

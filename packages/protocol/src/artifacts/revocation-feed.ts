@@ -3,10 +3,9 @@ import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
 import { FormError } from '../reading/form-error.ts'
 import { described } from '../reading/schema.ts'
 import { arrayOf, closed, integer, object, readRecord, required, withDefault } from '../reading/shape.ts'
-import type { Read } from '../reading/read.ts'
+import type { Read, ReadBy } from '../reading/read.ts'
 import { identifier, plainText, signatures, timestamp } from '../reading/text.ts'
 import { verifyList } from '../signing/forms.ts'
-import type { Signature } from '../signing/sign.ts'
 
 /** The ids of one plain feed that we sign; the parts carry all. */
 export const MAX_FEED_IDS = 50_000
@@ -16,18 +15,6 @@ export const MAX_READ_FEED_IDS = 200_000
 
 /** Longest text of a plain feed: above it reasons are left out, those of the oldest revocations first. */
 export const MAX_FEED_BYTES = 6_291_456
-
-/** The attestations a sovereign has withdrawn, as one signed list (protocol/core 18.1). */
-export type RevocationFeed = {
-  readonly feed_id: string
-  readonly issuer_sovereign_id: string
-  readonly sequence: number
-  readonly issued_at: string
-  readonly revoked_attestation_ids: readonly string[]
-  readonly revocation_reasons: { readonly [id: string]: string }
-  readonly issued_by: string
-  readonly signatures: readonly Signature[]
-}
 
 /** Order and repetition are the issuer's affair: ids count as a set, and the signature decides. */
 const readIds = arrayOf(identifier, { max: MAX_READ_FEED_IDS })
@@ -41,7 +28,7 @@ export const reasons: Read<{ readonly [id: string]: string }> = (value, field) =
 
 described(reasons, (of) => ({ type: 'object', additionalProperties: of(reason) }))
 
-export const revocationFeedShape: Read<RevocationFeed> = closed({
+export const revocationFeedShape = closed({
   feed_id: required(identifier),
   issuer_sovereign_id: required(identifier),
   sequence: required(integer(0, Number.MAX_SAFE_INTEGER)),
@@ -51,6 +38,9 @@ export const revocationFeedShape: Read<RevocationFeed> = closed({
   issued_by: required(identifier),
   signatures: withDefault(signatures, []),
 })
+
+/** The attestations a sovereign has withdrawn, as one signed list (protocol/core 18.1). */
+export type RevocationFeed = ReadBy<typeof revocationFeedShape>
 
 export function readRevocationFeed(value: JsonValue): RevocationFeed {
   const feed = readRecord(revocationFeedShape, value)

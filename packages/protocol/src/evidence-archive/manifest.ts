@@ -7,46 +7,12 @@ import { type RetentionCheckpoint, retentionCheckpointForm } from '../artifacts/
 import { HASH_BYTES } from '../evidence-log/tree.ts'
 import { FormError } from '../reading/form-error.ts'
 import { readOrUndefined } from '../reading/read-or-undefined.ts'
-import type { Read } from '../reading/read.ts'
+import type { Read, ReadBy } from '../reading/read.ts'
 import { arrayOf, closed, integer, nullable, oneOf, required, string } from '../reading/shape.ts'
 import { asJson } from '../signing/forms.ts'
 import { readReceived } from '../signing/received.ts'
 
 export const ARCHIVE_FORMAT = 'chancery.evidence-archive'
-
-/** One file with entries. Its name is the digest of its bytes. */
-export type ArchiveSegment = {
-  readonly digest: string
-  readonly bytes: number
-  readonly first: number
-  readonly last: number
-  /** The hashes of its entries in the tree of the log, as base64. */
-  readonly tree: readonly string[]
-}
-
-/**
- * What one run added to an archive of evidence entries (protocol/evidence-archive). It has no signature: the signed
- * checkpoint covers the hashes of all segments.
- */
-export type ArchiveManifest = {
-  readonly format: typeof ARCHIVE_FORMAT
-  readonly version: 1
-  readonly network: string
-  /** 1, 2, 3, …: the name of its file. */
-  readonly number: number
-  /** The digest of the text of the manifest before it. */
-  readonly previous: string | null
-  /** Of an archive that begins after removed entries: their signed boundary, and their hashes in the tree. */
-  readonly boundary: RetentionCheckpoint | null
-  readonly before: readonly string[]
-  readonly segments: readonly ArchiveSegment[]
-  /** The hashes of entries that the checkpoint covers and the archive does not have yet. */
-  readonly after: readonly string[]
-  /** The checkpoint of the log, with the signature of the authority only. */
-  readonly checkpoint: string
-  /** Signed by the authority; null for a log whose name follows from the network. */
-  readonly log_identity: LogIdentity | null
-}
 
 /** Segments that one manifest names at most. */
 export const MAX_MANIFEST_SEGMENTS = 1024
@@ -72,32 +38,45 @@ const version: Read<1> = (value, field) => {
   return value
 }
 
-const readForm: Read<ArchiveManifest> = closed({
+const segment = closed({
+  digest: required(digest),
+  bytes: required(position),
+  first: required(position),
+  last: required(position),
+  /** The hashes of its entries in the tree of the log, as base64. */
+  tree: required(hashes),
+})
+
+/** One file with entries. Its name is the digest of its bytes. */
+export type ArchiveSegment = ReadBy<typeof segment>
+
+const readForm = closed({
   format: required(oneOf(ARCHIVE_FORMAT)),
   version: required(version),
   network: required(string),
+  /** 1, 2, 3, …: the name of its file. */
   number: required(integer(1, 99_999_999)),
+  /** The digest of the text of the manifest before it. */
   previous: required(nullable(digest)),
+  /** Of an archive that begins after removed entries: their signed boundary, and their hashes in the tree. */
   boundary: required(
     nullable((value: JsonValue): RetentionCheckpoint => readReceived(retentionCheckpointForm, value).record),
   ),
   before: required(hashes),
-  segments: required(
-    arrayOf(
-      closed({
-        digest: required(digest),
-        bytes: required(position),
-        first: required(position),
-        last: required(position),
-        tree: required(hashes),
-      }),
-      { min: 1, max: MAX_MANIFEST_SEGMENTS },
-    ),
-  ),
+  segments: required(arrayOf(segment, { min: 1, max: MAX_MANIFEST_SEGMENTS })),
+  /** The hashes of entries that the checkpoint covers and the archive does not have yet. */
   after: required(hashes),
+  /** The checkpoint of the log, with the signature of the authority only. */
   checkpoint: required(string),
+  /** Signed by the authority; null for a log whose name follows from the network. */
   log_identity: required(nullable((value: JsonValue): LogIdentity => readReceived(logIdentityForm, value).record)),
 })
+
+/**
+ * What one run added to an archive of evidence entries (protocol/evidence-archive). It has no signature: the signed
+ * checkpoint covers the hashes of all segments.
+ */
+export type ArchiveManifest = ReadBy<typeof readForm>
 
 export function writeArchiveManifest(manifest: ArchiveManifest): string {
   return `${canonicalJson(asJson(manifest))}\n`

@@ -1,6 +1,6 @@
 import type { JsonValue } from '../canonical/json-value.ts'
+import type { ReadBy } from '../reading/read.ts'
 import { FormError } from '../reading/form-error.ts'
-import type { Read } from '../reading/read.ts'
 import {
   arrayOf,
   boolean,
@@ -13,7 +13,6 @@ import {
   withDefault,
 } from '../reading/shape.ts'
 import { digest, identifier, plainText, requireOrder, signatures, timestamp } from '../reading/text.ts'
-import type { Signature } from '../signing/sign.ts'
 
 /**
  * `imported_attestation`: the attestation of a partner. The authority stores no such record, only its revocation. With
@@ -22,30 +21,50 @@ import type { Signature } from '../signing/sign.ts'
 export const SUBJECT_KINDS = ['certificate', 'attestation', 'treaty', 'imported_attestation'] as const
 export type SubjectKind = (typeof SUBJECT_KINDS)[number]
 
+/** Why an id of a partner's attestation does not count: a recognition policy, or an attestation of the authority. */
+export const POLICY_REASON = 'recognition_policy'
+export const OWN_ID_REASON = 'own_attestation_id'
+
+/** Most standings of one statement, and most treaties with one partner that it states. */
+export const MAX_STANDINGS = 512
+export const MAX_GAPS = 64
+
+const kind = required(oneOf(...SUBJECT_KINDS))
+const time = required(nullable(timestamp))
+
+const historyPlace = /* @__PURE__ */ closed({ issuer_sovereign_id: required(identifier), id: required(identifier) })
+
+/** A record by its issuer and its id. */
+export type HistoryPlace = ReadBy<typeof historyPlace>
+
+const source = /* @__PURE__ */ closed({
+  kind: required(oneOf('list', 'feed', 'imported_feed', 'authority')),
+  sequence: required(nullable(integer(0, Number.MAX_SAFE_INTEGER))),
+})
+
 /** Who said first that a record is revoked. Without a number: removed, or the authority itself. */
-export type RevocationSource = {
-  readonly kind: 'list' | 'feed' | 'imported_feed' | 'authority'
-  readonly sequence: number | null
-}
+export type RevocationSource = ReadBy<typeof source>
+
+const standing = /* @__PURE__ */ closed({
+  kind,
+  id: required(identifier),
+  /** Who issued the record. */
+  issuer_sovereign_id: required(identifier),
+  /** False: no row. It was removed, lost in a restore, or never existed. */
+  known: required(boolean),
+  /** Digest of the stored record. Null where no record is stored. */
+  record_digest: required(nullable(digest)),
+  is_revoked: required(boolean),
+  /** Null with `is_revoked`: revoked at an unknown time. */
+  revoked_at: time,
+  reason: required(nullable(plainText(256, 0))),
+  source: required(nullable(source)),
+  /** From here on the authority refuses a renewed certificate. */
+  superseded_at: time,
+})
 
 /** What the authority stores about one record (protocol/trust-history 1.2). */
-export type Standing = {
-  readonly kind: SubjectKind
-  readonly id: string
-  /** Who issued the record. */
-  readonly issuer_sovereign_id: string
-  /** False: no row. It was removed, lost in a restore, or never existed. */
-  readonly known: boolean
-  /** Digest of the stored record. Null where no record is stored. */
-  readonly record_digest: string | null
-  readonly is_revoked: boolean
-  /** Null with `is_revoked`: revoked at an unknown time. */
-  readonly revoked_at: string | null
-  readonly reason: string | null
-  readonly source: RevocationSource | null
-  /** From here on the authority refuses a renewed certificate. */
-  readonly superseded_at: string | null
-}
+export type Standing = ReadBy<typeof standing>
 
 /** No row: removed, lost in a restore, or never there. */
 export const NOT_STORED: Omit<Standing, 'kind' | 'id' | 'issuer_sovereign_id'> = {
@@ -58,82 +77,37 @@ export const NOT_STORED: Omit<Standing, 'kind' | 'id' | 'issuer_sovereign_id'> =
   superseded_at: null,
 }
 
-/** A time of which records may be lost: from the last change in a restored backup to the recovery. */
-export type HistoryGap = { readonly from: string | null; readonly until: string }
+const gap = /* @__PURE__ */ closed({ from: time, until: required(timestamp) })
 
-/** A record by its issuer and its id. */
-export type HistoryPlace = { readonly issuer_sovereign_id: string; readonly id: string }
+/** A time of which records may be lost: from the last change in a restored backup to the recovery. */
+export type HistoryGap = ReadBy<typeof gap>
+
+const place = required(nullable(historyPlace))
+const coverage = /* @__PURE__ */ closed({ kind, after: place, through: place })
 
 /**
  * All stored records of a kind after one place and up to another, in an order of the authority; null is the beginning, or
  * the end. Statements that follow each other from the beginning to the end state all records of the kind.
  */
-export type Coverage = {
-  readonly kind: SubjectKind
-  readonly after: HistoryPlace | null
-  readonly through: HistoryPlace | null
-}
+export type Coverage = ReadBy<typeof coverage>
 
-/** The signed statement of an authority about stored records: facts with their times, and no verdict. */
-export type TrustHistory = {
-  readonly history_id: string
-  readonly network_name: string
-  readonly issued_at: string
-  /** Every change up to here is stated. Later ones may still be written. */
-  readonly known_until: string
-  readonly gaps: readonly HistoryGap[]
-  readonly covers: Coverage | null
-  /** All treaties of the authority with this partner are stated. */
-  readonly treaties_with: string | null
-  readonly standings: readonly Standing[]
-  readonly issued_by: string
-  readonly signatures: readonly Signature[]
-}
-
-/** Why an id of a partner's attestation does not count: a recognition policy, or an attestation of the authority. */
-export const POLICY_REASON = 'recognition_policy'
-export const OWN_ID_REASON = 'own_attestation_id'
-
-/** Most standings of one statement, and most treaties with one partner that it states. */
-export const MAX_STANDINGS = 512
-export const MAX_GAPS = 64
-
-const kind = required(oneOf(...SUBJECT_KINDS))
-const time = required(nullable(timestamp))
-const place = required(nullable(closed({ issuer_sovereign_id: required(identifier), id: required(identifier) })))
-
-const standing: Read<Standing> = /* @__PURE__ */ closed({
-  kind,
-  id: required(identifier),
-  issuer_sovereign_id: required(identifier),
-  known: required(boolean),
-  record_digest: required(nullable(digest)),
-  is_revoked: required(boolean),
-  revoked_at: time,
-  reason: required(nullable(plainText(256, 0))),
-  source: required(
-    nullable(
-      closed({
-        kind: required(oneOf('list', 'feed', 'imported_feed', 'authority')),
-        sequence: required(nullable(integer(0, Number.MAX_SAFE_INTEGER))),
-      }),
-    ),
-  ),
-  superseded_at: time,
-})
-
-export const trustHistoryShape: Read<TrustHistory> = /* @__PURE__ */ closed({
+export const trustHistoryShape = /* @__PURE__ */ closed({
   history_id: required(identifier),
   network_name: required(identifier),
   issued_at: required(timestamp),
+  /** Every change up to here is stated. Later ones may still be written. */
   known_until: required(timestamp),
-  gaps: required(arrayOf(closed({ from: time, until: required(timestamp) }), { max: MAX_GAPS })),
-  covers: required(nullable(closed({ kind, after: place, through: place }))),
+  gaps: required(arrayOf(gap, { max: MAX_GAPS })),
+  covers: required(nullable(coverage)),
+  /** All treaties of the authority with this partner are stated. */
   treaties_with: required(nullable(identifier)),
   standings: required(arrayOf(standing, { max: MAX_STANDINGS })),
   issued_by: required(identifier),
   signatures: withDefault(signatures, []),
 })
+
+/** The signed statement of an authority about stored records: facts with their times, and no verdict. */
+export type TrustHistory = ReadBy<typeof trustHistoryShape>
 
 /** A statement must not state anything twice, or anything after its own time. */
 export function readTrustHistory(value: JsonValue): TrustHistory {
