@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { packagesOfLock } from '../../apps/cli/src/commands/release/lock-packages.ts'
-import { listPackages, readLock, releasedCycloneDx, releasedSpdx } from './sbom.ts'
+import { type Spdx, listPackages, readLock, releasedCycloneDx, releasedSpdx } from './sbom.ts'
 
 const INTEGRITY = `sha512-${Buffer.alloc(64, 7).toString('base64')}`
 const entry = { version: '1.0.0', license: 'MIT', integrity: INTEGRITY }
@@ -60,23 +60,23 @@ describe('the lists of npm, for a release', () => {
 
   it('have the same in SPDX, and a name that follows from the contents', () => {
     const describes = { spdxElementId: 'SPDXRef-DOCUMENT', relatedSpdxElement: 'own' }
-    const list = (packages: readonly object[]) =>
+    const list = (packages: Spdx['packages']) =>
       releasedSpdx(
         {
           documentNamespace: 'http://spdx.org/spdxdocs/random',
           creationInfo: { created: 'now', creators: ['Tool: npm'] },
           documentDescribes: ['own'],
-          packages: [{ SPDXID: 'own', name: 'chancery', versionInfo: '1.0.0' }, ...packages] as [],
+          packages: [{ SPDXID: 'own', name: 'chancery', versionInfo: '1.0.0' }, ...packages],
           relationships: [describes, { spdxElementId: 'vitest', relatedSpdxElement: 'own' }],
         },
         released,
         SECONDS,
       )
-    const [b, vitest] = ['b', 'vitest'].map((name) => ({ SPDXID: name, name, versionInfo: '1.0.0' }))
-    const found = list([b ?? {}, vitest ?? {}])
+    const packageOf = (name: string): Spdx['packages'][number] => ({ SPDXID: name, name, versionInfo: '1.0.0' })
+    const found = list([packageOf('b'), packageOf('vitest')])
     expect(found).toMatchObject({ creationInfo: { created: '2020-09-13T12:26:40Z' }, relationships: [describes] })
     expect(found.packages.map(({ SPDXID }) => SPDXID)).toEqual(['own', 'b'])
-    expect(list([b ?? {}])).toEqual(found)
+    expect(list([packageOf('b')])).toEqual(found)
     expect(list([]).documentNamespace).not.toBe(found.documentNamespace)
   })
 })
