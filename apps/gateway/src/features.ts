@@ -15,7 +15,7 @@ export interface FeatureOptions {
 /** Opens every feature of this release. */
 export function openFeatures(core: Core, { tls }: FeatureOptions): readonly Feature[] {
   return [
-    openConsole(core),
+    openConsole(),
     openVerify(core),
     openOperations({ ...core, hasTls: tls !== undefined }),
     openProxy(core),

@@ -94,6 +94,5 @@ it('the defaults are the published ones', () => {
     GATEWAY_UNREAD_LIST_SECONDS: '900',
     GATEWAY_WORKERS: '1',
     GATEWAY_STATE_MAX_BYTES: '1073741824',
-    GATEWAY_CONSOLE_KEY_IDLE_MINUTES: '15',
   })
 })

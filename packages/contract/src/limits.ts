@@ -238,6 +238,8 @@ export const LIMITS = {
   /** A nonce row lives this long after its signed timestamp; deleting earlier reopens the replay window. */
   nonceRetentionSeconds: 360,
   activeNodeWindowSeconds: 300,
+  /** Pages of authority and gateway delete an operator key after this time without input. */
+  consoleKeyIdleMinutes: 15,
   agentLifetimeMaxSeconds: 86_400,
   agentLifetimeUsualSeconds: 600,
   crlValidityHours: 24,

@@ -22,15 +22,13 @@ import { inTurns } from '../lib/in-turns.ts'
 import type { Random } from '../lib/random.ts'
 import { text } from '../lib/rows.ts'
 
-/** Days that the authority of this campaign stores what its settings decide. */
+/** Days that the authority of this campaign stores its rows. */
 export const KEPT = { certificates: 60, invites: 30, rejections: 90, audit: 366, evidence: 90 }
 const SETTINGS = {
   EVIDENCE_STORE: 'on',
   NA_EVIDENCE_REJECTIONS: 'table',
   NA_GENESIS_WINDOW: 'warn',
   NA_CERTIFICATE_KEPT_DAYS: String(KEPT.certificates),
-  NA_INVITE_KEPT_DAYS: String(KEPT.invites),
-  NA_REJECTION_KEPT_DAYS: String(KEPT.rejections),
   NA_AUDIT_KEPT_DAYS: String(KEPT.audit),
 }
 const VALIDITY_HOURS = 168

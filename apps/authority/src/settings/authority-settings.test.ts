@@ -1,4 +1,5 @@
 // oxlint-disable max-lines -- one table of wrong values per setting
+import { FORMER_SETTINGS } from '@chancery/contract'
 import { requireValues } from '@chancery/service-kit'
 import { testSigner } from '@chancery/testkit'
 import { describe, expect, it } from 'vitest'
@@ -76,6 +77,20 @@ describe('settings of the authority', () => {
   it('never allow an operator key fewer decisions than the admin limit', () => {
     expect(read({ NA_RATE_LIMIT_ADMIN_PER_MINUTE: '900' }).limits.operator_decision).toBe(900)
     expect(read({ NA_RATE_LIMIT_OPERATOR_DECISION_PER_MINUTE: '40' }).limits.operator_decision).toBe(40)
+  })
+
+  it('stop the start for each former name, and name only settings that exist', () => {
+    const names = new Set(Object.values(ALL_AUTHORITY_SETTINGS).map((setting) => setting.name))
+    const former = Object.entries(FORMER_SETTINGS).filter(([name]) => !name.startsWith('GATEWAY_'))
+    for (const [name, words] of former) {
+      expect(names, name).not.toContain(name)
+      for (const named of words.match(/\bNA_[A-Z0-9_]+/g) ?? []) expect(names, name).toContain(named)
+      if (name.startsWith('--')) continue
+      expect(
+        problemsOf(() => read({ [name]: 'hunter2' })),
+        name,
+      ).toEqual([`${name}: ${words}`])
+    }
   })
 
   it('know every name of the specification', () => {

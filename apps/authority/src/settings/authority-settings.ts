@@ -1,4 +1,4 @@
-import { LIMITERS, LIMITS, type Limiter, type LimiterName, WINDOW_SECONDS } from '@chancery/contract'
+import { FORMER_SETTINGS, LIMITERS, LIMITS, type Limiter, type LimiterName, WINDOW_SECONDS } from '@chancery/contract'
 import { SettingError, integer, onOff, oneOf, readSettings, setting, text } from '@chancery/service-kit'
 import type {
   Reader,
@@ -109,12 +109,6 @@ const AUTHORITY_SETTINGS = {
     default: 67_108_864,
   }),
   ...HEARTBEAT_SETTINGS,
-  consoleKeyIdleMinutes: setting({
-    name: 'NA_CONSOLE_KEY_IDLE_MINUTES',
-    help: 'Minutes without input after which the page /operator deletes its key.',
-    read: integer({ min: 1, max: 1440 }),
-    default: 15,
-  }),
   passkeys: setting({
     name: 'NA_CONSOLE_PASSKEYS',
     help: 'on lets operators store their key in the browser, encrypted under a passkey. off: the key file is read each time.',
@@ -173,12 +167,6 @@ const AUTHORITY_SETTINGS = {
     default: true,
     defaultText: 'on',
   }),
-  inviteKeptDays: setting({
-    name: 'NA_INVITE_KEPT_DAYS',
-    help: 'Days after its end during which an invite is listed.',
-    read: integer({ min: 1, max: 3650 }),
-    default: 30,
-  }),
   certificateKeptDays: setting({
     name: 'NA_CERTIFICATE_KEPT_DAYS',
     help: 'Days after its end during which a certificate is stored, 30 or more; 0: permanently.',
@@ -190,12 +178,6 @@ const AUTHORITY_SETTINGS = {
     help: 'Days during which forwarded or exported audit events are stored, 366 or more; 0: permanently. Other events stay.',
     read: storedDays(366),
     default: 0,
-  }),
-  rejectionKeptDays: setting({
-    name: 'NA_REJECTION_KEPT_DAYS',
-    help: 'Days during which refused evidence is stored in the separate table.',
-    read: integer({ min: 1, max: 3650 }),
-    default: 90,
   }),
   ...STORAGE_SETTINGS,
   ...AUDIT_SETTINGS,
@@ -259,7 +241,11 @@ export interface AuthoritySettings
 export function readAuthoritySettings(sources: SettingSources): SettingsResult<AuthoritySettings> {
   const seedName = seedNameOf(sources)
   const definitions = { ...AUTHORITY_SETTINGS, ...LIMIT_SETTINGS, ...seedSettings(seedName) }
-  const reading = readSettings(definitions, sources, { prefixes: ['NA_'], extraNames: ['--env-file'] })
+  const reading = readSettings(definitions, sources, {
+    prefixes: ['NA_'],
+    extraNames: ['--env-file'],
+    formerNames: FORMER_SETTINGS,
+  })
   const { seed: _seed, seedFile: _seedFile, ...values } = reading.values
   const { keys: operatorKeys, tiers: fileTiers, file: operatorsFile } = values.operatorPublicKeys
   const operators = buildKeyring(operatorKeys, fileTiers ?? values.operatorKeyTiers)

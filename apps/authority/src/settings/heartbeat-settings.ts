@@ -8,12 +8,6 @@ export const HEARTBEAT_SETTINGS = {
     read: integer({ min: 10, max: 900 }),
     default: 60,
   }),
-  heartbeatMaxSeconds: setting({
-    name: 'NA_HEARTBEAT_MAX_SECONDS',
-    help: 'Longest heartbeat interval that nodes are asked for while the database is slow, in seconds.',
-    read: integer({ min: 10, max: 900 }),
-    defaultText: '900 with NA_HEARTBEAT_MODE=gathered, else NA_HEARTBEAT_SECONDS',
-  }),
   heartbeatMode: setting({
     name: 'NA_HEARTBEAT_MODE',
     help: 'gathered: for large fleets. Heartbeats are stored once a second, and their signed time is the protection against replays.',

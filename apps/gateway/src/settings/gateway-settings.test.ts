@@ -1,5 +1,6 @@
+import { FORMER_SETTINGS } from '@chancery/contract'
 import { describe, expect, it } from 'vitest'
-import { readGatewaySettings } from './gateway-settings.ts'
+import { GATEWAY_SETTINGS, readGatewaySettings } from './gateway-settings.ts'
 
 const POLICY = { GATEWAY_POLICY_FILE: '/etc/policy.json' }
 const problems = (env: Record<string, string>): readonly string[] => readGatewaySettings({ flags: {}, env }).problems
@@ -10,6 +11,15 @@ describe('settings of the gateway', () => {
       problems: [],
       values: { address: { host: '127.0.0.1', port: 8080 }, cpuWorkers: 2, maxBatchJobs: 1, tlsMin: '1.3' },
     })
+  })
+
+  it('stop the start for each former name, and name only settings that exist', () => {
+    const names = new Set(Object.values(GATEWAY_SETTINGS).map((setting) => setting.name))
+    for (const [name, words] of Object.entries(FORMER_SETTINGS).filter(([each]) => each.startsWith('GATEWAY_'))) {
+      expect(names, name).not.toContain(name)
+      for (const named of words.match(/\bGATEWAY_[A-Z0-9_]+/g) ?? []) expect(names, name).toContain(named)
+      expect(problems({ ...POLICY, [name]: 'hunter2' }), name).toEqual([`${name}: ${words}`])
+    }
   })
 
   it.each<[string, Record<string, string>, string[]]>([

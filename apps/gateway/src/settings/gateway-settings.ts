@@ -1,3 +1,4 @@
+import { FORMER_SETTINGS } from '@chancery/contract'
 import { integer, matching, oneOf, readSettings, setting, text, workerCount } from '@chancery/service-kit'
 import type { SettingSources, SettingValues, SettingsResult } from '@chancery/service-kit'
 import { batchProblems, checkProblems, isLoopback } from './check-settings.ts'
@@ -158,12 +159,6 @@ export const GATEWAY_SETTINGS = {
     read: integer({ min: 1, max: 300_000 }),
     default: 1000,
   }),
-  consoleKeyIdleMinutes: setting({
-    name: 'GATEWAY_CONSOLE_KEY_IDLE_MINUTES',
-    help: 'Minutes without input after which the explorer deletes its operator key.',
-    read: integer({ min: 1, max: 1440 }),
-    default: 15,
-  }),
   drainSeconds: setting({
     name: 'GATEWAY_DRAIN_SECONDS',
     help: 'Seconds during which a stopping gateway still serves after /ready reports 503, so that load balancers detect it.',
@@ -230,7 +225,7 @@ export type GatewaySettings = SettingValues<typeof GATEWAY_SETTINGS>
 
 /** Reads every setting once and checks them against each other. Incomplete security settings stop the start. */
 export function readGatewaySettings(sources: SettingSources): SettingsResult<GatewaySettings> {
-  const reading = readSettings(GATEWAY_SETTINGS, sources, { prefixes: ['GATEWAY_'] })
+  const reading = readSettings(GATEWAY_SETTINGS, sources, { prefixes: ['GATEWAY_'], formerNames: FORMER_SETTINGS })
   const { values, addProblems } = reading
   addProblems(
     ['development', 'policyFile', 'token', 'address', 'stateFile', 'oidcFile', 'redisUrlFile'],

@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one table of what a start refuses
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { SettingError, integer, jsonTextMap, oneOf, onOff, text } from './readers.ts'
 import { type SettingSources, findVariable } from './sources.ts'
@@ -159,6 +160,19 @@ describe('readSettings', () => {
   it('accepts the listed extra names', () => {
     const sources = { env: { FILE: 'f', APP_RENAMED: 'x' }, flags: { '--env-file': 'x' } }
     expect(read(sources, ['APP_RENAMED', '--env-file']).file).toBe('f')
+  })
+
+  it.each<[string, Partial<SettingSources>]>([
+    ['the environment', { env: { FILE: 'f', APP_OLD: 'hunter2' } }],
+    ['the file', { envFile: { path: 'x', text: 'FILE=f\nAPP_OLD=hunter2' } }],
+    ['the environment next to a file', { env: { APP_OLD: '' }, envFile: { path: 'x', text: 'FILE=f' } }],
+    ['a flag', { env: { FILE: 'f' }, flags: { '--old': 'hunter2' } }],
+  ])('refuses a former name in %s with the words of its line', (_name, sources) => {
+    const formerNames = { APP_OLD: 'is APP_NEW', '--old': 'is APP_NEW' }
+    const reading = readSettings(definitions, { flags: {}, env: {}, ...sources }, { ...rules, formerNames })
+    const { problems: all, notes } = reading.finish((values) => values)
+    expect(all).toEqual([`${sources.flags === undefined ? 'APP_OLD' : '--old'}: is APP_NEW`])
+    expect(notes).toEqual([])
   })
 
   it('collects every problem, one line each', () => {

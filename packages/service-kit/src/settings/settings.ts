@@ -111,9 +111,15 @@ export function readSettings<const Definitions extends SettingDefinitions>(
 ): SettingsReading<Definitions> {
   const variables = new Variables(sources)
   const all = Object.values(definitions)
-  const known = new Set([...(rules?.extraNames ?? []), ...all.flatMap(({ name, flag = name }) => [name, flag])])
-  const isUnknown = (name: string): boolean =>
-    !known.has(name) && rules !== undefined && rules.prefixes.some((prefix) => name.startsWith(prefix))
+  const isOurs = (name: string): boolean => rules?.prefixes.some((prefix) => name.startsWith(prefix)) ?? false
+  const formerNames = Object.entries(rules?.formerNames ?? {}).filter(([name]) => isOurs(name) || name.startsWith('--'))
+  const given = formerNames.filter(([name]) => name in sources.flags || variables.find({ name }) !== undefined)
+  const known = new Set([
+    ...(rules?.extraNames ?? []),
+    ...formerNames.map(([name]) => name),
+    ...all.flatMap(({ name, flag = name }) => [name, flag]),
+  ])
+  const isUnknown = (name: string): boolean => !known.has(name) && isOurs(name)
   const unknown = [
     ...Object.keys(sources.flags).filter((flag) => rules !== undefined && !known.has(flag)),
     ...variables.strictNames().filter(isUnknown),
@@ -121,6 +127,7 @@ export function readSettings<const Definitions extends SettingDefinitions>(
   const problems = [
     ...variables.problems,
     ...unknown.map((name) => `${visible(name, { maxLength: 80 })}: there is no such setting`),
+    ...given.map(([name, words]) => `${name}: ${words}`),
   ]
   const notes = variables.notes(
     all.filter(({ flag }) => flag === undefined || !(flag in sources.flags)),

@@ -14,6 +14,8 @@ export interface SettingRules {
   readonly prefixes: readonly string[]
   /** Variables and flags that are accepted without a definition. */
   readonly extraNames?: readonly string[]
+  /** Names of settings that are gone, with the words that say what to do. From any source they stop the start. */
+  readonly formerNames?: Readonly<Record<string, string>>
 }
 
 interface NamedSetting {

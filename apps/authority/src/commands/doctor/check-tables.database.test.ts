@@ -9,7 +9,7 @@ import { sampleRows } from '../../database/sizes/sample-rows.job.ts'
 import { rowsOf } from '../../testing/rows.suite.ts'
 import { checkTables } from './check-tables.ts'
 
-const SETTINGS = { auditKeptDays: 0, certificateKeptDays: 400, inviteKeptDays: 30, rejectionKeptDays: 90 }
+const SETTINGS = { auditKeptDays: 0, certificateKeptDays: 400 }
 
 /** Without an authority, whose jobs would run meanwhile. */
 let testDatabase: TestDatabase

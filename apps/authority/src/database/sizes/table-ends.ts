@@ -2,12 +2,15 @@ import { DAY, HOUR, MINUTE, SECOND, readInstant } from '@chancery/protocol'
 import { type RawBuilder, sql } from 'kysely'
 import type { Tables } from '../tables.ts'
 
+/** An invite is listed for this time after its end. */
+export const INVITES_KEPT = 30n * DAY
+/** Refused evidence stays in its table for this time (NA_EVIDENCE_REJECTIONS=table). */
+export const REJECTIONS_KEPT = 90n * DAY
+
 /** Settings that say how long rows are stored, in days; 0 stands for permanently. */
 export interface KeptDays {
   readonly auditKeptDays: number
   readonly certificateKeptDays: number
-  readonly inviteKeptDays: number
-  readonly rejectionKeptDays: number
 }
 
 /** Rows that a job removes. */
@@ -130,7 +133,7 @@ export const TABLE_ENDS: Readonly<Record<TableName, TableEnd>> = {
   evidence_log_tiles: { most: 4_000_000 },
   evidence_log_witnesses: { most: 1000 },
   evidence_rejection_counts: { most: 100 },
-  evidence_rejections: { timed: timed('retention', 'rejected_at', 'rejectionKeptDays') },
+  evidence_rejections: { timed: timed('retention', 'rejected_at', REJECTIONS_KEPT) },
   evidence_removed_heads: { most: 50_000 },
   executor_keys: { most: BY_OPERATORS },
   former_crl_versions: {
@@ -149,7 +152,7 @@ export const TABLE_ENDS: Readonly<Record<TableName, TableEnd>> = {
   imported_issuers: { most: BY_OPERATORS },
   imported_sovereign_revocations: { most: 10_000_000 },
   instances: { timed: timed('operator-keys-check', 'seen_at', DAY) },
-  invite_tokens: { timed: timed('retention', 'expires_at', 'inviteKeptDays') },
+  invite_tokens: { timed: timed('retention', 'expires_at', INVITES_KEPT) },
   issued_certs: { timed: timed('certificate-removal', 'expires_at', 'certificateKeptDays', REMOVABLE_CERTIFICATE) },
   issued_counts: { most: 100_000 },
   job_leases: { most: 100 },

@@ -9,7 +9,7 @@ import { TABLE_NAMES, countPast, countTables, measureBytes, mostRows } from './m
 import { readGrowth, sampleRows } from './sample-rows.job.ts'
 import { TABLE_ENDS, type TableName } from './table-ends.ts'
 
-const SETTINGS = { auditKeptDays: 0, certificateKeptDays: 400, inviteKeptDays: 30, rejectionKeptDays: 90 }
+const SETTINGS = { auditKeptDays: 0, certificateKeptDays: 400 }
 
 /** Without an authority, whose jobs would run meanwhile. */
 let testDatabase: TestDatabase

@@ -1,4 +1,4 @@
-import { COMMANDS, OPERATOR_PAGE_HEADERS, PROGRAM_NAME } from '@chancery/contract'
+import { COMMANDS, LIMITS, OPERATOR_PAGE_HEADERS, PROGRAM_NAME } from '@chancery/contract'
 import { type Call, HttpResponse, type Markup, html, markup } from '@chancery/service-kit'
 import { type ConsoleManifest, type NavEntry, consoleManifest } from './console-files.ts'
 import type { DashboardParts } from './parts.ts'
@@ -26,7 +26,7 @@ function findEntry(built: ConsoleManifest | undefined, path: string): NavEntry |
 }
 
 function frame(
-  { network, settings }: DashboardParts,
+  { network }: DashboardParts,
   built: ConsoleManifest | undefined,
   entry: NavEntry | undefined,
 ): Markup {
@@ -49,7 +49,7 @@ ${
 </head>
 <body data-page="/operator">
 <a class="skip" href="#content">Skip to content</a>
-<div id="operator" data-key-idle-minutes="${settings.consoleKeyIdleMinutes}" data-network="${encodeURIComponent(network_name)}" data-version="${encodeURIComponent(network_version)}" data-authority-key="${encodeURIComponent(network_authority.public_key)}">
+<div id="operator" data-key-idle-minutes="${LIMITS.consoleKeyIdleMinutes}" data-network="${encodeURIComponent(network_name)}" data-version="${encodeURIComponent(network_version)}" data-authority-key="${encodeURIComponent(network_authority.public_key)}">
 <div class="app">
 <aside class="side">
 ${whose(network.genesis, '/operator')}

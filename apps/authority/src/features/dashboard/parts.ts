@@ -9,7 +9,7 @@ import type { KeySuccession } from '../key-succession/index.ts'
 import type { GrantedPatterns } from './granted-patterns.ts'
 
 export interface DashboardParts extends Pick<Core, 'clock' | 'database' | 'network' | 'operators' | 'signing'> {
-  readonly settings: Pick<AuthoritySettings, 'consoleKeyIdleMinutes' | 'publicAttestationList' | 'publicUrl'>
+  readonly settings: Pick<AuthoritySettings, 'publicAttestationList' | 'publicUrl'>
   readonly boundary: Boundary
   readonly boundaryPolicies: BoundaryPolicies
   readonly connectome: Connectome

@@ -111,8 +111,8 @@ export function openEnrollmentBatches(parts: BatchParts): EnrollmentBatches {
 }
 
 function openPace({ clock, settings }: BatchParts, lagMs: () => number): HeartbeatPace {
-  const { heartbeatMode, heartbeatSeconds: usual, heartbeatMaxSeconds } = settings
-  const slowest = Math.max(usual, heartbeatMaxSeconds ?? (heartbeatMode === 'gathered' ? SLOWEST_SECONDS : usual))
+  const { heartbeatMode, heartbeatSeconds: usual } = settings
+  const slowest = heartbeatMode === 'gathered' ? Math.max(usual, SLOWEST_SECONDS) : usual
   return new HeartbeatPace({ clock, usual, slowest, lagMs })
 }
 

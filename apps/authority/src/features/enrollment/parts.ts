@@ -23,10 +23,8 @@ export interface EnrollmentParts
     AuthoritySettings,
     | 'allowedRoles'
     | 'certificateKeptDays'
-    | 'heartbeatMaxSeconds'
     | 'heartbeatMode'
     | 'heartbeatSeconds'
-    | 'inviteKeptDays'
     | 'publicUrl'
     | 'renewalGraceSeconds'
     | 'wimseTrustDomain'

@@ -1,4 +1,5 @@
 import { DAY, HOUR, writeSortable } from '@chancery/protocol'
+import { INVITES_KEPT } from '../../database/sizes/table-ends.ts'
 import type { EnrollmentParts } from './parts.ts'
 import { removePresented } from './queries/presented.ts'
 
@@ -6,12 +7,12 @@ import { removePresented } from './queries/presented.ts'
 const ROWS = 5000
 
 /**
- * Removes invites a number of days after their end, presented certificates that ended or were adopted, and liveness of certificates that ended more than a day ago. Uses
+ * Removes invites 30 days after their end, presented certificates that ended or were adopted, and liveness of certificates that ended more than a day ago. Uses
  * the purge clock, which continues over restarts, so a clock that is ahead removes nothing early.
  */
 export async function removeEnded(parts: EnrollmentParts, signal: AbortSignal): Promise<void> {
   const now = parts.purgeClock.daily.now()
-  const invites = writeSortable(now - BigInt(parts.settings.inviteKeptDays) * DAY)
+  const invites = writeSortable(now - INVITES_KEPT)
   while (!signal.aborted && (await removeInvites(parts, invites)) === ROWS);
   const presented = writeSortable(now - HOUR)
   while (!signal.aborted && (await parts.database.write((tx) => removePresented(tx, presented))) === ROWS);

@@ -19,8 +19,7 @@ import { rowsOf } from '../../testing/rows.suite.ts'
 const clock = new ManualClock('2026-03-01T00:00:00Z')
 let na: TestAuthority
 beforeAll(async () => {
-  const settings = { NA_CLOCK_CHECK: 'off', NA_INVITE_KEPT_DAYS: '2', NA_REJECTION_KEPT_DAYS: '3' }
-  na = await startTestAuthority({ clock, settings })
+  na = await startTestAuthority({ clock, settings: { NA_CLOCK_CHECK: 'off' } })
 })
 afterAll(() => na.stop())
 
@@ -77,17 +76,18 @@ it('processes that run for half a day each accept their clock together after a d
   await createInvite(na)
   accepted(await na.as('standard')('POST', '/admin/invite', {}, { headers: { 'Idempotency-Key': 'a' } }), 201)
   await reject(writeSortable(clock.now()))
-  await reject(writeSortable(clock.now() - 4n * DAY))
+  await reject(writeSortable(clock.now() - 62n * DAY))
 
   // Restarts twice a day, with ten minutes of downtime each: no process runs for long.
-  for (let half = 1; half <= 8; half += 1) {
+  for (let half = 1; half <= 184; half += 1) {
     clock.advance(600)
     const core = restarted()
     await run(core)
     clock.advance(12 * 3600)
     await run(core)
-    // After 2.5 days an invite of one day is not two days past its end.
-    if (half === 5) expect([await countOf('invite_tokens'), await countOf('evidence_rejections')]).toEqual([3, 1])
+    // After 30 days an invite of one day is not 30 days past its end. The earlier refusal was stored for 90 days.
+    if (half === 60) expect([await countOf('invite_tokens'), await countOf('evidence_rejections')]).toEqual([3, 1])
+    if (half === 68) expect([await countOf('invite_tokens'), await countOf('evidence_rejections')]).toEqual([0, 1])
   }
   expect(await countOf('invite_tokens')).toBe(0)
   expect(await countOf('node_liveness')).toBe(0)

@@ -11,6 +11,5 @@ export interface EvidenceParts
     | 'evidenceStore'
     | 'keyBytesPerDay'
     | 'partnerBytesPerDay'
-    | 'rejectionKeptDays'
   >
 }

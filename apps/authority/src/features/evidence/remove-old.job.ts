@@ -1,4 +1,5 @@
 import { DAY, writeSortable } from '@chancery/protocol'
+import { REJECTIONS_KEPT } from '../../database/sizes/table-ends.ts'
 import type { EvidenceParts } from './parts.ts'
 import { deleteOldCheckpoints, deleteOldRejections } from './queries/entries.ts'
 import { deleteHoursBefore } from './queries/decision-facts.ts'
@@ -14,8 +15,7 @@ const CHECKPOINTS_STORED = 400n * DAY
  */
 export async function removeOldRows(parts: EvidenceParts): Promise<void> {
   const now = parts.purgeClock.daily.now()
-  const rejections = BigInt(parts.settings.rejectionKeptDays) * DAY
-  await deleteOldRejections(parts.database, writeSortable(now - rejections))
+  await deleteOldRejections(parts.database, writeSortable(now - REJECTIONS_KEPT))
   await parts.database.write((tx) => deleteHoursBefore(tx, writeSortable(now - COUNTED)))
   await parts.database.write((tx) => deleteOldCheckpoints(tx, writeSortable(now - CHECKPOINTS_STORED)))
 }

@@ -9,8 +9,5 @@ export interface OperatorKeysParts extends Pick<
 > {
   readonly admission: Admission
   readonly enrollment: Enrollment
-  readonly settings: Pick<
-    AuthoritySettings,
-    'allowedRoles' | 'consoleKeyIdleMinutes' | 'heartbeatSeconds' | 'passkeys' | 'renewalGraceSeconds'
-  >
+  readonly settings: Pick<AuthoritySettings, 'allowedRoles' | 'heartbeatSeconds' | 'passkeys' | 'renewalGraceSeconds'>
 }

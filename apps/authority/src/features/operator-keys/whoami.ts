@@ -1,4 +1,4 @@
-import { WINDOW_SECONDS } from '@chancery/contract'
+import { LIMITS, WINDOW_SECONDS } from '@chancery/contract'
 import { type JsonObject, writeInstant } from '@chancery/protocol'
 
 import { type KeyLimit, keyLimitBucket } from '../../auth/key-limits.ts'
@@ -33,7 +33,7 @@ export async function whoami(call: OperatorCall, parts: OperatorKeysParts): Prom
     heartbeat_seconds: settings.heartbeatSeconds,
     silent_after_seconds: activeWindow.seconds,
     renewal_grace_seconds: settings.renewalGraceSeconds,
-    console_key_idle_minutes: settings.consoleKeyIdleMinutes,
+    console_key_idle_minutes: LIMITS.consoleKeyIdleMinutes,
     passkeys: settings.passkeys,
   }
 }

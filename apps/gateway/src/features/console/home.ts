@@ -1,10 +1,10 @@
-import { CONTENT_TYPES, trustedTypesPolicy } from '@chancery/contract'
+import { CONTENT_TYPES, LIMITS, trustedTypesPolicy } from '@chancery/contract'
 import { HttpResponse } from '@chancery/service-kit'
 
 /**
  * One style sheet and one script, both from this origin, and nothing inline. So the content policy needs no exception.
  */
-const pageOf = (keyIdleMinutes: number): string => `<!doctype html>
+const PAGE = `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -18,7 +18,7 @@ const pageOf = (keyIdleMinutes: number): string => `<!doctype html>
 </head>
 <body>
 <a class="skip" href="#content">Skip to content</a>
-<div id="explorer" data-key-idle-minutes="${keyIdleMinutes}">
+<div id="explorer" data-key-idle-minutes="${LIMITS.consoleKeyIdleMinutes}">
 <main class="content stack" id="content" tabindex="-1">
 <div class="verdict"><h1>Trust gateway</h1>
 <p>This service verifies join certificates and forwards allowed operations to network authorities.</p></div>
@@ -40,6 +40,6 @@ const pageOf = (keyIdleMinutes: number): string => `<!doctype html>
  * GET /
  * Returns the endpoint explorer. Without its script the page has plain links to the documents.
  */
-export function home(keyIdleMinutes: number): HttpResponse {
-  return new HttpResponse(pageOf(keyIdleMinutes), CONTENT_TYPES.html)
+export function home(): HttpResponse {
+  return new HttpResponse(PAGE, CONTENT_TYPES.html)
 }
