@@ -5,4 +5,10 @@ export const FORMER_SETTINGS: Readonly<Record<string, string>> = {
   NA_INVITE_KEPT_DAYS: 'is 30 days and no setting; remove it',
   NA_REJECTION_KEPT_DAYS: 'is 90 days and no setting; remove it',
   NA_HEARTBEAT_MAX_SECONDS: 'follows NA_HEARTBEAT_MODE; remove it',
+  NA_ACCESS_LOG_LEVEL: 'is NA_ACCESS_LOG: all, or failures for off',
+  NA_ACCESS_LOG_EVERY: 'is NA_ACCESS_LOG=1/100 for one of 100',
+  NA_ACCESS_LOG_SLOW_MS: 'is 1000 and no setting; remove it',
+  GATEWAY_ACCESS_LOG_LEVEL: 'is GATEWAY_ACCESS_LOG: all, or failures for off',
+  GATEWAY_ACCESS_LOG_EVERY: 'is GATEWAY_ACCESS_LOG=1/100 for one of 100',
+  GATEWAY_ACCESS_LOG_SLOW_MS: 'is 1000 and no setting; remove it',
 }

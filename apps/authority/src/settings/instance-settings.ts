@@ -1,5 +1,5 @@
 import { LIMITS } from '@chancery/contract'
-import { integer, oneOf, setting, text, workerCount } from '@chancery/service-kit'
+import { accessLogEvery, integer, oneOf, setting, text, workerCount } from '@chancery/service-kit'
 import { keyIdText, originUrl, publicKeys } from './readers.ts'
 
 /** Settings of one instance: its listeners, its stop and its logs. */
@@ -88,23 +88,12 @@ export const INSTANCE_SETTINGS = {
     read: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal'),
     default: 'info',
   }),
-  accessLogLevel: setting({
-    name: 'NA_ACCESS_LOG_LEVEL',
-    help: 'Level of the log line of each request; off logs failures only.',
-    read: oneOf('off', 'debug', 'info'),
-    default: 'info',
-  }),
   accessLogEvery: setting({
-    name: 'NA_ACCESS_LOG_EVERY',
-    help: 'One of this many ordinary requests gets a log line. Refusals, failures and slow requests always get one.',
-    read: integer({ min: 1, max: 1_000_000 }),
+    name: 'NA_ACCESS_LOG',
+    help: 'Which requests get a log line: all; 1/100 for one of 100 ordinary requests and every refusal, failure and slow one (1 s); or failures.',
+    read: accessLogEvery,
     default: 1,
-  }),
-  accessLogSlowMs: setting({
-    name: 'NA_ACCESS_LOG_SLOW_MS',
-    help: 'Milliseconds from which a request is slow.',
-    read: integer({ min: 1, max: 300_000 }),
-    default: 1000,
+    defaultText: 'all',
   }),
   logFormat: setting({
     name: 'LOG_FORMAT',

@@ -82,6 +82,5 @@ export function buildServer(parts: EdgeParts, bindings: readonly Binding[]): Htt
 }
 
 function accessLogOf({ log, instance, settings }: EdgeParts): AccessLog {
-  const { accessLogLevel: level, accessLogEvery: every, accessLogSlowMs: slowMs } = settings
-  return new AccessLog({ log, instance, level, every, slowMs })
+  return new AccessLog({ log, instance, every: settings.accessLogEvery })
 }

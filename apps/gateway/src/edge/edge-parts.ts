@@ -13,14 +13,7 @@ import type { CurrentTrust } from '../trust/trust-state.ts'
 export interface EdgeParts {
   readonly settings: Pick<
     GatewaySettings,
-    | 'maxInflight'
-    | 'maxBodyBytes'
-    | 'timeoutMs'
-    | 'tlsMin'
-    | 'authFailuresPerMinute'
-    | 'accessLogLevel'
-    | 'accessLogEvery'
-    | 'accessLogSlowMs'
+    'maxInflight' | 'maxBodyBytes' | 'timeoutMs' | 'tlsMin' | 'authFailuresPerMinute' | 'accessLogEvery'
   >
   readonly clock: Clock
   readonly ids: Ids

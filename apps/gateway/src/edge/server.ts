@@ -47,8 +47,7 @@ export class GatewayEdge {
     }
     this.#parts = parts
     const ids = new RequestIds(parts.ids)
-    const { maxInflight, maxBodyBytes, accessLogLevel: level, accessLogEvery: every } = parts.settings
-    const { accessLogSlowMs: slowMs } = parts.settings
+    const { maxInflight, maxBodyBytes, accessLogEvery: every } = parts.settings
     this.#slots = new RequestSlots({
       requests: maxInflight,
       bodies: BODIES_AT_ONCE,
@@ -64,7 +63,7 @@ export class GatewayEdge {
       tls: this.#tls?.edge,
       fixedHeaders: GATEWAY_HEADERS,
       log: parts.log,
-      access: new AccessLog({ log: parts.log, instance: ids.instance, level, every, slowMs }),
+      access: new AccessLog({ log: parts.log, instance: ids.instance, every }),
       monotonicMs: () => parts.clock.monotonicMs(),
       nextRequestId: () => ids.next(),
       serve: (exchange) =>

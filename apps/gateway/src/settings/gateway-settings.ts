@@ -1,5 +1,14 @@
 import { FORMER_SETTINGS } from '@chancery/contract'
-import { integer, matching, oneOf, readSettings, setting, text, workerCount } from '@chancery/service-kit'
+import {
+  accessLogEvery,
+  integer,
+  matching,
+  oneOf,
+  readSettings,
+  setting,
+  text,
+  workerCount,
+} from '@chancery/service-kit'
 import type { SettingSources, SettingValues, SettingsResult } from '@chancery/service-kit'
 import { batchProblems, checkProblems, isLoopback } from './check-settings.ts'
 import { httpsUrl, socketAddress, trueFalse } from './readers.ts'
@@ -141,23 +150,12 @@ export const GATEWAY_SETTINGS = {
     read: oneOf('error', 'warn', 'info', 'debug'),
     default: 'info',
   }),
-  accessLogLevel: setting({
-    name: 'GATEWAY_ACCESS_LOG_LEVEL',
-    help: 'Level of the log line of each request that has no line «request completed»; off logs failures only.',
-    read: oneOf('off', 'debug', 'info'),
-    default: 'info',
-  }),
   accessLogEvery: setting({
-    name: 'GATEWAY_ACCESS_LOG_EVERY',
-    help: 'One of this many ordinary requests gets a log line. Refusals, failures and slow requests always get one.',
-    read: integer({ min: 1, max: 1_000_000 }),
+    name: 'GATEWAY_ACCESS_LOG',
+    help: 'Which requests get a log line, of those without a line «request completed»: all; 1/100 for one of 100 ordinary requests and every refusal, failure and slow one (1 s); or failures.',
+    read: accessLogEvery,
     default: 1,
-  }),
-  accessLogSlowMs: setting({
-    name: 'GATEWAY_ACCESS_LOG_SLOW_MS',
-    help: 'Milliseconds from which a request is slow.',
-    read: integer({ min: 1, max: 300_000 }),
-    default: 1000,
+    defaultText: 'all',
   }),
   drainSeconds: setting({
     name: 'GATEWAY_DRAIN_SECONDS',

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createLog } from '../log/log.ts'
 import type { LogLevel } from '../log/fields.ts'
-import { type AccessEntry, AccessLog, type AccessLogOptions } from './access-log.ts'
+import { type AccessEntry, AccessLog, type AccessLogOptions, accessLogEvery } from './access-log.ts'
 
 const ORDINARY: AccessEntry = {
   requestId: 'r-1',
@@ -22,7 +22,7 @@ function notes(
   const lines: Record<string, unknown>[] = []
   const destination = { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) }
   const log = createLog({ level, format: 'json', destination })
-  const access = new AccessLog({ log, instance: 'na-1', level: 'info', every: 1, slowMs: 1000, ...options })
+  const access = new AccessLog({ log, instance: 'na-1', every: 1, ...options })
   for (const entry of entries) access.note({ ...ORDINARY, ...entry })
   return lines.map(({ time: _time, ...line }) => line)
 }
@@ -44,9 +44,9 @@ describe('an access line', () => {
     ])
   })
 
-  it('of a failure has level error with message and cause, at any level and sampling', () => {
+  it('of a failure has level error with message and cause, with any part of the others', () => {
     const cause = new Error('no answer\n{"level":"info"}', { cause: new Error('connect ECONNREFUSED') })
-    const options = { level: 'off', every: 1000 } as const
+    const options = { every: 0 }
     const [line, ...more] = notes([{}, { status: 503, code: 'service_unavailable', cause }], options, 'error')
     expect(more).toEqual([])
     expect(line).toMatchObject({
@@ -67,9 +67,23 @@ describe('an access line', () => {
 
   it('is left out below the level, and of successful and failed probes unless the level is debug', () => {
     expect(notes([{}, { status: 404 }], {}, 'warn')).toEqual([])
-    expect(notes([{}], { level: 'off' })).toEqual([])
-    expect(notes([{}], { level: 'debug' })).toEqual([])
+    expect(notes([{}, { status: 404 }, { milliseconds: 1000 }], { every: 0 })).toEqual([])
     expect(notes([{ isProbe: true, status: 503 }])).toEqual([])
     expect(notes([{ isProbe: true, status: 503 }], {}, 'debug')).toMatchObject([{ level: 'debug', status: 503 }])
   })
+})
+
+describe('the setting', () => {
+  it.each<[string, number]>([
+    ['all', 1],
+    ['failures', 0],
+    ['1/1', 1],
+    ['1/100', 100],
+    ['1/1000000', 1_000_000],
+  ])('reads %s', (text, every) => expect(accessLogEvery(text)).toBe(every))
+
+  it.each(['', 'off', 'ALL', '0', '100', '1/0', '1/01', '2/100', '1/1000001', '1/ 10', '1/10 '])(
+    'refuses "%s"',
+    (text) => expect(() => accessLogEvery(text)).toThrow('must be all, failures, or a part such as 1/100'),
+  )
 })

@@ -1,14 +1,20 @@
 import { visible } from '@chancery/protocol'
 import type { Log } from '../log/log.ts'
+import { type Reader, SettingError } from '../settings/readers.ts'
 
 export interface AccessLogOptions {
   readonly log: Log
   readonly instance: string
-  /** Level of lines about requests that did not fail in the service. `off` writes none of them. */
-  readonly level: 'off' | 'debug' | 'info'
-  /** One in this many ordinary requests is logged. Refusals, failures and slow requests are always logged. */
+  /** One in this many ordinary requests is logged; refusals and slow requests always. With 0 only failures are. */
   readonly every: number
-  readonly slowMs: number
+}
+
+/** Reads `all`, `failures`, or a part of the ordinary requests such as `1/100`, to {@link AccessLogOptions.every}. */
+export const accessLogEvery: Reader<number> = (value) => {
+  if (value === 'failures') return 0
+  const every = value === 'all' ? '1' : /^1\/([1-9]\d{0,5}|1000000)$/.exec(value)?.[1]
+  if (every === undefined) throw new SettingError('must be all, failures, or a part such as 1/100')
+  return Number(every)
 }
 
 /** One request and its result. */
@@ -32,22 +38,20 @@ export interface AccessEntry {
 }
 
 const MAX_CAUSE = 256
+/** From here on a request is slow. */
+const SLOW_MS = 1000
 
 /** Writes one line per request. The only texts of a caller in it are the checked ids of request and trace. */
 export class AccessLog {
   readonly #log: Log
   readonly #instance: string
-  readonly #write: Log['info'] | undefined
   readonly #every: number
-  readonly #slowMs: number
   #ordinary = 0
 
-  constructor({ log, instance, level, every, slowMs }: AccessLogOptions) {
+  constructor({ log, instance, every }: AccessLogOptions) {
     this.#log = log
     this.#instance = instance
-    this.#write = level === 'off' ? undefined : log[level]
     this.#every = every
-    this.#slowMs = slowMs
   }
 
   note(entry: AccessEntry): void {
@@ -55,9 +59,8 @@ export class AccessLog {
     // A failed probe is logged once, as lost readiness.
     if (isProbe) this.#log.debug('request', this.#fields(entry))
     else if (status >= 500) this.#log.error('request', { ...this.#fields(entry), ...describeCause(entry.cause) })
-    else if (this.#write === undefined) return
-    else if (status >= 400 || milliseconds >= this.#slowMs || this.#isDrawn())
-      this.#write('request', this.#fields(entry))
+    else if (this.#every === 0) return
+    else if (status >= 400 || milliseconds >= SLOW_MS || this.#isDrawn()) this.#log.info('request', this.#fields(entry))
   }
 
   #isDrawn(): boolean {

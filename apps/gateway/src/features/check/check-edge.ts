@@ -45,7 +45,7 @@ export class CheckEdge {
     this.#dialect = dialect
     this.#tls = tls === undefined ? undefined : new ClientTls(tls, parts.settings.tlsMin)
     const ids = new RequestIds(parts.ids)
-    const { accessLogLevel: level, accessLogEvery: every, accessLogSlowMs: slowMs } = parts.settings
+    const { accessLogEvery: every } = parts.settings
     this.#edge = new Edge<Bound>({
       bindings: [],
       spelling: 'exact',
@@ -54,7 +54,7 @@ export class CheckEdge {
       tls: this.#tls?.edge,
       fixedHeaders: { 'cache-control': 'no-store' },
       log: parts.log,
-      access: new AccessLog({ log: parts.log, instance: ids.instance, level, every, slowMs }),
+      access: new AccessLog({ log: parts.log, instance: ids.instance, every }),
       monotonicMs: () => parts.clock.monotonicMs(),
       nextRequestId: () => ids.next(),
       serve: (exchange) => this.#serve(exchange),
