@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -89,7 +89,7 @@ it('audit forward --remove and audit export --remove delete a reader that no lon
       .insertInto('audit_forwards')
       .values({ name, ...position })
       .execute()
-  // No broker is named in the settings, and none is needed.
+  // No broker is named, and none is needed.
   expect(await run('audit', 'forward', '--name', 'stopped', '--remove')).toMatchObject({
     code: 0,
     stderr: 'removed: forwarder stopped\n',
@@ -102,4 +102,24 @@ it('audit forward --remove and audit export --remove delete a reader that no lon
   expect(await run('audit', 'export', '--remove')).toMatchObject({ code: 2 })
   expect(await run('audit', 'forward', '--remove', '--after', '0')).toMatchObject({ code: 2 })
   expect(await readers()).toEqual(['running'])
+}, 60_000)
+
+it('audit forward refuses a wrong place with the name of the option, and never shows the URL', async () => {
+  const file = join(folder, 'nats.url')
+  await writeFile(file, 'https://user:hunter2@nats.example\n')
+  const forward = (...words: readonly string[]) => run('audit', 'forward', '--once', ...words)
+  expect(await forward()).toMatchObject({ code: 2, stderr: expect.stringContaining('Give --to or --to-file.') })
+  expect(await forward('--to', 'nats://a', '--to-file', file)).toMatchObject({ code: 2 })
+  for (const [words, problem] of [
+    [['--to', 'nats://user:hunter2@nats.example'], '--to: has a user or password; put the URL into a file'],
+    [['--to', 'https://user:hunter2@nats.example'], '--to: must be nats://… or tls://…'],
+    [['--to-file', file], '--to-file: must be nats://… or tls://…'],
+    [['--to-file', join(folder, 'none')], '--to-file: cannot be read'],
+    [['--to', 'nats://127.0.0.1:1', '--stream', 'a b'], '--stream: must be 1 to 64 characters'],
+    [['--to', 'nats://127.0.0.1:1', '--subject', 'a.*'], '--subject: must be words'],
+  ] as const) {
+    const refused = await forward(...words)
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining(problem) })
+    expect(refused.stderr).not.toContain('hunter2')
+  }
 }, 60_000)

@@ -144,9 +144,6 @@ async function createNetwork(name: Name): Promise<void> {
     'NA_PARTNER_ADDRESSES=loopback',
     'NA_ADMISSION_ADDRESSES=loopback',
     `NA_ADMISSION_CA_FILE=${path('roots.pem')}`,
-    `NA_AUDIT_NATS_URL=${nats.url}`,
-    `NA_AUDIT_NATS_STREAM=${name.toUpperCase()}`,
-    `NA_AUDIT_NATS_SUBJECT=${name}.audit`,
   ]
   const file = path(name, 'authority.env')
   const text = (await readFile(file, 'utf8')).replace('NA_NODE_DECISIONS=own', 'NA_NODE_DECISIONS=partners')
@@ -467,7 +464,7 @@ it('the archive still answers when the authority has removed the certificate', a
 })
 
 it.each(NAMES)('the audit of %s is forwarded as OCSF and as CloudEvents', async (name) => {
-  const forward = `audit forward --once --env-file ${name}/authority.env`
+  const forward = `audit forward --once --env-file ${name}/authority.env --to ${nats.url} --stream ${name.toUpperCase()} --subject ${name}.audit`
   await works(`${forward} --format ocsf --name siem`)
   await works(`${forward} --format cloudevents --name router`)
   const { byId } = await readStream(nats.url, name.toUpperCase())

@@ -11,4 +11,9 @@ export const FORMER_SETTINGS: Readonly<Record<string, string>> = {
   GATEWAY_ACCESS_LOG_LEVEL: 'is GATEWAY_ACCESS_LOG: all, or failures for off',
   GATEWAY_ACCESS_LOG_EVERY: 'is GATEWAY_ACCESS_LOG=1/100 for one of 100',
   GATEWAY_ACCESS_LOG_SLOW_MS: 'is 1000 and no setting; remove it',
+  NA_AUDIT_NATS_URL: 'is an option of audit forward: --to, or --to-file for a URL with a password',
+  NA_AUDIT_NATS_CREDS_FILE: 'is the option --creds of audit forward',
+  NA_AUDIT_NATS_CA_FILE: 'is the option --ca of audit forward',
+  NA_AUDIT_NATS_STREAM: 'is the option --stream of audit forward',
+  NA_AUDIT_NATS_SUBJECT: 'is the option --subject of audit forward',
 }

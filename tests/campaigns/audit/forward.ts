@@ -17,7 +17,14 @@ export const summary =
   'audit events forwarded to NATS while forwarder and broker are killed: none lost, none under two ids'
 export const defaultCount = 100_000
 
-const STREAM = { NA_AUDIT_NATS_STREAM: 'CAMPAIGN', NA_AUDIT_NATS_SUBJECT: 'campaign.audit' }
+const STREAM = 'CAMPAIGN'
+
+/** Where events come from and go to. */
+interface Forward {
+  readonly settings: Readonly<Record<string, string>>
+  readonly url: string
+}
+
 const WRITERS = 4
 /** Long enough that the writers still run when most kills happen. */
 const EVENTS_PER_KILL = 4000
@@ -27,14 +34,14 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
   const [testDatabase, nats] = [await createTestDatabase('postgres'), await startTemporaryNats()]
   try {
     await prepare(testDatabase)
-    const settings = { ...testDatabase.settings, ...STREAM, NA_AUDIT_NATS_URL: nats.url }
+    const forward = { settings: testDatabase.settings, url: nats.url }
     const kills = Math.max(2, Math.floor(count / EVENTS_PER_KILL))
     const written = new Set<string>()
     const writing = writeEvents(testDatabase, count, written, random)
-    const killed = await forwardThroughKills(settings, nats, kills, random)
+    const killed = await forwardThroughKills(forward, nats, kills, random)
     await writing
-    const ending = await endOf(startForwarder(settings, '--once'))
-    const stream = await readStream(nats.url, STREAM.NA_AUDIT_NATS_STREAM)
+    const ending = await endOf(startForwarder(forward, '--once'))
+    const stream = await readStream(nats.url, STREAM)
     const lost = [...written].filter((id) => !stream.byId.has(id)).length
     const strange = [...stream.byId.keys()].filter((id) => !written.has(id)).length
     const found = {
@@ -93,13 +100,13 @@ async function writeEvents(
 }
 
 async function forwardThroughKills(
-  settings: Readonly<Record<string, string>>,
+  forward: Forward,
   nats: TemporaryNats,
   kills: number,
   random: Random,
 ): Promise<{ readonly forwarder_kills: number; readonly broker_kills: number }> {
   let [forwarder_kills, broker_kills] = [0, 0]
-  let forwarder = startForwarder(settings)
+  let forwarder = startForwarder(forward)
   for (let kill = 0; kill < kills; kill += 1) {
     await pause(500 + random.below(1500))
     if (kill % 2 === 1) {
@@ -113,7 +120,7 @@ async function forwardThroughKills(
     forwarder.kill('SIGKILL')
     await ended
     forwarder_kills += 1
-    forwarder = startForwarder(settings)
+    forwarder = startForwarder(forward)
   }
   const ended = endOf(forwarder)
   forwarder.kill('SIGKILL')
@@ -122,9 +129,10 @@ async function forwardThroughKills(
 }
 
 /** Runs the command from sources. */
-function startForwarder(settings: Readonly<Record<string, string>>, ...words: readonly string[]): ChildProcess {
+function startForwarder({ settings, url }: Forward, ...words: readonly string[]): ChildProcess {
   const main = fileURLToPath(new URL('../../../apps/cli/src/main.ts', import.meta.url))
-  return spawn(process.execPath, ['--conditions=development', main, 'audit', 'forward', ...words], {
+  const place = ['--to', url, '--stream', STREAM, '--subject', 'campaign.audit']
+  return spawn(process.execPath, ['--conditions=development', main, 'audit', 'forward', ...place, ...words], {
     env: { ...COMPILE_CACHE, PATH: process.env['PATH'], ...settings },
     stdio: 'ignore',
   })

@@ -19,10 +19,7 @@ const GATEWAY_OWN = [
 
 /** Settings that a value of the chart can reach: neither secret, nor read from the file only, nor of another program. */
 export function authorityNames(): readonly string[] {
-  return namesOf(ALL_AUTHORITY_SETTINGS).filter(
-    // Those of the audit stream are read by chancery audit forward, which the chart does not run.
-    (name) => !AUTHORITY_FLAGS.includes(name) && !name.startsWith('NA_AUDIT_NATS_'),
-  )
+  return namesOf(ALL_AUTHORITY_SETTINGS).filter((name) => !AUTHORITY_FLAGS.includes(name))
 }
 
 export function gatewayNames(): readonly string[] {

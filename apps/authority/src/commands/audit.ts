@@ -1,9 +1,18 @@
 import { type AuditFormat, writeAuditLine } from '@chancery/contract'
 import { createWriteStream } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { once } from 'node:events'
 import { dirname } from 'node:path'
 import { writeSortable } from '@chancery/protocol'
-import { PackageMissingError, createLog, loadOptional, systemClock } from '@chancery/service-kit'
+import {
+  PackageMissingError,
+  type Reader,
+  SettingError,
+  createLog,
+  loadOptional,
+  matching,
+} from '@chancery/service-kit'
+import { systemClock } from '@chancery/service-kit'
 import { BEGINNING, CursorUnknownError, exportAudit, readCursor, writeCursor } from '../audit/export.ts'
 import type { AuditCursor, LineWriter } from '../audit/export.ts'
 import {
@@ -14,7 +23,9 @@ import {
   removePosition,
   resetPosition,
 } from '../audit/forward.ts'
-import { type AuditSettings, readAuditSettings } from '../settings/audit-settings.ts'
+import type { NatsOptions } from '../audit/nats-receiver.ts'
+import { readAuditSettings } from '../settings/audit-settings.ts'
+import { urlOf } from '../settings/readers.ts'
 import { type CommandArguments, readOrReport } from './command-settings.ts'
 import { EXPORT_NAME } from '../audit/sequence.ts'
 import type { Database } from '../database/database.ts'
@@ -39,6 +50,12 @@ export interface ExportArguments extends CommandArguments, FormatArguments {
 }
 
 export interface ForwardArguments extends CommandArguments, FormatArguments {
+  /** URL of the NATS server, or a file with it, because other users of the machine see arguments. */
+  readonly to: string | { readonly file: string }
+  readonly credsFile: string | undefined
+  readonly caFile: string | undefined
+  readonly stream: string
+  readonly subject: string
   readonly after?: string
   readonly name: string
   readonly isOnce: boolean
@@ -93,21 +110,13 @@ export function auditExport(args: ExportArguments): Promise<number> {
 
 /** Sends events to NATS JetStream until it is stopped, or with `isOnce` until all are sent. */
 export function auditForward(args: ForwardArguments): Promise<number> {
-  return withDatabase(args, async (database, settings) => {
+  return withDatabase(args, async (database) => {
     const log = createLog({
       level: 'info',
       format: process.stderr.isTTY ? 'text' : 'json',
       destination: process.stderr,
     })
-    if (settings.auditNatsUrl === undefined) throw new CommandError('NA_AUDIT_NATS_URL: is required')
-    const place = {
-      url: settings.auditNatsUrl,
-      credsFile: settings.auditNatsCredsFile,
-      caFile: settings.auditNatsCaFile,
-      stream: settings.auditNatsStream,
-      subject: settings.auditNatsSubject,
-      format: args.format,
-    }
+    const place = await readPlace(args)
     const { isOnce, name, stop: signal } = args
     // Loaded only now, because only this command needs a NATS client. Without it, nothing is changed.
     const { openNatsReceiver } = await loadOptional('nats', 'audit forward', () => import('../audit/nats-receiver.ts'))
@@ -123,6 +132,42 @@ export function auditForward(args: ForwardArguments): Promise<number> {
       await receiver.close()
     }
   })
+}
+
+const STREAM_NAME = matching(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 characters of A-Z a-z 0-9 _ -')
+const SUBJECT = matching(
+  /^[A-Za-z0-9_-]{1,64}(?:\.[A-Za-z0-9_-]{1,64}){0,7}$/,
+  'must be words of A-Z a-z 0-9 _ - joined by dots',
+)
+
+/** Reads where events go. No message contains the URL, which may have a password. */
+async function readPlace({ to, credsFile, caFile, stream, subject, format }: ForwardArguments): Promise<NatsOptions> {
+  const url = typeof to === 'string' ? readOption('--to', urlOf('nats', 'tls'), to) : await readUrlFile(to.file)
+  if (typeof to === 'string' && (new URL(url).username !== '' || new URL(url).password !== ''))
+    throw new CommandError('--to: has a user or password; put the URL into a file for --to-file')
+  return {
+    url,
+    credsFile,
+    caFile,
+    stream: readOption('--stream', STREAM_NAME, stream),
+    subject: readOption('--subject', SUBJECT, subject),
+    format,
+  }
+}
+
+async function readUrlFile(file: string): Promise<string> {
+  const text = await readFile(file, 'utf8').catch(() => undefined)
+  if (text === undefined) throw new CommandError('--to-file: cannot be read')
+  return readOption('--to-file', urlOf('nats', 'tls'), text.trim())
+}
+
+function readOption(option: string, read: Reader<string>, text: string): string {
+  try {
+    return read(text)
+  } catch (error) {
+    if (error instanceof SettingError) throw new CommandError(`${option}: ${error.message}`)
+    throw error
+  }
 }
 
 /** Deletes the stored position of a forwarder or a named export that no longer runs. */
@@ -144,10 +189,7 @@ class CommandError extends Error {
   override readonly name = 'CommandError'
 }
 
-async function withDatabase(
-  args: CommandArguments,
-  work: (database: Database, settings: AuditSettings) => Promise<number>,
-): Promise<number> {
+async function withDatabase(args: CommandArguments, work: (database: Database) => Promise<number>): Promise<number> {
   const settings = await readOrReport(args, readAuditSettings)
   if (settings === undefined) return 1
   let database: Database | undefined
@@ -158,7 +200,7 @@ async function withDatabase(
       throw new CommandError(
         `the database has schema version ${found}, this release knows ${EXPECTED_SCHEMA_VERSION}: start the authority of the newer one first`,
       )
-    return await work(database, settings)
+    return await work(database)
   } catch (error) {
     const isKnown =
       error instanceof CommandError || error instanceof CursorUnknownError || error instanceof PackageMissingError

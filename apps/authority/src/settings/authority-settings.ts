@@ -10,7 +10,6 @@ import type {
 } from '@chancery/service-kit'
 import { type OperatorKeyring, buildKeyring } from '../auth/operator-keys.ts'
 import type { KeySource } from '../signing/key-providers.ts'
-import { AUDIT_SETTINGS } from './audit-settings.ts'
 import { DATABASE_SETTINGS, PROBLEM_NAMES, chooseDatabase, workerProblems } from './database-settings.ts'
 import type { DatabaseChoice } from './database-settings.ts'
 import { LOG_SETTINGS, chooseQuorum } from './log-settings.ts'
@@ -180,7 +179,6 @@ const AUTHORITY_SETTINGS = {
     default: 0,
   }),
   ...STORAGE_SETTINGS,
-  ...AUDIT_SETTINGS,
   ...OUTBOUND_SETTINGS,
   ...LOG_SETTINGS,
   ...INSTANCE_SETTINGS,

@@ -59,9 +59,15 @@ export const auditCommands: readonly Command[] = [
     path: ['audit', 'forward'],
     summary: 'Send audit events to NATS JetStream',
     description:
-      'Sends every audit event at least once to the stream of the settings (NA_AUDIT_NATS_*), with its id as Nats-Msg-Id. Runs until it is stopped. The position is stored in the database, so the command can be restarted on any machine.',
+      'Sends every audit event at least once to a stream, with its id as Nats-Msg-Id. Runs until it is stopped. The position is stored in the database, so the command can be restarted on any machine.',
     arguments: [],
     options: [
+      { flags: '--to <url>', summary: 'NATS server: nats://… or tls://…' },
+      { flags: '--to-file <file>', summary: 'File with that URL, for one with a password' },
+      { flags: '--creds <file>', summary: 'Credentials file for the server' },
+      { flags: '--ca <file>', summary: 'Root certificate for the TLS of the server' },
+      { flags: '--stream <name>', summary: 'JetStream stream; created when it is missing', default: 'CHANCERY_AUDIT' },
+      { flags: '--subject <subject>', summary: 'Subject; the event type is appended', default: 'chancery.audit' },
       { flags: '--once', summary: 'Exit when all events are sent' },
       AUDIT_FORMAT_OPTION,
       { flags: '--name <name>', summary: 'Name of the stored position; each name sends all events', default: 'nats' },
@@ -76,9 +82,12 @@ export const auditCommands: readonly Command[] = [
       ...DATABASE_OPTIONS,
     ],
     examples: [
-      { line: 'chancery audit forward --env-file /etc/chancery/authority.env', summary: 'Run next to the authority' },
       {
-        line: 'chancery audit forward --env-file /etc/chancery/authority.env --format ocsf --name siem',
+        line: 'chancery audit forward --to tls://nats.example:4222 --env-file /etc/chancery/authority.env',
+        summary: 'Run next to the authority',
+      },
+      {
+        line: 'chancery audit forward --to-file /etc/chancery/nats.url --env-file /etc/chancery/authority.env --format ocsf --name siem',
         summary: 'Send OCSF events, with a separate position',
       },
       {

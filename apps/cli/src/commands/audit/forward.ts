@@ -15,8 +15,15 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
     const reader = { kind: 'forwarder', name: options.textOrDefault('name') } as const
     return { exitCode: await commands.auditRemoveReader({ ...toStartArguments(context, options), ...reader }) }
   }
+  const [to, file] = [options.text('to'), options.text('to-file')]
+  if ((to === undefined) === (file === undefined)) throw usageError('Give --to or --to-file.')
   const exitCode = await commands.auditForward({
     ...toStartArguments(context, options),
+    to: to ?? { file: file ?? '' },
+    credsFile: options.text('creds'),
+    caFile: options.text('ca'),
+    stream: options.textOrDefault('stream'),
+    subject: options.textOrDefault('subject'),
     ...(after === undefined ? {} : { after }),
     name: options.textOrDefault('name'),
     isOnce: options.isSet('once'),
