@@ -1,4 +1,5 @@
 import { type Instant, seconds, writeSortable } from '@chancery/protocol'
+import { sql } from 'kysely'
 import type { Reader } from '../../database/database.ts'
 import type { EnrollmentParts } from './parts.ts'
 import { graceEnd } from './renew.ts'
@@ -8,8 +9,8 @@ const MAX_AT_ONCE = 1000
 
 /**
  * For certificates renewed across a key succession: the predecessor ends, after the grace time, when its successor was
- * used for a heartbeat. A node that could not use the successor keeps its certificate. A successor that no heartbeat
- * used ends while the node sends heartbeats and has another of the same predecessor: its response was lost.
+ * used for a heartbeat. A node that could not use the successor keeps its certificate. A certificate that the node left
+ * for another one of the same line ends, too.
  */
 export async function supersedeUsed(parts: EnrollmentParts): Promise<void> {
   if (!parts.signing.isAllowed()) return
@@ -25,7 +26,7 @@ export async function supersedeUsed(parts: EnrollmentParts): Promise<void> {
   // check all certificates would be read every minute after the first succession, permanently.
   if (former === undefined) return
   await database.write(async (tx) => {
-    const ended = [...(await findUsed(tx.query, now)), ...(await findLost(tx.query, parts, now))]
+    const ended = [...(await findUsed(tx.query, now)), ...(await findLeft(tx.query, parts, now))]
     for (const row of ended) await supersede(tx, row.cert_id, graceEnd(parts, row, now))
   })
 }
@@ -51,54 +52,35 @@ function findUsed(db: Reader, now: Instant): Promise<Ended[]> {
     .execute()
 }
 
-/** Certificates whose response was lost. */
-function findLost(db: Reader, parts: EnrollmentParts, now: Instant): Promise<Ended[]> {
-  const grace = seconds(parts.settings.renewalGraceSeconds)
-  return (
-    db
-      .selectFrom('issued_certs as lost')
-      .innerJoin('issued_certs as next', 'next.renewed_from', 'lost.renewed_from')
-      .leftJoin('node_liveness as unused', 'unused.cert_id', 'lost.cert_id')
-      .select(['lost.cert_id', 'lost.expires_at'])
-      .distinct()
-      .where('lost.status', '=', 'issued')
-      .where('lost.revoke_after', 'is', null)
-      .where('lost.expires_at', '>', writeSortable(now))
-      .whereRef('next.cert_id', '!=', 'lost.cert_id')
-      // Of two renewals at about the same time either response may be the lost one: the node uses the other.
-      .where('lost.issued_at', '<', writeSortable(now - 2n * grace))
-      .where((eb) =>
-        eb.or([eb('unused.last_heartbeat', 'is', null), eb('unused.last_heartbeat', '<=', eb.ref('lost.issued_at'))]),
-      )
-      // The node has the other one: it used it, or renewed it and may be further by now.
-      .where((eb) =>
-        eb.or([
-          eb.exists(
-            eb
-              .selectFrom('node_liveness as live')
-              .select('live.cert_id')
-              .whereRef('live.cert_id', '=', 'next.cert_id')
-              .whereRef('live.last_heartbeat', '>', 'next.issued_at'),
-          ),
-          eb.exists(
-            eb
-              .selectFrom('issued_certs as child')
-              .select('child.cert_id')
-              .whereRef('child.renewed_from', '=', 'next.cert_id'),
-          ),
-        ]),
-      )
-      .where((eb) =>
-        eb.exists(
-          eb
-            .selectFrom('issued_certs as own')
-            .innerJoin('node_liveness as last', 'last.cert_id', 'own.cert_id')
-            .select('own.cert_id')
-            .whereRef('own.node_public_key', '=', 'lost.node_public_key')
-            .where('last.last_heartbeat', '>', writeSortable(now - seconds(parts.activeWindow.seconds))),
-        ),
-      )
-      .limit(MAX_AT_ONCE)
-      .execute()
-  )
+/**
+ * Certificates that the node left: it uses another one of the same line of renewals. One that no heartbeat used was never
+ * received, or never stored. One that was used is left when the node was silent with it for long enough.
+ */
+async function findLeft(db: Reader, parts: EnrollmentParts, now: Instant): Promise<readonly Ended[]> {
+  const window = seconds(parts.activeWindow.seconds)
+  const pause = 2n * seconds(parts.settings.renewalGraceSeconds)
+  // Of two renewals at about the same time either response may be the lost one: the node uses the other.
+  const [unusedBefore, usedBefore] = [now - pause, now - (pause > window ? pause : window)]
+  const { rows } = await sql<Ended>`
+    with recursive pairs(cert_id, expires_at, own_id) as (
+      select left_one.cert_id, left_one.expires_at, own.cert_id
+      from issued_certs left_one
+      join node_liveness seen on seen.cert_id = left_one.cert_id
+      join issued_certs own on own.node_public_key = left_one.node_public_key and own.cert_id <> left_one.cert_id
+      join node_liveness live on live.cert_id = own.cert_id
+      where left_one.status = 'issued' and left_one.revoke_after is null and left_one.expires_at > ${writeSortable(now)}
+        and ((seen.last_heartbeat <= left_one.issued_at and left_one.issued_at < ${writeSortable(unusedBefore)})
+          or seen.last_heartbeat < ${writeSortable(usedBefore)})
+        and live.last_heartbeat > own.issued_at and live.last_heartbeat > ${writeSortable(now - window)}),
+    line(start_id, cert_id) as (
+      select cert_id, cert_id from pairs union select own_id, own_id from pairs
+      union select line.start_id, renewed.renewed_from from line
+        join issued_certs renewed on renewed.cert_id = line.cert_id where renewed.renewed_from is not null)
+    select distinct cert_id, expires_at from pairs
+    where exists (
+        select 1 from line mine join line other on other.cert_id = mine.cert_id
+        where mine.start_id = pairs.cert_id and other.start_id = pairs.own_id)
+      and not exists (select 1 from line where start_id = pairs.cert_id and cert_id = pairs.own_id)
+    limit ${MAX_AT_ONCE}`.execute(db)
+  return rows
 }

@@ -238,6 +238,8 @@ describe('a key succession in steps', () => {
     await supersedeUsed(na.parts)
     // The node used no response and continues with its certificate.
     accepted(await node.heartbeat(certificate.cert_id))
+    // It may not be able to verify a successor yet, so these stay.
+    await supersedeUsed(na.parts)
     accepted(await node.heartbeat(used.cert_id))
     // Later all certificates of the former key have ended, so no certificate is read.
     const future = { now: () => clock.now() + 400n * DAY, monotonicMs: () => clock.monotonicMs() }
@@ -305,6 +307,54 @@ describe('a key succession in steps', () => {
     // The one in use stays.
     clock.advance(901)
     accepted(await other.heartbeat(now.cert_id))
+  })
+
+  const isEnded = async ({ cert_id }: JoinCertificate): Promise<boolean> => {
+    const rows = rowsOf(na.core.database).selectFrom('issued_certs').select('revoke_after')
+    return (await rows.where('cert_id', '=', cert_id).executeTakeFirstOrThrow()).revoke_after !== null
+  }
+
+  it('ends a certificate that the node used and left for another one of two renewals at once', async () => {
+    const other = nodeCaller(na.url, await testSigner('node', 'twice'), () => clock.now())
+    const joined = await enroll(na, other)
+    const byCommand = await renewed(other, joined)
+    const byNode = await renewed(other, joined)
+    clock.advance(1)
+    accepted(await other.heartbeat(byNode.cert_id))
+    clock.advance(1)
+    accepted(await other.heartbeat(byCommand.cert_id))
+    clock.advance(1000)
+    accepted(await other.heartbeat(byCommand.cert_id))
+    await supersedeUsed(na.parts)
+    // Too early: another process of the node may use it.
+    expect(await isEnded(byNode)).toBe(false)
+    clock.advance(1000)
+    accepted(await other.heartbeat(byCommand.cert_id))
+    await supersedeUsed(na.parts)
+    expect([await isEnded(byNode), await isEnded(byCommand)]).toEqual([true, false])
+  })
+
+  it('ends a lost certificate whose predecessor the node left', async () => {
+    const other = nodeCaller(na.url, await testSigner('node', 'left'), () => clock.now())
+    const joined = await enroll(na, other)
+    const byCommand = await renewed(other, joined)
+    const byNode = await renewed(other, joined)
+    const unstored = await renewed(other, byNode)
+    clock.advance(3600)
+    accepted(await other.heartbeat(byCommand.cert_id))
+    await supersedeUsed(na.parts)
+    expect([await isEnded(unstored), await isEnded(byCommand)]).toEqual([true, false])
+  })
+
+  it('leaves a certificate of another invite alone, although the node uses only one', async () => {
+    const signer = await testSigner('node', 'two-lines')
+    const other = nodeCaller(na.url, signer, () => clock.now())
+    const spare = await enroll(na, other)
+    const used = await enroll(na, other)
+    clock.advance(3600)
+    accepted(await other.heartbeat(used.cert_id))
+    await supersedeUsed(na.parts)
+    accepted(await other.heartbeat(spare.cert_id))
   })
 
   it('retires a key when no certificate of it is in use, or when forced', async () => {
