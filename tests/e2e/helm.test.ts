@@ -9,12 +9,12 @@ import { COMMANDS } from '@chancery/contract'
 import { GATEWAY_SETTINGS } from '@chancery/gateway'
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import { parse } from 'yaml'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { authorityNames, gatewayNames } from '../../tools/release/helm/chart-schema.ts'
 import { type Values, overlay } from '../../tools/release/helm/overlay.ts'
 import { leavesOf, unreached } from '../../tools/release/helm/reach.ts'
-import { allValues, distinct, findUnreached, isPublished } from '../../tools/release/helm/check.ts'
-import { openChart, readValues } from '../../tools/release/helm/render.ts'
+import { allValues, distinct, isPublished } from '../../tools/release/helm/check.ts'
+import { openHelm, readValues } from '../../tools/release/helm/render.ts'
 import { findViolations, podOf } from '../../tools/release/helm/rules.ts'
 import { packFolder } from '../../tools/release/tar.ts'
 import { type Manifest, checkManifests, readManifests } from '../../tools/check/check-manifests.ts'
@@ -45,6 +45,11 @@ const withDigest = (given: Values): Values => ({
 })
 
 describe('values', () => {
+  it('of every combination are accepted', () => {
+    expect(allValues().length).toBeGreaterThan(300)
+    for (const [name, values] of allValues()) expect(problems(values), name).toEqual([])
+  })
+
   it('ask for the digest of the image and for nothing else', () => {
     expect(problems({}).map(({ instancePath, params }) => [instancePath, params])).toEqual([
       ['/image', { missingProperty: 'digest' }],
@@ -221,16 +226,22 @@ describe('values that reach nothing', () => {
   })
 })
 
-describe('renderings', () => {
-  const render = openChart()
-  const rendered = allValues().map(([name, values]) => ({ name, values, manifests: readManifests(render(values)) }))
+const helm = openHelm()
+if (typeof helm === 'string') process.stderr.write(`HELM RENDERS NOTHING: ${helm}\n`)
+
+describe.skipIf(typeof helm === 'string')('renderings', () => {
+  const render = (given: Values, release?: string): string =>
+    typeof helm === 'string' ? '' : helm.render(given, release)
+  // Of the combinations every eighth, and all of those that are not products. `npm run helm:check` renders all.
+  const some = allValues().filter(
+    ([name], at, all) => !name.startsWith('combination') || at % 8 === 0 || at > all.length - 30,
+  )
+  const rendered = some.map(([name, values]) => ({ name, values, manifests: readManifests(render(values)) }))
+  afterAll(() => {
+    if (typeof helm !== 'string') helm.remove()
+  })
   const kindsOf = (manifests: readonly Manifest[], kind: string): readonly string[] =>
     manifests.filter((one) => one.kind === kind).map(({ metadata }) => metadata.name)
-
-  it('exist for every combination that matters, and their values are accepted', () => {
-    expect(rendered.length).toBeGreaterThan(300)
-    for (const { name, values } of rendered) expect(problems(values), name).toEqual([])
-  })
 
   it('follow our rules: named destinations, disruption budget, spread, restricted pods', () => {
     for (const { name, manifests } of rendered) expect(findViolations(manifests), name).toEqual([])
@@ -238,8 +249,8 @@ describe('renderings', () => {
 
   it('have separate names with the longest release name, and a longer one is refused', () => {
     const values = readValues(join(HELM, 'examples/all-of-it.yaml'))
-    expect(findViolations(readManifests(openChart('a'.repeat(36))(values)))).toEqual([])
-    expect(() => openChart('a'.repeat(37))(values)).toThrow(/at most 36 characters/)
+    expect(findViolations(readManifests(render(values, 'a'.repeat(36))))).toEqual([])
+    expect(() => render(values, 'a'.repeat(37))).toThrow(/at most 36 characters/)
   })
 
   it('keep to the published API of Kubernetes', async () => {
@@ -322,10 +333,6 @@ describe('renderings', () => {
     const { args: words = [] } = (container ?? {}) as { readonly args?: readonly string[] }
     const command = COMMANDS.find(({ path }) => path.join(' ') === words.slice(0, 2).join(' '))
     expect(command?.options.map(({ flags }) => flags.split(' ')[0])).toContain(words[2]?.split('=')[0])
-  })
-
-  it('change with every value', () => {
-    expect(findUnreached(render)).toEqual([])
   })
 
   it.each<[string, (manifests: Manifest[]) => void, RegExp]>([

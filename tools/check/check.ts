@@ -9,12 +9,15 @@ import { type FailedTest, describeSlowest, failedTests, readReport, timedTests }
 
 /**
  * `npm run check`, `check:quick` and `check:nightly`: run the steps of a tier. Every step runs, also after a failure.
- * The last line is always `N passed, N failed`, the sum of the tests and of the steps that are not made of tests.
+ * The last line is always `N passed, N failed`, the sum of the tests and of the steps that are not made of tests. A step
+ * that lacks a program counts as neither: the line before it names it.
  */
 
 interface Count {
   readonly passed: number
   readonly failed: number
+  /** The step that could not run. */
+  readonly notRun?: string
 }
 
 /** A hanging step is ended after this time. */
@@ -39,11 +42,13 @@ async function main(folder: string): Promise<number> {
   if (steps === undefined) return 2
   const started = performance.now()
   const counts = await runSteps(steps, runStep)
-  const sum = (each: keyof Count): number => counts.reduce((all, count) => all + count[each], 0)
+  const sum = (each: 'passed' | 'failed'): number => counts.reduce((all, count) => all + count[each], 0)
   const total: Count = { passed: sum('passed'), failed: sum('failed') }
   const seconds = (performance.now() - started) / 1000
   console.log(`${name}: ${seconds.toFixed(0)} s`)
   const isLate = only === undefined && isOverLimit(name, seconds, tier)
+  const notRun = counts.flatMap((count) => count.notRun ?? [])
+  if (notRun.length > 0) console.log(`\n${notRun.length} not run: ${notRun.join(', ')}`)
   console.log(`\n${total.passed} passed, ${total.failed + (isLate ? 1 : 0)} failed`)
   return total.failed === 0 && !isLate ? 0 : 1
 }
@@ -61,7 +66,11 @@ function chooseSteps(steps: readonly Step[], only: string | undefined): readonly
 async function runStep(step: Step): Promise<Count> {
   // The processor seconds of two steps that run at a time cannot be separated.
   const [started, processorBefore] = [performance.now(), step.isPaired ? undefined : childProcessorSeconds()]
-  const { isGood, output } = await runCommand(step.command, step.maxSeconds ?? MAX_STEP_SECONDS)
+  const { isGood, isRun, output } = await runCommand(step.command, step.maxSeconds ?? MAX_STEP_SECONDS)
+  if (!isRun) {
+    console.log(`not run ${step.name}: ${output.trimEnd().split('\n').at(-1) ?? ''}`)
+    return { passed: 0, failed: 0, notRun: step.name }
+  }
   const seconds = (performance.now() - started) / 1000
   const processor = processorBefore === undefined ? undefined : (childProcessorSeconds() ?? 0) - processorBefore
   const report = step.report === undefined ? undefined : await readReport(step.report)

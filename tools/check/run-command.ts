@@ -7,8 +7,12 @@ export const ROOT: string = join(import.meta.dirname, '..', '..')
 
 export type Command = readonly [string, ...string[]]
 
+/** The exit code of a step that lacks a program and did nothing. Its last line gives the reason. */
+export const NOT_RUN = 77
+
 export interface Ended {
   readonly isGood: boolean
+  readonly isRun: boolean
   readonly output: string
 }
 
@@ -26,9 +30,15 @@ export function runCommand([program, ...args]: Command, limitSeconds: number): P
     child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk))
     child.stderr.on('data', (chunk: Buffer) => chunks.push(chunk))
     const text = (): string => stripVTControlCharacters(Buffer.concat(chunks).toString('utf8'))
-    child.on('error', (error) => resolve({ isGood: false, output: `${text()}\n${program}: ${error.message}` }))
+    child.on('error', (error) =>
+      resolve({ isGood: false, isRun: true, output: `${text()}\n${program}: ${error.message}` }),
+    )
     child.on('close', (code, signal) =>
-      resolve({ isGood: code === 0, output: signal === null ? text() : `${text()}\nended by ${signal}` }),
+      resolve({
+        isGood: code === 0,
+        isRun: code !== NOT_RUN,
+        output: signal === null ? text() : `${text()}\nended by ${signal}`,
+      }),
     )
   })
 }

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,12 +13,17 @@ export interface PinnedPackage {
   readonly integrity: string
 }
 
+/** The registry cannot be reached, or lacks the package. Other bytes than ours are another error. */
+export class PackageMissingError extends Error {}
+
 /** Unpacks one package of the registry that npm uses here into a folder. Nothing of it is run. */
 export function fetchPackage({ name, version, integrity }: PinnedPackage, target: string): void {
   const work = mkdtempSync(join(tmpdir(), 'chancery-fetch-'))
   try {
     const args = ['pack', '--silent', '--ignore-scripts', '--pack-destination', work, `${name}@${version}`]
-    const file = execFileSync('npm', args, { cwd: work, encoding: 'utf8' }).trim().split('\n').at(-1) ?? ''
+    const { status, stdout, stderr } = spawnSync('npm', args, { cwd: work, encoding: 'utf8' })
+    if (status !== 0) throw new PackageMissingError(`npm did not give ${name}@${version}: ${stderr ?? ''}`)
+    const file = stdout.trim().split('\n').at(-1) ?? ''
     const bytes = readFileSync(join(work, file))
     const found = `sha512-${createHash('sha512').update(bytes).digest('base64')}`
     if (found !== integrity) throw new Error(`${name}@${version} has ${found} instead of ${integrity}`)
