@@ -138,7 +138,7 @@ async function createNetwork(name: Name): Promise<void> {
   const settings = [
     'EVIDENCE_STORE=on',
     `NA_LOG_ORIGIN=${name}.example/evidence-log`,
-    `NA_LOG_PRIVATE_KEY_FILE=${path(name, 'keys/log.key')}`,
+    `NA_LOG_PRIVATE_KEY_FILES=${path(name, 'keys/log.key')}`,
     'NA_LOG_WITNESS_SECONDS=1',
     `NA_WIMSE_TRUST_DOMAIN=${name}.example`,
     'NA_PARTNER_ADDRESSES=loopback',

@@ -107,7 +107,7 @@ beforeAll(async () => {
       EVIDENCE_STORE: 'on',
       NA_ANCHOR_INTERVAL_SECONDS: '0',
       NA_LOG_ORIGIN: originOf(network),
-      NA_LOG_PRIVATE_KEY_FILE: file,
+      NA_LOG_PRIVATE_KEY_FILES: file,
       NA_LOG_WITNESSES: setting,
       NA_LOG_WITNESS_SECONDS: '1',
     })

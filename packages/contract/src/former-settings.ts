@@ -16,4 +16,7 @@ export const FORMER_SETTINGS: Readonly<Record<string, string>> = {
   NA_AUDIT_NATS_CA_FILE: 'is the option --ca of audit forward',
   NA_AUDIT_NATS_STREAM: 'is the option --stream of audit forward',
   NA_AUDIT_NATS_SUBJECT: 'is the option --subject of audit forward',
+  NA_LOG_PRIVATE_KEY_FILE: 'is NA_LOG_PRIVATE_KEY_FILES',
+  NA_LOG_FORMER_PRIVATE_KEY_FILE: 'is the second file of NA_LOG_PRIVATE_KEY_FILES',
+  NA_LOG_WITNESS_QUORUM: 'is in front of the list: NA_LOG_WITNESSES=2 of KEY URL, KEY URL',
 }

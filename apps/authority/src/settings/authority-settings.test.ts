@@ -1,5 +1,6 @@
 // oxlint-disable max-lines -- one table of wrong values per setting
 import { FORMER_SETTINGS } from '@chancery/contract'
+import { writeWitnessKey } from '@chancery/protocol'
 import { requireValues } from '@chancery/service-kit'
 import { testSigner } from '@chancery/testkit'
 import { describe, expect, it } from 'vitest'
@@ -91,6 +92,36 @@ describe('settings of the authority', () => {
         name,
       ).toEqual([`${name}: ${words}`])
     }
+  })
+
+  it('read the witnesses of the log with their quorum, and the files of its keys', async () => {
+    const keys = [await testSigner('node', 'w1'), await testSigner('node', 'w2')]
+    const list = keys.map(
+      ({ publicKey }, index) => `${writeWitnessKey({ name: `w${index}`, publicKey })} https://w${index}/`,
+    )
+    const quorum = (value: string): unknown => {
+      const { logQuorum, logWitnesses } = read({ NA_LOG_WITNESSES: value })
+      return [logQuorum, logWitnesses.map(({ url }) => url)]
+    }
+    const urls = ['https://w0', 'https://w1']
+    expect([quorum(''), quorum(list.join()), quorum(`1 of ${list.join(', ')}`), quorum(`0 of ${list.join()}`)]).toEqual(
+      [
+        [0, []],
+        [2, urls],
+        [1, urls],
+        [0, urls],
+      ],
+    )
+    for (const wrong of [`3 of ${list.join()}`, '1 of ', `-1 of ${list.join()}`, `two of ${list.join()}`])
+      expectBlamed({ NA_LOG_WITNESSES: wrong }, 'NA_LOG_WITNESSES')
+    const files = (value: string) => read({ NA_LOG_PRIVATE_KEY_FILES: value }).logKeyFiles
+    expect([read().logKeyFiles, files('/new.key'), files('/new.key, /old.key')]).toEqual([
+      [],
+      ['/new.key'],
+      ['/new.key', '/old.key'],
+    ])
+    for (const wrong of ['', ',', '/a,/b,/c'])
+      expectBlamed({ NA_LOG_PRIVATE_KEY_FILES: wrong }, 'NA_LOG_PRIVATE_KEY_FILES')
   })
 
   it('know every name of the specification', () => {

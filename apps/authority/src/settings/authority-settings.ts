@@ -12,7 +12,7 @@ import { type OperatorKeyring, buildKeyring } from '../auth/operator-keys.ts'
 import type { KeySource } from '../signing/key-providers.ts'
 import { DATABASE_SETTINGS, PROBLEM_NAMES, chooseDatabase, workerProblems } from './database-settings.ts'
 import type { DatabaseChoice } from './database-settings.ts'
-import { LOG_SETTINGS, chooseQuorum } from './log-settings.ts'
+import { LOG_SETTINGS, type LogWitness } from './log-settings.ts'
 import { HEARTBEAT_SETTINGS } from './heartbeat-settings.ts'
 import { INSTANCE_SETTINGS } from './instance-settings.ts'
 import { KEY_SETTINGS, KEY_SETTING_NAMES, chooseKeys, seedNameOf, seedSettings } from './key-settings.ts'
@@ -220,7 +220,7 @@ export interface AuthoritySettings
       | 'dbPath'
       | 'rateLimitStore'
       | 'drainSeconds'
-      | 'logQuorum'
+      | 'logWitnesses'
       | keyof DatabaseChoice
     > {
   readonly limits: Readonly<Record<LimiterName, number>>
@@ -231,6 +231,7 @@ export interface AuthoritySettings
   /** The last former key, which signs its own list. */
   readonly formerKeySource: KeySource | undefined
   readonly drainSeconds: number
+  readonly logWitnesses: readonly LogWitness[]
   /** How many witnesses of the log must cosign. */
   readonly logQuorum: number
 }
@@ -259,8 +260,6 @@ export function readAuthoritySettings(sources: SettingSources): SettingsResult<A
     operators.problems.map((problem) => `OPERATOR_PUBLIC_KEYS_JSON: ${problem}`),
   )
   reading.addProblems(KEY_SETTING_NAMES, keys.problems)
-  const { logQuorum, problems } = chooseQuorum(values)
-  reading.addProblems(['logQuorum', 'logWitnesses', 'logKeyFile'], problems)
   reading.addProblems(PROBLEM_NAMES.database, database.problems)
   reading.addProblems(PROBLEM_NAMES.workers, workerProblems(values.workers, database.choice))
   return reading.finish(
@@ -273,7 +272,8 @@ export function readAuthoritySettings(sources: SettingSources): SettingsResult<A
         operatorsFile,
         keySource,
         formerKeySource,
-        logQuorum,
+        logWitnesses: values.logWitnesses.witnesses,
+        logQuorum: values.logWitnesses.quorum,
         drainSeconds: values.drainSeconds ?? (values.haMode ? 5 : 0),
       },
   )

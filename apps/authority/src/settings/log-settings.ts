@@ -1,5 +1,5 @@
 import { isNoteName, readWitnessKey } from '@chancery/protocol'
-import { type Reader, SettingError, type SettingValues, integer, oneOf, setting, text } from '@chancery/service-kit'
+import { type Reader, SettingError, integer, oneOf, setting } from '@chancery/service-kit'
 import { rootsOfFile } from './partner-settings.ts'
 import { splitList } from './readers.ts'
 
@@ -21,13 +21,29 @@ const origin: Reader<string> = (value) => {
   return value
 }
 
-const witnesses: Reader<readonly LogWitness[]> = (value) => {
-  const entries = splitList(value).map(readWitness)
+export interface LogWitnesses {
+  readonly witnesses: readonly LogWitness[]
+  /** How many of them must cosign. */
+  readonly quorum: number
+}
+
+const witnesses: Reader<LogWitnesses> = (value) => {
+  const [, asked, rest = value] = /^ *(\d{1,2}) of (.*)$/.exec(value) ?? []
+  const entries = splitList(rest).map(readWitness)
+  const quorum = asked === undefined ? entries.length : Number(asked)
+  if (quorum > entries.length) throw new SettingError(`must name ${quorum} witnesses or more after «${quorum} of»`)
   if (entries.length > MAX_WITNESSES) throw new SettingError(`must not have more than ${MAX_WITNESSES} witnesses`)
   for (const member of ['name', 'publicKey'] as const)
     if (new Set(entries.map((each) => each[member])).size !== entries.length)
       throw new SettingError('must not name a witness or a key twice')
-  return entries
+  return { witnesses: entries, quorum }
+}
+
+const keyFiles: Reader<readonly string[]> = (value) => {
+  const files = splitList(value)
+  if (files.length === 0 || files.length > 2)
+    throw new SettingError('must be one file, or the current and the former one')
+  return files
 }
 
 function readWitness(entry: string): LogWitness {
@@ -38,7 +54,9 @@ function readWitness(entry: string): LogWitness {
     ? new URL(url)
     : { username: 'x', password: '', search: '', hash: '' }
   if (key === undefined || rest.length > 0 || `${username}${password}${search}${hash}` !== '')
-    throw new SettingError('must be a comma list of a verifier key of type 4, a space and an http or https URL')
+    throw new SettingError(
+      'must be a comma list of a verifier key of type 4, a space and an http or https URL; «2 of» may be in front',
+    )
   return { ...key, verifierKey, url: url.replace(/\/+$/, '') }
 }
 
@@ -62,28 +80,19 @@ export const LOG_SETTINGS = {
     read: origin,
     defaultText: 'chancery-evidence-log/ and the network',
   }),
-  logKeyFile: setting({
-    name: 'NA_LOG_PRIVATE_KEY_FILE',
-    help: 'Private key file of the log, which signs its checkpoints in addition to the key of the authority.',
-    read: text,
-  }),
-  formerLogKeyFile: setting({
-    name: 'NA_LOG_FORMER_PRIVATE_KEY_FILE',
-    help: 'Private key file of the former log key, which signs too until every witness has the new one.',
-    read: text,
+  logKeyFiles: setting({
+    name: 'NA_LOG_PRIVATE_KEY_FILES',
+    help: 'Private key file of the log, which signs its checkpoints in addition to the key of the authority. After a comma the former one, which signs too until every witness has the new one.',
+    read: keyFiles,
+    default: [],
+    defaultText: '',
   }),
   logWitnesses: setting({
     name: 'NA_LOG_WITNESSES',
-    help: 'Comma list of witnesses of the log: verifier key, space, URL. Each is asked to cosign the checkpoints.',
+    help: 'Comma list of witnesses of the log: verifier key, space, URL. Each is asked to cosign the checkpoints. In front, «2 of» says how many must, otherwise all; below it the log reports that it is not witnessed.',
     read: witnesses,
-    default: [],
+    default: { witnesses: [], quorum: 0 },
     defaultText: 'none',
-  }),
-  logQuorum: setting({
-    name: 'NA_LOG_WITNESS_QUORUM',
-    help: 'Number of witnesses that must cosign. Below it the log reports that it is not witnessed.',
-    read: integer({ min: 0, max: MAX_WITNESSES }),
-    defaultText: 'all witnesses',
   }),
   logWitnessSeconds: setting({
     name: 'NA_LOG_WITNESS_SECONDS',
@@ -99,23 +108,3 @@ export const LOG_SETTINGS = {
     defaultText: 'roots of the system',
   }),
 } as const
-
-type LogSettings = SettingValues<typeof LOG_SETTINGS>
-
-/** The quorum of the witnesses, with the problems between these settings. */
-export function chooseQuorum({
-  logWitnesses,
-  logQuorum = logWitnesses.length,
-  logKeyFile,
-  formerLogKeyFile,
-}: LogSettings): {
-  readonly logQuorum: number
-  readonly problems: readonly string[]
-} {
-  const problems: string[] = []
-  if (logQuorum > logWitnesses.length)
-    problems.push('NA_LOG_WITNESS_QUORUM: is larger than the number of NA_LOG_WITNESSES')
-  if (formerLogKeyFile !== undefined && logKeyFile === undefined)
-    problems.push('NA_LOG_PRIVATE_KEY_FILE: is required with NA_LOG_FORMER_PRIVATE_KEY_FILE')
-  return { logQuorum, problems }
-}

@@ -6,18 +6,19 @@ import { openSigner } from '../signing/key-providers.ts'
 
 /** The keys of the log, the current one first. None of them may have another role: losing it would compromise both. */
 export async function openLogSigners(
-  { logKeyFile, formerLogKeyFile, operators }: Pick<AuthoritySettings, 'logKeyFile' | 'formerLogKeyFile' | 'operators'>,
+  { logKeyFiles, operators }: Pick<AuthoritySettings, 'logKeyFiles' | 'operators'>,
   reserved: readonly string[],
   log: Log,
 ): Promise<readonly Signer[]> {
-  const files = { NA_LOG_PRIVATE_KEY_FILE: logKeyFile, NA_LOG_FORMER_PRIVATE_KEY_FILE: formerLogKeyFile }
+  const setting = 'NA_LOG_PRIVATE_KEY_FILES'
   const used = new Set([...reserved, ...[...operators.values()].map(({ publicKey }) => publicKey)])
   const signers: Signer[] = []
-  for (const [setting, path] of Object.entries(files)) {
-    if (path === undefined) continue
+  for (const path of logKeyFiles) {
     const signer = await openSigner({ provider: 'file', setting, path }, 'log', log)
     if (used.has(signer.publicKey))
-      throw new StartError(`${setting}: the key has another role already; make one with chancery keygen operator`)
+      throw new StartError(
+        `${setting}: the key of ${path} has another role already; make one with chancery keygen operator`,
+      )
     used.add(signer.publicKey)
     signers.push(signer)
   }

@@ -13,7 +13,7 @@ export function registerLogGauges({ metrics, database, settings, clock }: Health
   })
   registry.gauge({
     name: 'chancery_evidence_log_quorum',
-    help: 'NA_LOG_WITNESS_QUORUM: witnesses that must cosign the evidence log.',
+    help: 'Witnesses that must cosign the evidence log (NA_LOG_WITNESSES).',
     collect: () => settings.logQuorum,
   })
   registry.gauge({

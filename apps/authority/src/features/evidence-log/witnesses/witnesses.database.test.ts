@@ -41,7 +41,7 @@ async function start(
     ...options,
     settings: {
       NA_LOG_ORIGIN: ORIGIN,
-      NA_LOG_PRIVATE_KEY_FILE: logKey.file,
+      NA_LOG_PRIVATE_KEY_FILES: logKey.file,
       NA_LOG_WITNESSES: witness.setting,
       ...settings,
     },
@@ -154,7 +154,7 @@ describe('a log with a name and a key', () => {
         database,
         settings: {
           NA_LOG_ORIGIN: ORIGIN,
-          NA_LOG_PRIVATE_KEY_FILE: logKey.file,
+          NA_LOG_PRIVATE_KEY_FILES: logKey.file,
           NA_LOG_WITNESSES: reset.setting,
         },
       })
@@ -237,7 +237,7 @@ describe('a log with a name and a key', () => {
       const named = await openTestStore({ database, settings: { NA_LOG_ORIGIN: 'named.example/log' } })
       await grow(named, 1)
       await named.stop()
-      const keyed = await openTestStore({ database, settings: { NA_LOG_PRIVATE_KEY_FILE: logKey.file } })
+      const keyed = await openTestStore({ database, settings: { NA_LOG_PRIVATE_KEY_FILES: logKey.file } })
       await keyed.na.features.evidenceLog.append()
       const note = await read(keyed, '/evidence-log/checkpoint')
       expect(note.split('\n').slice(0, 2)).toEqual(['named.example/log', '2'])
@@ -248,7 +248,7 @@ describe('a log with a name and a key', () => {
       const next = await makeLogKey('next log key')
       const rotated = await openTestStore({
         database,
-        settings: { NA_LOG_PRIVATE_KEY_FILE: next.file, NA_LOG_FORMER_PRIVATE_KEY_FILE: logKey.file },
+        settings: { NA_LOG_PRIVATE_KEY_FILES: `${next.file}, ${logKey.file}` },
       })
       await rotated.na.features.evidenceLog.append()
       const both = await read(rotated, '/evidence-log/checkpoint')
