@@ -13,10 +13,11 @@ let bouncer
 // Settings without PostgreSQL stay unchanged: the start is refused, as the kit expects.
 if (direct !== undefined && URL.canParse(direct)) {
   bouncer = await startTemporaryPgBouncer({ port: Number(new URL(direct).port || 5432) })
-  const kept = lines.filter((line) => !/^(?:DATABASE_URL|NA_DATABASE_POOLER)=/.test(line))
-  const added = [`DATABASE_URL=${bouncer.through(direct)}`, 'NA_DATABASE_POOLER=transaction']
+  const kept = lines.filter((line) => !line.startsWith('DATABASE_URL='))
+  const pooled = bouncer.through(direct)
+  const added = `DATABASE_URL=${pooled}${pooled.includes('?') ? '&' : '?'}pooler=transaction`
   settingsFile = `${envFile}.pooled`
-  writeFileSync(settingsFile, [...kept, ...added, ''].join('\n'), { mode: 0o600 })
+  writeFileSync(settingsFile, [...kept, added, ''].join('\n'), { mode: 0o600 })
 }
 // Not through npx, which does not pass signals on.
 const program = join(import.meta.dirname, '../../node_modules/.bin/chancery')

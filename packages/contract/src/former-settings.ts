@@ -19,4 +19,6 @@ export const FORMER_SETTINGS: Readonly<Record<string, string>> = {
   NA_LOG_PRIVATE_KEY_FILE: 'is NA_LOG_PRIVATE_KEY_FILES',
   NA_LOG_FORMER_PRIVATE_KEY_FILE: 'is the second file of NA_LOG_PRIVATE_KEY_FILES',
   NA_LOG_WITNESS_QUORUM: 'is in front of the list: NA_LOG_WITNESSES=2 of KEY URL, KEY URL',
+  NA_DATABASE_POOLER: 'is ?pooler=transaction at the end of DATABASE_URL; remove it for none',
+  NA_READ_MAX_LAG_SECONDS: 'is ?max_lag=5 at the end of DATABASE_READ_URL',
 }

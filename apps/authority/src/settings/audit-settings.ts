@@ -7,8 +7,8 @@ import { DATABASE_SETTINGS, databaseLocationOf } from './database-settings.ts'
 export function readAuditSettings(
   sources: SettingSources,
 ): SettingsResult<{ readonly databaseLocation: DatabaseLocation }> {
-  const { databaseUrl, databasePooler, dbPath } = DATABASE_SETTINGS
-  return readSettings({ databaseUrl, databasePooler, dbPath }, sources).finish((values) => ({
+  const { databaseUrl, dbPath } = DATABASE_SETTINGS
+  return readSettings({ databaseUrl, dbPath }, sources).finish((values) => ({
     databaseLocation: databaseLocationOf(values),
   }))
 }

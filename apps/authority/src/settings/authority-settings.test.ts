@@ -326,8 +326,11 @@ describe('settings of the authority', () => {
 
     it.each([
       ['NA_KEY_PROVIDER', ['', 'File', 'Vault', 'azure-keyvault']],
-      ['NA_DATABASE_POOLER', ['', 'session', 'on']],
-      ['NA_READ_MAX_LAG_SECONDS', ['', '0', '301', '1.5']],
+      [
+        'DATABASE_URL',
+        ['postgresql://h/d?pooler=', 'postgresql://h/d?pooler=session', 'postgresql://h/d?a=b&pooler=on'],
+      ],
+      ['DATABASE_READ_URL', ['', '0', '301', '1.5'].map((lag) => `postgresql://h/d?max_lag=${lag}`)],
       ['NA_HA_MODE', ['', 'true', '1', 'yes', 'ON', 'On']],
       ['EVIDENCE_STORE', ['', 'true', 'enabled']],
       ['NA_PUBLIC_ATTESTATION_LIST', ['no', '0']],
@@ -375,14 +378,13 @@ describe('settings of the authority', () => {
       }
     })
 
-    it('with a connection pooler and SQLite', () => {
-      expectBlamed({ NA_DATABASE_POOLER: 'transaction' }, 'NA_DATABASE_POOLER')
-      const url = 'postgresql://h/d'
-      expect(read({ NA_DATABASE_POOLER: 'transaction', DATABASE_URL: url }).databaseLocation).toEqual({
-        kind: 'postgres',
-        url,
-        pooler: 'transaction',
-      })
+    it.each([
+      ['postgresql://h/d?pooler=transaction', 'postgresql://h/d'],
+      ['postgresql://h/d?host=/run&pooler=transaction', 'postgresql://h/d?host=/run'],
+      ['postgresql://h/d?pooler=transaction&host=/run', 'postgresql://h/d?host=/run'],
+      ['postgresql://h/d?a=1&pooler=transaction&b=%2F', 'postgresql://h/d?a=1&b=%2F'],
+    ])('not for the pooler of %s, which PostgreSQL gets without it', (given, url) => {
+      expect(read({ DATABASE_URL: given }).databaseLocation).toEqual({ kind: 'postgres', url, pooler: 'transaction' })
       expect(read({ DATABASE_URL: url }).databaseLocation).toEqual({ kind: 'postgres', url })
     })
 
@@ -390,8 +392,10 @@ describe('settings of the authority', () => {
       const url = 'postgresql://replica/d'
       expectBlamed({ DATABASE_READ_URL: url }, 'DATABASE_READ_URL')
       expectBlamed({ DATABASE_URL: 'postgresql://h/d', DATABASE_READ_URL: 'sqlite:///d' }, 'DATABASE_READ_URL')
-      const given = read({ DATABASE_URL: 'postgresql://h/d', DATABASE_READ_URL: url })
-      expect(given).toMatchObject({ databaseReadUrl: url, readMaxLagSeconds: 5 })
+      const readUrl = (given: string) =>
+        read({ DATABASE_URL: 'postgresql://h/d', DATABASE_READ_URL: given }).databaseReadUrl
+      expect(readUrl(url)).toEqual({ url, maxLagSeconds: 5 })
+      expect(readUrl(`${url}?max_lag=300`)).toEqual({ url, maxLagSeconds: 300 })
     })
 
     it('in HA mode without PostgreSQL, and with a limiter that is not shared', () => {

@@ -9,12 +9,32 @@ const databaseUrl: Reader<DatabaseLocation> = (value) => {
   if (!/^postgres(?:ql)?:\/\//.test(value) || !URL.canParse(value)) {
     throw new SettingError('must be postgresql://… or sqlite:///path')
   }
-  return { kind: 'postgres', url: value }
+  const { url, text: pooler } = takeParameter(value, 'pooler')
+  if (pooler === undefined) return { kind: 'postgres', url }
+  if (pooler !== 'transaction') throw new SettingError('may have no pooler but ?pooler=transaction')
+  return { kind: 'postgres', url, pooler }
 }
 
-const readUrl: Reader<string> = (value) => {
+const maxLag = integer({ min: 1, max: 300 })
+const readUrl: Reader<{ readonly url: string; readonly maxLagSeconds: number }> = (value) => {
   if (!/^postgres(?:ql)?:\/\//.test(value) || !URL.canParse(value)) throw new SettingError('must be postgresql://…')
-  return value
+  const { url, text: lag = '5' } = takeParameter(value, 'max_lag')
+  try {
+    return { url, maxLagSeconds: maxLag(lag) }
+  } catch {
+    throw new SettingError('must have a whole number from 1 up to 300 as max_lag')
+  }
+}
+
+/** Takes a parameter of ours out of a URL, which PostgreSQL would refuse. The rest stays letter by letter. */
+function takeParameter(url: string, name: string): { readonly url: string; readonly text?: string } {
+  // Passwords end before it.
+  const start = url.includes('?') ? url.indexOf('?') : url.length
+  const found = new RegExp(`([?&])${name}=([^&#]*)(&?)`).exec(url.slice(start))
+  if (found === null) return { url }
+  const [all, before = '', text = '', after] = found
+  const place = start + found.index
+  return { url: url.slice(0, place) + (after === '' ? '' : before) + url.slice(place + all.length), text }
 }
 
 const fileList: Reader<readonly string[]> = (value) => {
@@ -35,29 +55,17 @@ export const DATABASE_SETTINGS = {
   }),
   databaseUrl: setting({
     name: 'DATABASE_URL',
-    help: 'postgresql://… or sqlite:///path; used instead of DB_PATH.',
+    help: 'postgresql://… or sqlite:///path; used instead of DB_PATH. With ?pooler=transaction for a pooler in transaction mode, such as PgBouncer.',
     read: databaseUrl,
     secret: true,
     sharedName: true,
   }),
   databaseReadUrl: setting({
     name: 'DATABASE_READ_URL',
-    help: 'postgresql://… of a streaming replica that answers searches and public material.',
+    help: 'postgresql://… of a streaming replica that answers searches and public material. When it is more than 5 seconds late (?max_lag=5, 1 to 300), the primary answers.',
     read: readUrl,
     secret: true,
     sharedName: true,
-  }),
-  readMaxLagSeconds: setting({
-    name: 'NA_READ_MAX_LAG_SECONDS',
-    help: 'How late the replica of DATABASE_READ_URL may be, in seconds. When it is later, the primary answers.',
-    read: integer({ min: 1, max: 300 }),
-    default: 5,
-  }),
-  databasePooler: setting({
-    name: 'NA_DATABASE_POOLER',
-    help: 'transaction when DATABASE_URL is a pooler in transaction mode, such as PgBouncer.',
-    read: oneOf('none', 'transaction'),
-    default: 'none',
   }),
   haMode: setting({
     name: 'NA_HA_MODE',
@@ -111,8 +119,6 @@ export function chooseDatabase(values: SettingValues<typeof DATABASE_SETTINGS>):
   const shared = redisUrl === undefined ? 'database' : 'redis'
   const limiterStore = values.rateLimitStore ?? (kind === 'sqlite' ? 'memory' : shared)
   const problems: string[] = []
-  if (values.databasePooler !== 'none' && kind !== 'postgres')
-    problems.push('NA_DATABASE_POOLER: needs PostgreSQL (DATABASE_URL)')
   if (values.databaseReadUrl !== undefined && kind !== 'postgres')
     problems.push('DATABASE_READ_URL: needs PostgreSQL (DATABASE_URL)')
   if (haMode && kind !== 'postgres') problems.push('NA_HA_MODE: on needs PostgreSQL (DATABASE_URL)')
@@ -124,17 +130,15 @@ export function chooseDatabase(values: SettingValues<typeof DATABASE_SETTINGS>):
 }
 
 export function databaseLocationOf({
-  databaseUrl: location,
-  databasePooler: pooler,
+  databaseUrl,
   dbPath: path,
-}: Pick<SettingValues<typeof DATABASE_SETTINGS>, 'databaseUrl' | 'databasePooler' | 'dbPath'>): DatabaseLocation {
-  if (location === undefined) return { kind: 'sqlite', path }
-  return location.kind === 'postgres' && pooler !== 'none' ? { ...location, pooler } : location
+}: Pick<SettingValues<typeof DATABASE_SETTINGS>, 'databaseUrl' | 'dbPath'>): DatabaseLocation {
+  return databaseUrl ?? { kind: 'sqlite', path }
 }
 
 /** Settings that the problems of a database, and of several workers, are about. */
 export const PROBLEM_NAMES = {
-  database: ['databaseUrl', 'databaseReadUrl', 'databasePooler', 'dbPath', 'haMode', 'rateLimitStore', 'redisUrl'],
+  database: ['databaseUrl', 'databaseReadUrl', 'dbPath', 'haMode', 'rateLimitStore', 'redisUrl'],
   workers: ['workers', 'databaseUrl', 'dbPath', 'rateLimitStore', 'redisUrl'],
 } as const
 

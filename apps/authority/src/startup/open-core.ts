@@ -163,18 +163,18 @@ function openOperators(
 
 /** The replica needs not be there: the primary answers until it is. */
 function openReads(
-  { databaseReadUrl: url, readMaxLagSeconds }: AuthoritySettings,
+  { databaseReadUrl: place }: AuthoritySettings,
   { database, rollback, log, metrics }: Pick<Core, 'database' | 'rollback' | 'log' | 'metrics'>,
 ): Pick<Core, 'versions' | 'reads' | 'agentReads'> {
   const versions = versionReader(database, (found) => reads.see(agentReads.see(rollback.see(found))))
   // Its identity is read with every read: another server behind the same address proves nothing about this one.
-  const replica = url === undefined ? undefined : openPostgres(url, 'transaction')
+  const replica = place && openPostgres(place.url, 'transaction')
   const open = (given: Database): Reads =>
     new ReplicaReads({
       primary: database,
       replica: given,
       readVersions: () => versions.read(),
-      maxLagMs: readMaxLagSeconds * 1000,
+      maxLagMs: (place?.maxLagSeconds ?? 0) * 1000,
       count: (answered_by) => metrics.replicaReads.with({ answered_by }).increase(),
       log,
     })

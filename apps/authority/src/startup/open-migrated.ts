@@ -86,7 +86,7 @@ function mayCome(place: DatabaseLocation, error: unknown): error is Error {
 export function cannotOpen(place: DatabaseLocation, error: unknown): StartError | undefined {
   const setting = place.kind === 'sqlite' ? `DB_PATH: ${place.path}` : 'DATABASE_URL: the database'
   if (isPoolerRefusal(error))
-    return new StartError('DATABASE_URL: a pooler answers; set NA_DATABASE_POOLER=transaction', { cause: error })
+    return new StartError('DATABASE_URL: a pooler answers; add ?pooler=transaction', { cause: error })
   const cause = isRefusedLogin(error) ? error : translateDatabaseError(error)
   if (cause === undefined) return undefined
   const isTemporary = mayCome(place, error)

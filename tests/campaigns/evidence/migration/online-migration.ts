@@ -165,7 +165,7 @@ class OnlineMigration {
     const { direct, pooled } = this.#urls
     const places = [
       { DATABASE_URL: direct },
-      pooled === undefined ? { DATABASE_URL: direct } : { DATABASE_URL: pooled, NA_DATABASE_POOLER: 'transaction' },
+      pooled === undefined ? { DATABASE_URL: direct } : { DATABASE_URL: `${pooled}?pooler=transaction` },
     ]
     const started: AuthorityProcess[] = []
     for (const place of places)

@@ -45,7 +45,7 @@ describe.runIf(hasPgBouncer())('through PgBouncer in transaction mode', () => {
     server = await startTemporaryPostgres()
     bouncer = await startTemporaryPgBouncer(server)
     url = bouncer.through(server.url)
-    const settings = { DATABASE_URL: url, NA_DATABASE_POOLER: 'transaction' }
+    const settings = { DATABASE_URL: `${url}?pooler=transaction` }
     place = { settings, drop: async () => undefined }
     // The first one migrates the empty database.
     for (let index = 0; index < 2; index += 1) instances.push(await openTestStore({ database: place, clock, log }))
@@ -150,9 +150,9 @@ describe.runIf(hasPgBouncer())('through PgBouncer in transaction mode', () => {
     })
   })
 
-  it('is refused without its setting, which the message names', async () => {
+  it('is refused without its parameter, which the message names', async () => {
     const start = openTestStore({ database: { ...place, settings: { DATABASE_URL: url } }, clock, log })
-    await expect(start).rejects.toThrow(/^DATABASE_URL: .*NA_DATABASE_POOLER=transaction/)
+    await expect(start).rejects.toThrow(/^DATABASE_URL: .*\?pooler=transaction/)
   })
 
   it('detects another run of the server before a change is committed, and compares it', async () => {

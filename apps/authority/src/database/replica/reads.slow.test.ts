@@ -41,7 +41,7 @@ describe('reads from a replica', () => {
     primary = await startTemporaryPostgres()
     standby = await startTemporaryStandby(primary, 'replica')
     const database = { settings: { DATABASE_URL: primary.url }, drop: async () => undefined }
-    const settings = { DATABASE_READ_URL: standby.url, NA_READ_MAX_LAG_SECONDS: String(MAX_LAG_SECONDS) }
+    const settings = { DATABASE_READ_URL: `${standby.url}?max_lag=${MAX_LAG_SECONDS}` }
     other = await openTestStore({ database, clock })
     store = await openTestStore({ database, clock, log, settings })
     na = store.na
