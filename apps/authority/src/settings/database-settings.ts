@@ -9,7 +9,7 @@ const databaseUrl: Reader<DatabaseLocation> = (value) => {
   if (!/^postgres(?:ql)?:\/\//.test(value) || !URL.canParse(value)) {
     throw new SettingError('must be postgresql://… or sqlite:///path')
   }
-  const { url, text: pooler } = takeParameter(value, 'pooler')
+  const { url, given: pooler } = takeParameter(value, 'pooler')
   if (pooler === undefined) return { kind: 'postgres', url }
   if (pooler !== 'transaction') throw new SettingError('may have no pooler but ?pooler=transaction')
   return { kind: 'postgres', url, pooler }
@@ -18,7 +18,7 @@ const databaseUrl: Reader<DatabaseLocation> = (value) => {
 const maxLag = integer({ min: 1, max: 300 })
 const readUrl: Reader<{ readonly url: string; readonly maxLagSeconds: number }> = (value) => {
   if (!/^postgres(?:ql)?:\/\//.test(value) || !URL.canParse(value)) throw new SettingError('must be postgresql://…')
-  const { url, text: lag = '5' } = takeParameter(value, 'max_lag')
+  const { url, given: lag = '5' } = takeParameter(value, 'max_lag')
   try {
     return { url, maxLagSeconds: maxLag(lag) }
   } catch {
@@ -27,14 +27,14 @@ const readUrl: Reader<{ readonly url: string; readonly maxLagSeconds: number }> 
 }
 
 /** Takes a parameter of ours out of a URL, which PostgreSQL would refuse. The rest stays letter by letter. */
-function takeParameter(url: string, name: string): { readonly url: string; readonly text?: string } {
+function takeParameter(url: string, name: string): { readonly url: string; readonly given?: string } {
   // Passwords end before it.
   const start = url.includes('?') ? url.indexOf('?') : url.length
   const found = new RegExp(`([?&])${name}=([^&#]*)(&?)`).exec(url.slice(start))
   if (found === null) return { url }
-  const [all, before = '', text = '', after] = found
+  const [all, before = '', given = '', after] = found
   const place = start + found.index
-  return { url: url.slice(0, place) + (after === '' ? '' : before) + url.slice(place + all.length), text }
+  return { url: url.slice(0, place) + (after === '' ? '' : before) + url.slice(place + all.length), given }
 }
 
 const fileList: Reader<readonly string[]> = (value) => {
@@ -130,10 +130,10 @@ export function chooseDatabase(values: SettingValues<typeof DATABASE_SETTINGS>):
 }
 
 export function databaseLocationOf({
-  databaseUrl,
+  databaseUrl: location,
   dbPath: path,
 }: Pick<SettingValues<typeof DATABASE_SETTINGS>, 'databaseUrl' | 'dbPath'>): DatabaseLocation {
-  return databaseUrl ?? { kind: 'sqlite', path }
+  return location ?? { kind: 'sqlite', path }
 }
 
 /** Settings that the problems of a database, and of several workers, are about. */

@@ -25,11 +25,7 @@ function findEntry(built: ConsoleManifest | undefined, path: string): NavEntry |
   return fits.toSorted((a, b) => b.path.length - a.path.length)[0]
 }
 
-function frame(
-  { network }: DashboardParts,
-  built: ConsoleManifest | undefined,
-  entry: NavEntry | undefined,
-): Markup {
+function frame({ network }: DashboardParts, built: ConsoleManifest | undefined, entry: NavEntry | undefined): Markup {
   const { network_name, network_version, network_authority } = network.genesis
   const title = entry?.title ?? 'Operator'
   return markup`<!doctype html>
