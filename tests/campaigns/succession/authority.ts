@@ -10,8 +10,10 @@ import type { SignedKey } from './root-key.ts'
 import type { Watched } from './watch.ts'
 
 const READY_WITHIN_MS = 30_000
-/** Nodes renew within some heartbeats, also those that were killed. */
-/** A certificate that was used and left ends when its node was silent with it for five minutes. */
+/**
+ * Nodes renew within some heartbeats, also those that were killed. A certificate that was used and left ends when its node
+ * was silent with it for five minutes.
+ */
 const RETIRED_WITHIN_MS = 480_000
 const RETIRE_EVERY_MS = 3000
 
