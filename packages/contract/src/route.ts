@@ -1,5 +1,6 @@
-import type { JsonObject } from '@chancery/protocol'
+import type { JsonObject, Read } from '@chancery/protocol'
 import type { ErrorCode } from './errors.ts'
+import type { BodyForm, QueryForm } from './form.ts'
 import type { RefusalCode } from './refusal.ts'
 
 export type Method = 'GET' | 'POST' | 'DELETE'
@@ -92,16 +93,20 @@ export interface RouteFacts {
   readonly purpose: string
   /** The codes this route can answer, besides those that follow from its access, limit and body. */
   readonly errors?: readonly ErrorCode[]
-  /** Query names the route reads; absent where they are those of `gateway.query`. */
-  readonly query?: readonly string[]
+  /** The query the route reads; absent where its names are those of `gateway.query`. */
+  readonly query?: QueryForm | readonly string[]
   /** The route takes an Idempotency-Key. */
   readonly repeatable?: true
   /** Absent for routes that read none. */
-  readonly body?: BodyFacts
+  readonly body?: BodyFacts | BodyForm
   /** Also answers as an event stream, to a caller whose Accept names text/event-stream. */
   readonly stream?: true
   /** Answer of success: the name of a record schema, or its members with possible values. Absent: any object. */
-  readonly answer?: string | JsonObject
+  readonly answer?: string | JsonObject | Read<unknown>
+  /** Answer to a body with `dry_run: true`. */
+  readonly preview?: Read<unknown>
+  /** A second call ends in the same state, so that a client may repeat it. */
+  readonly idempotent?: true
   /** Where this route answers a code with another status than the usual one of errors.ts. */
   readonly statuses?: Partial<Readonly<Record<ErrorCode, number>>>
   /** An empty body is invalid_json here; elsewhere it counts as {} (protocol/core 1.1 rule 10). */

@@ -140,7 +140,7 @@ export type {
   ProveRequest,
   SaltedCommitment,
 } from './api/disclosure.ts'
-export { DryRunUnsupportedError } from './api/dry-run.ts'
+export { DryRunUnsupportedError } from './http/dry-run.ts'
 export type { CountedSample, DryRun, RealRun } from './api/dry-run.ts'
 export type {
   EnrollmentApi,
@@ -232,24 +232,20 @@ export type {
 } from './api/operator-keys.ts'
 export type { PageQuery, Paging } from './api/page.ts'
 export type {
+  KeySuccession,
   ListedPartner,
   Partner,
   PartnerAlarm,
   PartnerChanges,
-  PartnerCrl,
-  PartnerFeed,
-  PartnerGenesis,
-  PartnerKey,
   PartnerPage,
   PartnerPin,
   PartnerPull,
   PartnerRequest,
   PartnerState,
   PartnerTreaties,
-  PartnerTreatyCounts,
-  PinnedKeys,
   RemovedPartner,
-} from './api/partner-records.ts'
+  SovereignMetadata,
+} from '@chancery/contract'
 export type { PartnersApi } from './api/partners.ts'
 export type {
   AddedRule,
@@ -283,7 +279,7 @@ export type {
 } from './api/revocation-feeds.ts'
 export { readFeedInParts, readWholeFeed } from './trust/whole-feed.ts'
 export type { FeedInParts, WholeFeed, WholeFeedOptions } from './trust/whole-feed.ts'
-export type { KeySuccession, SovereignApi, SovereignMetadata } from './api/sovereign.ts'
+export type { SovereignApi } from './api/sovereign.ts'
 export { GovernedActionRunner } from './governed/action-runner.ts'
 export type {
   ActionReport,

@@ -93,7 +93,7 @@ export const ROUTE_METHODS: RouteMethods = {
   partners: {
     add: 'add',
     list: 'list',
-    find: 'get',
+    find: 'find',
     update: 'update',
     pull: 'pull',
     repin: 'repin',

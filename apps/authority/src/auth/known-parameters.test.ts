@@ -1,12 +1,10 @@
-import { ALL_ROUTES } from '@chancery/contract'
+import { ALL_ROUTES, queryNames } from '@chancery/contract'
 import { type TestAuthority, accepted, refused, startTestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 /** Routes that ignore other names: pages, a probe, and a list that peers ask with other names. */
 const IGNORE = ['GET /readyz', 'GET /connectome', 'GET /atlas', 'GET /agents']
-const WITH_QUERY = ALL_ROUTES.filter(
-  (route) => route.method === 'GET' && (route.query ?? route.gateway?.query ?? []).length > 0,
-)
+const WITH_QUERY = ALL_ROUTES.filter((route) => route.method === 'GET' && queryNames(route).length > 0)
 const REFUSING = WITH_QUERY.filter(({ id }) => !IGNORE.includes(id))
 
 describe('an unknown query parameter', () => {

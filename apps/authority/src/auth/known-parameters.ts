@@ -1,12 +1,13 @@
-import { Refusal, type Route } from '@chancery/contract'
+import { Refusal, type Route, queryNames } from '@chancery/contract'
 import { type HandlerResult, HttpResponse, type Query } from '@chancery/service-kit'
 
 const MAX_NAMED = 64
 const MAX_LENGTH = 100
 
 /** The query names that a route takes, or undefined when it ignores others. */
-export function parametersOf({ method, errors, query, gateway }: Route): readonly string[] | undefined {
-  return method === 'GET' && errors?.includes('unexpected_field') === true ? (query ?? gateway?.query ?? []) : undefined
+export function parametersOf(route: Route): readonly string[] | undefined {
+  const { method, errors } = route
+  return method === 'GET' && errors?.includes('unexpected_field') === true ? queryNames(route) : undefined
 }
 
 /** The names of a query that a route does not take, sorted, as a response may name them. */

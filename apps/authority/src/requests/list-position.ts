@@ -27,6 +27,8 @@ export function isAfter(idColumn: string, place: IssuePosition): ReturnType<type
 }
 
 /** A stored time in the form of responses. */
+export function toWireTime(stored: string): string
+export function toWireTime(stored: string | null): string | null
 export function toWireTime(stored: string | null): string | null {
   return stored === null ? null : writeInstant(readInstant(stored) ?? 0n)
 }

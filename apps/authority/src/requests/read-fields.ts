@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { Refusal, type RefusalCode } from '@chancery/contract'
+import { type BodyForm, Refusal, type RefusalCode } from '@chancery/contract'
 import {
   FormError,
   field,
@@ -28,6 +28,12 @@ export function readOrRefuse<Value>(code: RefusalCode, read: () => Value): Value
       throw new Refusal(code, error.field === '' ? {} : { field: shorten(error.field) }, { cause: error })
     throw error
   }
+}
+
+/** Reads a body by the form of its route. */
+export function readForm<Value>(form: BodyForm<Value>, body: JsonObject): Value {
+  refuseUnknownMembers(body, form.names)
+  return readOrRefuse(form.code, () => form.read(body, ''))
 }
 
 /** Reads one member of a body, or its default when it is absent. Null is a wrong type unless the reader accepts it. */

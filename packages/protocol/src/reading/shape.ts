@@ -9,18 +9,43 @@ export interface Member<Value> {
   readonly absent?: Value
 }
 
+/** A member that may be left out and is then this value. */
+export interface DefaultMember<Value> extends Member<Value> {
+  readonly absent: Value
+}
+
+/** A member that may be left out, and is then absent in the value, too. */
+export interface OptionalMember<Value> extends Member<Value> {
+  readonly optional: true
+}
+
 export function required<Value>(read: Read<Value>): Member<Value> {
   return { read }
 }
 
-export function withDefault<Value>(read: Read<Value>, absent: NoInfer<Value>): Member<Value> {
+export function withDefault<Value>(read: Read<Value>, absent: NoInfer<Value>): DefaultMember<Value> {
   return { read, absent }
 }
 
-export type Members = { readonly [name: string]: Member<unknown> }
-export type ValueOf<Shape extends Members> = {
-  readonly [Name in keyof Shape]: Shape[Name] extends Member<infer V> ? V : never
+export function optional<Value>(read: Read<Value>): OptionalMember<Value> {
+  return { read, optional: true }
 }
+
+export type Members = { readonly [name: string]: Member<unknown> }
+type Optional = { readonly optional: true }
+type Given<Each> = Each extends Member<infer V> ? V : never
+export type ValueOf<Shape extends Members> = {
+  readonly [Name in keyof Shape as Shape[Name] extends Optional ? never : Name]: Given<Shape[Name]>
+} & { readonly [Name in keyof Shape as Shape[Name] extends Optional ? Name : never]?: Given<Shape[Name]> }
+
+type Omittable = Optional | { readonly absent: unknown }
+/** What a caller sends: members with a default may be left out. */
+export type SentOf<Shape extends Members> = {
+  readonly [Name in keyof Shape as Shape[Name] extends Omittable ? never : Name]: Given<Shape[Name]>
+} & { readonly [Name in keyof Shape as Shape[Name] extends Omittable ? Name : never]?: Given<Shape[Name]> }
+
+/** The value of a reader. */
+export type ReadBy<Reader> = Reader extends Read<infer Value> ? Value : never
 
 /** What {@link closed} says of a member it does not know; the place then ends in the sender's own text. */
 export const UNKNOWN_MEMBER = 'an unknown member'
@@ -34,15 +59,50 @@ export function closed<Shape extends Members>(shape: Shape): Read<ValueOf<Shape>
       if (!Object.hasOwn(shape, name)) throw new FormError(placeOf(field, name), UNKNOWN_MEMBER)
     }
     const out: { [name: string]: unknown } = {}
-    for (const name of names) out[name] = readMember(value, name, shape[name] as Member<unknown>, field)
+    for (const name of names) {
+      const found = readMember(value, name, shape[name] as Member<unknown>, field)
+      if (found !== LEFT_OUT) out[name] = found
+    }
     return out as ValueOf<Shape>
   }
-  return described(read, (of) => ({
+  return described(read, (of) => ({ ...openSchema(shape, of), additionalProperties: false }))
+}
+
+/**
+ * An unsigned object: these members are read, others are ignored, because an answer may gain members within a version
+ * (signed records may not: their readers refuse unknown members).
+ */
+export function open<Shape extends Members>(members: Shape): Read<ValueOf<Shape>> {
+  const read = closed(members)
+  const readKnown: Read<ValueOf<Shape>> = (value, field) => {
+    const entries = Object.entries(object(value, field)).filter(([name]) => Object.hasOwn(members, name))
+    return read(Object.fromEntries(entries), field)
+  }
+  return described(readKnown, (of) => openSchema(members, of))
+}
+
+/** The first form that fits. */
+export function anyOf<A, B>(first: Read<A>, second: Read<B>): Read<A | B> {
+  const read: Read<A | B> = (value, field) => {
+    try {
+      return first(value, field)
+    } catch (error) {
+      if (error instanceof FormError) return second(value, field)
+      throw error
+    }
+  }
+  return described(read, (of) => ({ anyOf: [of(first), of(second)] }))
+}
+
+const LEFT_OUT = Symbol('left out')
+
+function openSchema(shape: Members, of: SchemaOf): Schema {
+  const isNeeded = (each: Member<unknown>): boolean => !('absent' in each || 'optional' in each)
+  return {
     type: 'object',
     properties: Object.fromEntries(Object.entries(shape).map(([name, each]) => [name, memberSchema(each, of)])),
-    required: names.filter((name) => !('absent' in (shape[name] as Member<unknown>))),
-    additionalProperties: false,
-  }))
+    required: Object.keys(shape).filter((name) => isNeeded(shape[name] as Member<unknown>)),
+  }
 }
 
 function memberSchema(expected: Member<unknown>, of: SchemaOf): Schema {
@@ -53,6 +113,7 @@ function readMember(record: JsonObject, name: string, expected: Member<unknown>,
   const value = member(record, name)
   if (value !== undefined) return expected.read(value, placeOf(field, name))
   if ('absent' in expected) return expected.absent
+  if ('optional' in expected) return LEFT_OUT
   throw new FormError(placeOf(field, name), 'is missing')
 }
 
@@ -125,6 +186,21 @@ export function object(value: JsonValue, field: string): JsonObject {
   return value
 }
 
+/** Any value. The route that reads it checks it further, or gives it back as it was. */
+export function any(value: JsonValue): JsonValue {
+  return value
+}
+
+/** An object with any names. */
+export function mapOf<Value>(read: Read<Value>): Read<{ readonly [name: string]: Value }> {
+  const readMap: Read<{ readonly [name: string]: Value }> = (value, field) =>
+    Object.fromEntries(
+      Object.entries(object(value, field)).map(([name, each]) => [name, read(each, placeOf(field, name))]),
+    )
+  return described(readMap, (of) => ({ type: 'object', additionalProperties: of(read) }))
+}
+
+described(any, () => ({}))
 described(boolean, () => ({ type: 'boolean' }))
 described(isTrue, () => ({ type: 'boolean', enum: [true] }))
 described(string, () => ({ type: 'string' }))

@@ -6,7 +6,8 @@ import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
 import { RefusedError, RequestError } from '../errors.ts'
 import { compactCrl, scannedList } from '../trust/scanned-list.ts'
 import type { OfferedList } from '../verify/relying-party.ts'
-import { type CountedSample, type DryRun, type RealRun, isDryRun, preview, readCounted } from './dry-run.ts'
+import { preview } from '../http/dry-run.ts'
+import { type CountedSample, type DryRun, type RealRun, isDryRun, readCounted } from './dry-run.ts'
 
 /**
  * Certificates by id, up to 1000 in one version of the list; an unknown id among them changes nothing. One that a

@@ -3,7 +3,8 @@ import { shape } from '@chancery/protocol'
 import { json, known } from '../http/read-response.ts'
 import type { CallOptions, Connection } from '../http/call.ts'
 import { omitUndefined } from '../http/omit-undefined.ts'
-import { type DryRun, type RealRun, isDryRun, preview } from './dry-run.ts'
+import { preview } from '../http/dry-run.ts'
+import { type DryRun, type RealRun, isDryRun } from './dry-run.ts'
 
 /** protocol/core 12; revoked_at, reason and the numbers are undefined when the key was revoked before. */
 export interface OperatorKeyRevocation {

@@ -55,7 +55,7 @@ export async function add(call: OperatorCall, parts: PartnersState): Promise<Htt
       const details = {
         sovereign_id,
         pin_kind: request.pin.kind,
-        import_feeds: request.import_feeds,
+        import_feeds: request.import_feeds === 'on',
         interval_seconds: request.interval_seconds,
         allow_http: request.allow_http,
         ...requestDetails(call),
@@ -93,7 +93,7 @@ export function columnsOf(
 > {
   return {
     url: choices.url,
-    import_feeds: choices.import_feeds ? 1 : 0,
+    import_feeds: choices.import_feeds === 'on' ? 1 : 0,
     interval_seconds: choices.interval_seconds,
     max_feed_age_seconds: choices.max_feed_age_seconds,
     allow_http: choices.allow_http ? 1 : 0,

@@ -1,5 +1,5 @@
-import { Refusal } from '@chancery/contract'
-import { type JsonObject, writeSortable } from '@chancery/protocol'
+import { type Partner, Refusal, partners } from '@chancery/contract'
+import { writeSortable } from '@chancery/protocol'
 import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { Transaction } from '../../database/database.ts'
@@ -8,7 +8,7 @@ import { type Pin, pinDigest } from './pin.ts'
 import { type ShownAlarm, countOpenAlarms, findAlarm, hasOpenTreatyAlarm, markCleared } from './queries/alarms.ts'
 import { type PartnerRow, setSequence, updatePartner } from './queries/partners.ts'
 import { deleteHidden } from './queries/reported.ts'
-import { readClearRequest } from './requests.ts'
+import { readForm } from '../../requests/read-fields.ts'
 import type { PartnersState } from './state.ts'
 import { type StoredFacts, readFacts, writeFacts } from './stored-facts.ts'
 import { showPartner } from './view.ts'
@@ -17,9 +17,9 @@ import { showPartner } from './view.ts'
  * POST /admin/partners/{sovereign_id}/clear-alarm
  * Ends an alarm. The next content of the partner then counts. Nothing becomes unrevoked.
  */
-export async function clearAlarm(call: OperatorCall, parts: PartnersState): Promise<JsonObject> {
+export async function clearAlarm(call: OperatorCall, parts: PartnersState): Promise<Partner> {
   const { sovereign_id } = await requirePartner(parts.database.read, call)
-  const { alarm_id, reason } = readClearRequest(call.body)
+  const { alarm_id, reason } = readForm(partners.clearAlarm.body, call.body)
   return parts.database.write(async (tx) => {
     await tx.lock('partners')
     const row = await requirePartner(tx.query, call)

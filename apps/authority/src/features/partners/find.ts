@@ -1,5 +1,4 @@
-import { Refusal } from '@chancery/contract'
-import type { JsonObject } from '@chancery/protocol'
+import { type Partner, Refusal } from '@chancery/contract'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { Reader } from '../../database/database.ts'
 import { type PartnerRow, findPartner } from './queries/partners.ts'
@@ -10,7 +9,7 @@ import { showPartner } from './view.ts'
  * GET /admin/partners/{sovereign_id}
  * Returns one partner with its state, keys and alarms.
  */
-export async function find(call: OperatorCall, parts: PartnersState): Promise<JsonObject> {
+export async function find(call: OperatorCall, parts: PartnersState): Promise<Partner> {
   return showPartner(parts, await requirePartner(parts.database.read, call))
 }
 

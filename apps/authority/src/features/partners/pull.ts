@@ -1,7 +1,7 @@
-import { Refusal } from '@chancery/contract'
-import { type JsonObject, SECOND, readInstant } from '@chancery/protocol'
+import { type PartnerPull, Refusal, partners } from '@chancery/contract'
+import { SECOND, readInstant } from '@chancery/protocol'
 import type { OperatorCall } from '../../auth/operator.ts'
-import { refuseUnknownMembers } from '../../requests/read-fields.ts'
+import { readForm } from '../../requests/read-fields.ts'
 import { requirePartner } from './find.ts'
 import { claim, performPull } from './perform-pull.ts'
 import type { PartnersState } from './state.ts'
@@ -14,8 +14,8 @@ const ONE_IN = 10n * SECOND
  * POST /admin/partners/{sovereign_id}/pull
  * Reads the published material of a partner now.
  */
-export async function pull(call: OperatorCall, parts: PartnersState): Promise<JsonObject> {
-  refuseUnknownMembers(call.body, [])
+export async function pull(call: OperatorCall, parts: PartnersState): Promise<PartnerPull> {
+  readForm(partners.pull.body, call.body)
   const row = await requirePartner(parts.database.read, call)
   const wait = (readInstant(row.asked_at ?? '') ?? 0n) + ONE_IN - parts.clock.now()
   if (wait > 0n && wait <= ONE_IN)

@@ -1,10 +1,12 @@
-import type { JsonObject } from '@chancery/protocol'
+import { partners } from '@chancery/contract'
+import type { Partner } from '@chancery/contract'
 import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { requirePartner } from './find.ts'
 import { introduce } from './introduce.ts'
 import { deleteMaterial, updatePartner } from './queries/partners.ts'
-import { readRepinRequest } from './requests.ts'
+import { readForm } from '../../requests/read-fields.ts'
+import { checkPin } from './requests.ts'
 import type { PartnersState } from './state.ts'
 import { NO_FACTS, writeFacts } from './stored-facts.ts'
 import { showPartner } from './view.ts'
@@ -13,9 +15,10 @@ import { showPartner } from './view.ts'
  * POST /admin/partners/{sovereign_id}/repin
  * Pins other keys. What was read under the former ones is removed; imported revocations stay.
  */
-export async function repin(call: OperatorCall, parts: PartnersState): Promise<JsonObject> {
+export async function repin(call: OperatorCall, parts: PartnersState): Promise<Partner> {
   const { sovereign_id, url } = await requirePartner(parts.database.read, call)
-  const { pin, reason } = await readRepinRequest(call.body)
+  const { reason, ...pins } = readForm(partners.repin.body, call.body)
+  const pin = await checkPin({ root_public_key: undefined, authority_public_keys: undefined, ...pins })
   const { genesis, metadata_mismatch } = await introduce(parts, url, pin, sovereign_id)
   return parts.database.write(async (tx) => {
     await tx.lock('partners')

@@ -1,4 +1,5 @@
-import { type JsonObject, writeSortable } from '@chancery/protocol'
+import type { Partner } from '@chancery/contract'
+import { writeSortable } from '@chancery/protocol'
 import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { columnsOf } from './add.ts'
@@ -7,23 +8,17 @@ import { type PartnerRow, updatePartner } from './queries/partners.ts'
 import { readUpdateRequest } from './requests.ts'
 import type { PartnersState } from './state.ts'
 import { nextPull } from './store-pull.ts'
-import { showPartner } from './view.ts'
+import { choicesOf, showPartner } from './view.ts'
 
 /**
  * POST /admin/partners/{sovereign_id}
  * Changes the members that were sent.
  */
-export async function update(call: OperatorCall, parts: PartnersState): Promise<JsonObject> {
+export async function update(call: OperatorCall, parts: PartnersState): Promise<Partner> {
   return parts.database.write(async (tx) => {
     await tx.lock('partners')
     const row = await requirePartner(tx.query, call)
-    const before = {
-      ...row,
-      import_feeds: row.import_feeds === 1,
-      allow_http: row.allow_http === 1,
-      paused: row.paused === 1,
-    }
-    const columns = columnsOf(readUpdateRequest(call.body, before, parts.settings))
+    const columns = columnsOf(readUpdateRequest(call.body, choicesOf(row), parts.settings))
     const isRescheduled = columns.interval_seconds !== row.interval_seconds || columns.paused !== row.paused
     const changes: Partial<PartnerRow> = {
       ...columns,

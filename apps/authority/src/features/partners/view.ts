@@ -1,4 +1,5 @@
-import type { Instant, JsonObject } from '@chancery/protocol'
+import type { ListedPartner, Partner } from '@chancery/contract'
+import type { Instant } from '@chancery/protocol'
 import type { Reader } from '../../database/database.ts'
 import { toWireTime } from '../../requests/list-position.ts'
 import { SHOWN_ALARMS } from './alarms.ts'
@@ -6,20 +7,21 @@ import { reasonsOf, stateOf } from './partner-state.ts'
 import type { Pin } from './pin.ts'
 import { listAlarms } from './queries/alarms.ts'
 import { type OwnTreaty, type PartnerRow, listOwnTreaties } from './queries/partners.ts'
+import type { Choices } from './requests.ts'
 import type { PartnersState } from './state.ts'
 import { type StoredFacts, readFacts } from './stored-facts.ts'
 
 /** A partner as its own route shows it, with keys and alarms. */
-export async function showPartner(parts: PartnersState, row: PartnerRow, db?: Reader): Promise<JsonObject> {
+export async function showPartner(parts: PartnersState, row: PartnerRow, db?: Reader): Promise<Partner> {
   const reader = db ?? parts.database.read
   const now = parts.clock.now()
   const treaties = await listOwnTreaties(reader, parts.network.name, now, row.sovereign_id)
   const imported = await parts.revocationFeeds.findImported(row.sovereign_id, reader)
   const alarms = await listAlarms(reader, row.sovereign_id, SHOWN_ALARMS)
-  const { authority_keys, ...rest } = describe(row, treaties, imported?.sequence ?? null, now)
+  const pin = JSON.parse(row.pin_json) as Pin
   return {
-    ...rest,
-    authority_keys,
+    ...listedPartner(row, treaties, imported?.sequence ?? null, now),
+    authority_keys: listKeys(pin, readFacts(row.stored_json)),
     alarms: alarms.map((alarm) => ({
       ...alarm,
       sequence: alarm.sequence === null ? null : Number(alarm.sequence),
@@ -30,39 +32,22 @@ export async function showPartner(parts: PartnersState, row: PartnerRow, db?: Re
 }
 
 /** A partner in a list, without keys and alarms. */
+// oxlint-disable-next-line max-lines-per-function -- one statement per member
 export function listedPartner(
   row: PartnerRow,
   treaties: readonly OwnTreaty[],
   imported: number | null,
   now: Instant,
-): JsonObject {
-  const { authority_keys: _keys, ...rest } = describe(row, treaties, imported, now)
-  return rest
-}
-
-// oxlint-disable-next-line max-lines-per-function -- one statement per member
-function describe(
-  row: PartnerRow,
-  treaties: readonly OwnTreaty[],
-  imported: number | null,
-  now: Instant,
-): JsonObject & { readonly authority_keys: readonly JsonObject[] } {
+): ListedPartner {
   const pin = JSON.parse(row.pin_json) as Pin
   const facts = readFacts(row.stored_json)
   const { genesis, feed, crl } = facts
   return {
     sovereign_id: row.sovereign_id,
-    url: row.url,
     pin,
-    import_feeds: row.import_feeds === 1 ? 'on' : 'off',
-    interval_seconds: row.interval_seconds,
-    max_feed_age_seconds: row.max_feed_age_seconds,
-    allow_http: row.allow_http === 1,
-    paused: row.paused === 1,
-    label: row.label,
+    ...choicesOf(row),
     state: stateOf(row, now),
     reasons: reasonsOf(row, pin, facts, treaties, now),
-    authority_keys: listKeys(pin, facts),
     genesis:
       genesis === undefined
         ? null
@@ -107,7 +92,7 @@ function describe(
         ? null
         : {
             at: toWireTime(row.last_pull_at),
-            outcome: row.last_outcome,
+            outcome: row.last_outcome ?? 'ok',
             duration_ms: Number(row.last_duration_ms ?? 0),
           },
     last_good_pull_at: toWireTime(row.last_good_pull_at),
@@ -119,7 +104,7 @@ function describe(
 }
 
 /** The current key first. A pinned key without a genesis block has no known window. */
-function listKeys(pin: Pin, { genesis, former_keys }: StoredFacts): readonly JsonObject[] {
+function listKeys(pin: Pin, { genesis, former_keys }: StoredFacts): Partner['authority_keys'] {
   const current = genesis && {
     public_key: genesis.public_key,
     key_id: null,
@@ -134,4 +119,17 @@ function listKeys(pin: Pin, { genesis, former_keys }: StoredFacts): readonly Jso
       ? current
       : { public_key, key_id: null, valid_from: null, valid_to: null, current: false },
   )
+}
+
+/** What an operator chose. */
+export function choicesOf(row: PartnerRow): Choices {
+  return {
+    url: row.url,
+    import_feeds: row.import_feeds === 1 ? 'on' : 'off',
+    interval_seconds: row.interval_seconds,
+    max_feed_age_seconds: row.max_feed_age_seconds,
+    allow_http: row.allow_http === 1,
+    paused: row.paused === 1,
+    label: row.label,
+  }
 }

@@ -1,10 +1,11 @@
 import { EXAMPLE_KEY, EXAMPLE_LATER, EXAMPLE_SIGNATURE, EXAMPLE_TIME, exampleRecordName } from '@chancery/contract'
-import type { BodyFacts, Route } from '@chancery/contract'
-import { type JsonObject, type JsonValue, isJsonObject } from '@chancery/protocol'
-import { ref } from './component-schemas.ts'
+import type { BodyFacts, BodyForm, Route } from '@chancery/contract'
+import { type JsonObject, type JsonValue, type Read, isJsonObject, schemaOf } from '@chancery/protocol'
+import { ref, toOpenApi } from './component-schemas.ts'
 
 /** Returns the schema of a body. A record may be replaced by its text, so neither of the two is required. */
-export function bodySchema(route: Route, facts: BodyFacts): JsonObject {
+export function bodySchema(route: Route, facts: BodyFacts | BodyForm): JsonObject {
+  if ('read' in facts) return formSchema(facts.read)
   const { example, optional = [], more = {}, nullable = [], choices = {}, closed } = facts
   const records = Object.keys(route.records ?? {})
   const properties: Record<string, JsonObject> = {}
@@ -25,10 +26,17 @@ export function bodySchema(route: Route, facts: BodyFacts): JsonObject {
 }
 
 /** Returns the schema of an answer. Later releases may add members. */
-export function answerSchema(answer: string | JsonObject | undefined): JsonObject {
+export function answerSchema(answer: Route['answer'], preview: Route['preview']): JsonObject {
+  if (preview !== undefined) return { anyOf: [answerSchema(answer, undefined), formSchema(preview)] }
   if (answer === undefined) return { type: 'object' }
+  if (typeof answer === 'function') return formSchema(answer)
   if (typeof answer === 'string') return ref(answer)
   return { ...valueSchema(answer), required: Object.keys(answer) }
+}
+
+/** Published records are named, not repeated. */
+function formSchema(read: Read<unknown>): JsonObject {
+  return toOpenApi(schemaOf(read) as JsonObject)
 }
 
 function addText(properties: Record<string, JsonObject>, name: string): void {

@@ -5,13 +5,15 @@ import {
   OPERATOR_HEADERS,
   authHint,
   errorCodesOf,
+  isNames,
+  queryNames,
   rateLimitText,
   surfaceAccess,
   surfaceGroup,
 } from '@chancery/contract'
 import type { ErrorCode, Route, SECURITY_SCHEMES } from '@chancery/contract'
-import type { JsonObject } from '@chancery/protocol'
-import { ref } from './component-schemas.ts'
+import { type JsonObject, schemaOf } from '@chancery/protocol'
+import { ref, toOpenApi } from './component-schemas.ts'
 import { type ExampleFacts, fillExample } from './example-body.ts'
 import { answerSchema, bodySchema } from './example-schema.ts'
 import type { ReferenceParts } from './parts.ts'
@@ -41,21 +43,27 @@ export function toOperation(route: Route, { limits }: Pick<ReferenceParts, 'limi
 
 /** Path, query and header parameters. Where operator headers are optional, the route returns more with them. */
 function parametersOf(route: Route): JsonObject[] {
+  const { query = [] } = route
+  const readers = isNames(query) ? {} : query
   const parameter = (name: string, place: string, required: boolean): JsonObject => ({
     name,
     in: place,
     required,
-    schema: name === 'limit' || name === 'offset' ? { type: 'integer' } : { type: 'string' },
+    schema: readers[name] === undefined ? plainSchema(name) : toOpenApi(schemaOf(readers[name]) as JsonObject),
   })
   const signed = route.access.includes('operator:')
   return [
     ...route.params.map((name) => parameter(name, 'path', true)),
-    ...(route.query ?? route.gateway?.query ?? []).map((name) => parameter(name, 'query', false)),
+    ...queryNames(route).map((name) => parameter(name, 'query', false)),
     ...(signed ? Object.values(OPERATOR_HEADERS) : []).map((name) =>
       parameter(name, 'header', route.access !== 'public-or-operator:standard'),
     ),
     ...(route.repeatable === true ? [parameter('Idempotency-Key', 'header', false)] : []),
   ]
+}
+
+function plainSchema(name: string): JsonObject {
+  return { type: name === 'limit' || name === 'offset' ? 'integer' : 'string' }
 }
 
 function requestBody(route: Route, facts: ExampleFacts): JsonObject {
@@ -80,9 +88,9 @@ function errorResponses(route: Route): JsonObject {
   )
 }
 
-function successContent({ response, answer, stream }: Route): JsonObject {
+function successContent({ response, answer, preview, stream }: Route): JsonObject {
   const events: JsonObject = stream === undefined ? {} : { [EVENT_STREAM_TYPE]: { schema: { type: 'string' } } }
-  if (response === 'json') return { [JSON_TYPE]: { schema: answerSchema(answer) }, ...events }
+  if (response === 'json') return { [JSON_TYPE]: { schema: answerSchema(answer, preview) }, ...events }
   const isBinary = response === 'static' || response === 'tile' || response === 'receipt'
   const type = response === 'static' ? '*/*' : CONTENT_TYPES[response]
   return { [type]: { schema: isBinary ? { type: 'string', format: 'binary' } : { type: 'string' } } }

@@ -112,7 +112,7 @@ async function registerPartner(
   } catch (error) {
     if (!(error instanceof RefusedError) || error.code !== 'partner_exists') throw error
     context.note(`${visible(sovereign_id)} is a partner already, and stays as it is`)
-    return connection.ask((client) => client.partners.get(sovereign_id))
+    return connection.ask((client) => client.partners.find(sovereign_id))
   }
 }
 

@@ -11,7 +11,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const connection = await connectAsOperator(context, options)
   const { only } = await previewThenConfirm(context, options, {
     preview: async () => {
-      const data = await connection.ask((client) => client.partners.remove(sovereign, { reason, dryRun: true }))
+      const data = await connection.ask((client) => client.partners.remove(sovereign, { reason, dry_run: true }))
       return { data: { ...data, dry_run: true }, lines: [staysText(context, data.treaties_in_force)] }
     },
     question: `Remove the partner ${visible(sovereign)} at ${connection.url}?`,

@@ -15,7 +15,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const connection = await connectAsOperator(context, options)
   const question = `Accept these keys of ${visible(sovereign)} at ${connection.url}?`
   await requireConsent(context, options, question, async () => {
-    await connection.ask((client) => client.partners.get(sovereign))
+    await connection.ask((client) => client.partners.find(sovereign))
   })
   const reason = options.required('reason')
   const partner = await connection.ask((client) => client.partners.repin(sovereign, { ...pin, reason }))

@@ -1,0 +1,50 @@
+import { type JsonValue, type Read, type SchemaName, described, shape } from '@chancery/protocol'
+import { LIMITS } from './limits.ts'
+
+const { arrayOf, integer, nullable, open, optional, required, withDefault } = shape
+
+/** Members that many bodies and answers have. */
+export const count = integer(0, Number.MAX_SAFE_INTEGER)
+export const text = required(shape.string)
+export const flag = required(shape.boolean)
+export const whole = required(count)
+/** Null, or a value; a missing member counts as null. */
+export const textOrNull = withDefault(nullable(shape.string), null)
+export const wholeOrNull = withDefault(nullable(count), null)
+export const texts = listOf(shape.string)
+
+/** A published record, by its own reader. The OpenAPI document refers to its schema. */
+export function record<Value>(name: SchemaName, read: (value: JsonValue) => Value): Read<Value> {
+  return described(
+    (value) => read(value),
+    () => ({ $ref: `#/$defs/${name}` }),
+  )
+}
+
+/** A list as long as a page may be. */
+export function listOf<Value>(read: Read<Value>, max: number = LIMITS.listPageRows): shape.Member<readonly Value[]> {
+  return required(arrayOf(read, { max }))
+}
+
+/** An object, or null; a missing member counts as null. */
+export function orNull<Shape extends shape.Members>(members: Shape): shape.DefaultMember<shape.ValueOf<Shape> | null> {
+  return withDefault<shape.ValueOf<Shape> | null>(nullable(open(members)), null)
+}
+
+/** Where a list continues (protocol/core 24). All are absent in a list that is complete. */
+export const paging = {
+  /** Null above 10000 rows. */
+  total: optional(nullable(count)),
+  next_offset: optional(nullable(count)),
+  next_cursor: optional(nullable(shape.string)),
+}
+
+/** Which part of a list. A cursor replaces an offset. */
+export const cursorQuery = { cursor: shape.string, limit: integer(1, LIMITS.listPageRows) }
+export const pageQuery = { ...cursorQuery, offset: count }
+
+/** In the answer to a dry run. */
+export const isDryRun = required(shape.isTrue)
+
+/** The number, and some of them by name. */
+export const countedSample = open({ count: whole, sample: listOf(shape.string, 1000) })

@@ -1,0 +1,75 @@
+import type { AnswerOf, PreviewOf, QueryOf, Route, SentOf } from '@chancery/contract'
+import type { JsonObject, Read } from '@chancery/protocol'
+import type { Call, CallOptions, Connection, WriteOptions } from './call.ts'
+import { preview } from './dry-run.ts'
+import { omitUndefined } from './omit-undefined.ts'
+import { json } from './read-response.ts'
+import type { Query } from './url.ts'
+
+type ParamNames<Path> = Path extends `${string}{${string}}${infer Rest}` ? [param: string, ...ParamNames<Rest>] : []
+/** A body or query that may be left out has no required member. */
+type Given<Sent> = [Sent] extends [never] ? [] : Partial<Sent> extends Sent ? [given?: Sent] : [given: Sent]
+type Input<R> = [SentOf<R>] extends [never] ? Given<QueryOf<R>> : Given<SentOf<R>>
+/** For a route that shows more to an operator. */
+interface ReadOptions extends CallOptions {
+  readonly asOperator?: true
+}
+type Options<R> = R extends { readonly repeatable: true }
+  ? WriteOptions
+  : R extends { readonly access: 'public-or-operator:standard' }
+    ? ReadOptions
+    : CallOptions
+type Params<R extends Route> = ParamNames<R['path']>
+
+/** A method for a route: its path parameters in order, then its body or query, then options. */
+export type Method<R extends Route> = R extends { readonly preview: Read<unknown> }
+  ? {
+      (
+        ...input: [...Params<R>, body: SentOf<R> & { readonly dry_run: true }, options?: Options<R>]
+      ): Promise<PreviewOf<R>>
+      (
+        ...input: [...Params<R>, ...Given<SentOf<R> & { readonly dry_run?: false }>, options?: Options<R>]
+      ): Promise<AnswerOf<R>>
+    }
+  : (...input: [...Params<R>, ...Input<R>, options?: Options<R>]) => Promise<AnswerOf<R>>
+
+type Table = Readonly<Record<string, Route>>
+
+/** The methods of an area: one for each route whose answer has a form. The others are written by hand. */
+export type RouteApi<Routes extends Table> = {
+  readonly [Name in keyof Routes as Routes[Name] extends { readonly answer: Read<unknown> } ? Name : never]: Method<
+    Routes[Name]
+  >
+}
+
+/** One method for each route of a feature, with the names of the contract. */
+export function routeApi<Routes extends Table>(table: Routes, connection: Connection): RouteApi<Routes> {
+  const methods = Object.entries(table).flatMap(([name, route]) =>
+    typeof route.answer === 'function' ? [[name, methodOf(route, route.answer, connection)] as const] : [],
+  )
+  // The type of Object.fromEntries has no names; the names are those of the table.
+  return Object.fromEntries(methods) as RouteApi<Routes>
+}
+
+function methodOf(route: Route, answer: Read<unknown>, connection: Connection) {
+  const hasBody = route.body !== undefined
+  const hasInput = hasBody || route.query !== undefined
+  const count = route.params.length
+  return (...given: readonly unknown[]): Promise<unknown> => {
+    const input = hasInput ? omitUndefined((given[count] ?? {}) as JsonObject) : {}
+    const options = given[count + (hasInput ? 1 : 0)] as (WriteOptions & ReadOptions) | undefined
+    const call: Call<unknown> = {
+      route,
+      params: Object.fromEntries(route.params.map((name, index) => [name, given[index] as string])),
+      ...(hasBody ? { body: input } : { query: input as Query }),
+      ...(options?.asOperator === true ? { asOperator: true } : {}),
+      idempotencyKey: options?.idempotencyKey,
+      repeatable: route.idempotent === true || options?.idempotencyKey !== undefined,
+      read: json((value) => answer(value, '')),
+      options,
+    }
+    const { preview: form } = route
+    if (form === undefined || input['dry_run'] !== true) return connection.call(call)
+    return preview(connection, { ...call, repeatable: true, read: json((value) => form(value, '')) })
+  }
+}
