@@ -1,6 +1,5 @@
 import { type JsonObject, type Read, shape } from '@chancery/protocol'
 import type { RefusalCode } from './refusal.ts'
-import type { RouteFacts } from './route.ts'
 
 /** The body of a route. Server, library, OpenAPI document and forms of the console derive from it. */
 export interface BodyForm<Value = unknown, Sent = unknown> {
@@ -36,12 +35,6 @@ export function openBody<const Shape extends shape.Members>(
 
 /** The parameters of a query. Each may be left out. */
 export type QueryForm = Readonly<Record<string, Read<string | number>>>
-
-/** The names of the parameters that a route takes. */
-export function queryNames({ query, gateway }: Pick<RouteFacts, 'query' | 'gateway'>): readonly string[] {
-  if (query === undefined) return gateway?.query ?? []
-  return isNames(query) ? query : Object.keys(query)
-}
 
 /** True for a route whose parameters have no readers yet. */
 export function isNames(query: QueryForm | readonly string[]): query is readonly string[] {

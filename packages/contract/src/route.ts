@@ -1,6 +1,6 @@
 import type { JsonObject, Read } from '@chancery/protocol'
 import type { ErrorCode } from './errors.ts'
-import type { BodyForm, QueryForm } from './form.ts'
+import { type BodyForm, type QueryForm, isNames } from './form.ts'
 import type { RefusalCode } from './refusal.ts'
 
 export type Method = 'GET' | 'POST' | 'DELETE'
@@ -208,4 +208,10 @@ export function routes<const Entries extends Readonly<Record<string, RouteEntry>
   const built = Object.entries<RouteEntry>(entries).map(([name, { id, ...facts }]) => [name, route(id, facts)])
   // The type of Object.fromEntries has no names; the names and facts are those of `entries`.
   return Object.fromEntries(built) as Routes<Entries>
+}
+
+/** The names of the parameters that a route takes. */
+export function queryNames({ query, gateway }: Pick<RouteFacts, 'query' | 'gateway'>): readonly string[] {
+  if (query === undefined) return gateway?.query ?? []
+  return isNames(query) ? query : Object.keys(query)
 }

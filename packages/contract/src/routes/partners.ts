@@ -1,5 +1,5 @@
 import { field, readRecognitionTreaty, shape } from '@chancery/protocol'
-import { type AnswerOf, type PreviewOf, type SentOf, body } from '../form.ts'
+import { type AnswerOf, type SentOf, body } from '../form.ts'
 import {
   cursorQuery,
   flag,
