@@ -1,4 +1,4 @@
-import { type JsonObject, type Read, shape } from '@chancery/protocol'
+import { type JsonObject, type Read, type ReadBy, shape } from '@chancery/protocol'
 import type { RefusalCode } from './refusal.ts'
 
 /** The body of a route. Server, library, OpenAPI document and forms of the console derive from it. */
@@ -55,5 +55,5 @@ export type AnswerOf<R> = R extends { readonly answer: Read<infer Value> } ? Fla
 export type PreviewOf<R> = R extends { readonly preview: Read<infer Value> } ? Flat<Value> : never
 
 export type QueryOf<R> = R extends { readonly query: infer Form extends QueryForm }
-  ? { readonly [Name in keyof Form]?: shape.ReadBy<Form[Name]> }
+  ? { readonly [Name in keyof Form]?: ReadBy<Form[Name]> }
   : never

@@ -67,7 +67,7 @@ describe('a signed call', () => {
   it('is not sent without an operator', async () => {
     server = await listen(() => ({}))
     const client = createClient({ url: server.url })
-    await expect(client.policy.rollback('p')).rejects.toMatchObject({ name: 'RequestError' })
+    await expect(client.policy.rollback({ policy_id: 'p' })).rejects.toMatchObject({ name: 'RequestError' })
     expect(server.received).toHaveLength(0)
   })
 })

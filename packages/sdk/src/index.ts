@@ -156,16 +156,7 @@ export type {
   Roster,
   RosterEntry,
 } from './api/enrollment.ts'
-export type {
-  BoundedCount,
-  NodeDetails,
-  NodeAuditEvents,
-  NodeFilter,
-  NodePage,
-  NodeState,
-  NodeSummary,
-  RosterApi,
-} from './api/roster.ts'
+export type { RosterApi } from './api/roster.ts'
 export type {
   InviteBatch,
   InviteBatchRequest,
@@ -201,10 +192,10 @@ export type {
   RetentionResult,
 } from './api/evidence.ts'
 export type { ExportOptions } from './api/evidence-export.ts'
-export type { AuditApi, AuditPage, AuditQuery } from './api/audit.ts'
-export type { ArchivePage, ArchiveQuery, HistoryApi, PastAnswer, PastQuery } from './api/history.ts'
-export type { FindingsApi, FirstSteps, NetworkFinding, NetworkFindings } from './api/findings.ts'
-export type { Changes, ChangesApi } from './api/changes.ts'
+export type { AuditApi } from './api/audit.ts'
+export type { HistoryApi } from './api/history.ts'
+export type { FindingsApi } from './api/findings.ts'
+export type { ChangesApi } from './api/changes.ts'
 export type {
   DecisionCountQuery,
   DecisionCounts,
@@ -219,7 +210,22 @@ export type {
 } from './api/decision-search.ts'
 export type { EvidenceLogApi, LogDescription, LogWitnessState, LogWitnesses } from './api/evidence-log.ts'
 export type { ClockReading, EndpointState, Health, HealthApi, Liveness, Readiness } from './api/health.ts'
+export type { OperatorKeysApi } from './api/operator-keys.ts'
+export type { PageQuery, Paging } from './api/page.ts'
 export type {
+  ArchivePage,
+  AuditPage,
+  AuditQuery,
+  Changes,
+  FirstSteps,
+  NetworkFinding,
+  NetworkFindings,
+  NodeAuditEvents,
+  NodeDetails,
+  NodeFilter,
+  NodePage,
+  NodeState,
+  NodeSummary,
   OperatorIdentity,
   OperatorKeyActivity,
   OperatorKeyList,
@@ -227,11 +233,10 @@ export type {
   OperatorKeyRequest,
   OperatorKeyRevocation,
   OperatorKeyRow,
-  OperatorKeysApi,
   OperatorLimit,
-} from './api/operator-keys.ts'
-export type { PageQuery, Paging } from './api/page.ts'
-export type {
+  PastAnswer,
+  PolicyHistory,
+  PolicyVersion,
   KeySuccession,
   ListedPartner,
   Partner,
@@ -257,7 +262,7 @@ export type {
   RulePage,
   TestedEvidence,
 } from './api/admission.ts'
-export type { PolicyApi, PolicyHistory, PolicyRequest, PolicyVersion, PublishedPolicy } from './api/policy.ts'
+export type { PolicyApi, PolicyRequest, PublishedPolicy } from './api/policy.ts'
 export type { RecognitionPolicyApi, SavedRecognitionPolicy } from './api/recognition-policy.ts'
 export type {
   RenewedTreaty,

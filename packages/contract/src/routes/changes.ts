@@ -1,3 +1,6 @@
+import { shape } from '@chancery/protocol'
+import type { AnswerOf } from '../form.ts'
+import { text, texts } from '../members.ts'
 import { type Routes, routes } from '../route.ts'
 
 const facts = {
@@ -13,12 +16,15 @@ const facts = {
     purpose:
       'Gives a version of each list of the console, and which lists changed since an earlier joint version; as an event stream with Accept: text/event-stream.',
     errors: ['unexpected_field'],
-    query: ['since'],
-    answer: {
-      version: '<joint version>',
-      changed: ['nodes'],
-      versions: { nodes: '<version>', audit: '<version>' },
-    },
+    query: { since: shape.string },
+    answer: shape.open({
+      /** The joint version of all lists, for the next call. */
+      version: text,
+      /** Names of `versions` that differ from the given joint version; empty without one. */
+      changed: texts,
+      /** A text for each list. Only equality has a meaning. */
+      versions: shape.required(shape.mapOf(shape.string)),
+    }),
   },
 } as const
 
@@ -51,3 +57,6 @@ export const STREAM_LIMITS = {
   /** Then the stream ends, and the caller opens the next one with a new signature. */
   lifeSeconds: 600,
 } as const
+
+/** Which lists of an authority changed. */
+export type Changes = AnswerOf<typeof changes.current>

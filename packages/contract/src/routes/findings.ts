@@ -1,3 +1,6 @@
+import { shape } from '@chancery/protocol'
+import type { AnswerOf } from '../form.ts'
+import { flag, listOf, text, textOrNull, texts, whole } from '../members.ts'
 import { type Routes, routes } from '../route.ts'
 
 const facts = {
@@ -11,34 +14,52 @@ const facts = {
     summary: 'What needs attention',
     purpose: 'Lists the findings of doctor that a running authority can check, and which first steps were done.',
     errors: ['unexpected_field'],
-    query: [],
-    answer: {
-      checked_at: '2026-01-01T00:00:00Z',
-      count: 1,
-      findings: [
-        {
-          check: 'treaty',
-          status: 'warn',
-          found: 'The treaty with <network name> ends 2026-01-02T00:00:00Z',
-          fix: '<what to do>',
-          effect: '<what happens>',
-          about: '<network name>',
-          at: '2026-01-02T00:00:00Z',
-        },
-      ],
-      passed: ['ready', 'crl'],
-      not_checked: ['disk-space'],
-      first_steps: {
-        invite_made: true,
-        node_joined: true,
-        policy_active: false,
-        partner_added: true,
-        usable_operator_keys: 2,
-        backup_at: null,
-      },
-    },
+    query: {},
+    answer: shape.open({
+      checked_at: text,
+      /** All of them; at most 200 are listed. */
+      count: whole,
+      /** Bad before warnings. */
+      findings: listOf(
+        shape.open({
+          /** A stable name; docs/operate/doctor.md lists them. */
+          check: text,
+          /** `bad`: unsafe, or does not work. `warn`: works, but will cause a problem later. */
+          status: text,
+          found: text,
+          fix: text,
+          /** What happens because of it. */
+          effect: textOrNull,
+          /** The id of what it is about, such as a partner or a policy. */
+          about: textOrNull,
+          /** When it ends, or since when it holds. */
+          at: textOrNull,
+        }),
+      ),
+      /** Names of the checks that found no problem. */
+      passed: texts,
+      /** Names of the checks that could not run. Null where the authority does not state them. */
+      not_checked: shape.withDefault(shape.nullable(shape.arrayOf(shape.string, { max: 200 })), null),
+      /** What was done to set up the network. */
+      first_steps: shape.required(
+        shape.open({
+          invite_made: flag,
+          node_joined: flag,
+          policy_active: flag,
+          partner_added: flag,
+          usable_operator_keys: whole,
+          /** Null before the first recorded backup. */
+          backup_at: textOrNull,
+        }),
+      ),
+    }),
   },
 } as const
 
 /** What needs attention, for operators and the console. */
 export const findings: Routes<typeof facts> = routes(facts)
+
+export type NetworkFindings = AnswerOf<typeof findings.list>
+/** One problem, in the words of `chancery doctor`. */
+export type NetworkFinding = NetworkFindings['findings'][number]
+export type FirstSteps = NetworkFindings['first_steps']

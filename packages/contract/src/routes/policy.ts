@@ -1,4 +1,9 @@
+import { readPolicyManifest, shape } from '@chancery/protocol'
+import { type AnswerOf, body } from '../form.ts'
+import { flag, listOf, pageQuery, paging, record, text } from '../members.ts'
 import { type Routes, routes } from '../route.ts'
+
+const manifest = record('policy-manifest', readPolicyManifest)
 
 const facts = {
   current: {
@@ -10,7 +15,7 @@ const facts = {
     response: 'json',
     summary: 'Active policy manifest',
     purpose: 'Gives the active signed policy manifest, creating the default one when there is none.',
-    answer: 'policy-manifest',
+    answer: manifest,
     gateway: { operation: 'public-get-policy', group: 'network' },
   },
   history: {
@@ -23,8 +28,14 @@ const facts = {
     summary: 'Policy versions',
     purpose: 'Lists the stored policy versions, newest first.',
     errors: ['invalid_page', 'unexpected_field'],
-    query: ['cursor', 'limit', 'offset'],
-    answer: { versions: [{}] },
+    query: pageQuery,
+    answer: shape.open({
+      /** Newest first. */
+      versions: listOf(
+        shape.open({ policy_id: text, active: flag, created_at: text, policy: shape.required(manifest) }),
+      ),
+      ...paging,
+    }),
     gateway: { operation: 'admin-policy-history', group: 'administration', query: ['limit', 'offset'] },
   },
   // 200 when the same content is already stored under this policy_id.
@@ -63,11 +74,15 @@ const facts = {
     summary: 'Return to an earlier policy',
     purpose: 'Makes a stored policy version the active one again.',
     errors: ['conflict', 'missing_policy_id', 'policy_not_found'],
-    body: { example: { policy_id: '<policy id>' }, closed: true },
-    answer: 'policy-manifest',
+    body: body('missing_policy_id', { policy_id: text }, { policy_id: '<policy id>' }),
+    answer: manifest,
+    idempotent: true,
     gateway: { operation: 'admin-rollback-policy', group: 'administration' },
   },
 } as const
 
 /** The policy manifest of the network (protocol/core 10). */
 export const policy: Routes<typeof facts> = routes(facts)
+
+export type PolicyHistory = AnswerOf<typeof policy.history>
+export type PolicyVersion = PolicyHistory['versions'][number]

@@ -1,4 +1,45 @@
+import { readAgentDescriptor, readJoinCertificate, shape } from '@chancery/protocol'
+import type { AnswerOf, QueryOf } from '../form.ts'
+import {
+  cursorQuery,
+  flag,
+  listOf,
+  orNull,
+  paging,
+  record,
+  text,
+  textOrNull,
+  texts,
+  whole,
+  wholeOrNull,
+} from '../members.ts'
 import { type Routes, routes } from '../route.ts'
+
+const { nullable, oneOf, open, required } = shape
+
+export const NODE_STATES = ['active', 'ends_soon', 'silent', 'superseded', 'revoked', 'expired'] as const
+
+/** `more`: there are more than were counted. */
+const bounded = required(open({ count: whole, more: flag }))
+
+/** One node key by its newest certificate. */
+const summary = {
+  node_public_key: text,
+  label: textOrNull,
+  state: required(oneOf(...NODE_STATES)),
+  roles: texts,
+  cert_id: text,
+  joined_at: text,
+  issued_at: text,
+  expires_at: text,
+  revoked_at: textOrNull,
+  revocation_reason: textOrNull,
+  last_heartbeat: textOrNull,
+  heartbeat_status: textOrNull,
+  remote_addr: textOrNull,
+  agent_id: textOrNull,
+  capabilities: listOf(shape.string, 10_000),
+}
 
 const facts = {
   list: {
@@ -12,26 +53,36 @@ const facts = {
     purpose:
       'Lists node keys by their newest certificate, with state, last heartbeat and agent, and counts each state.',
     errors: ['invalid_input', 'invalid_page', 'invalid_timestamps', 'unexpected_field'],
-    query: ['cursor', 'has_agent', 'joined_since', 'limit', 'q', 'role', 'sort', 'state'],
-    answer: {
-      count: 1,
-      nodes: [
-        {
-          node_public_key: '<public key>',
-          label: 'Berlin 3',
-          state: 'active',
-          roles: ['role:client'],
-          cert_id: '<certificate id>',
-          joined_at: '2026-01-01T00:00:00Z',
-          issued_at: '2026-01-01T00:00:00Z',
-          expires_at: '2026-01-01T00:00:00Z',
-          last_heartbeat: '2026-01-01T00:00:00Z',
-          agent_id: 'agent-1',
-          capabilities: ['payments.read'],
-        },
-      ],
-      counts: { active: { count: 1, more: false } },
+    query: {
+      ...cursorQuery,
+      has_agent: oneOf('true', 'false'),
+      joined_since: shape.string,
+      /** Begins the label (in any case), key, certificate id, agent id or address. */
+      q: shape.string,
+      role: shape.string,
+      /**
+       * `attention` when left out: silent nodes first, then certificates that end within a day, then labels, then the
+       * newest.
+       */
+      sort: oneOf('attention', 'newest', 'ends', 'label'),
+      state: oneOf(...NODE_STATES),
     },
+    answer: open({
+      count: whole,
+      /** A page with a filter may have fewer rows than the limit although there are more. */
+      nodes: listOf(open(summary)),
+      /** Of the whole network, whatever the filter. Null while those of a large network are being counted. */
+      counts: orNull({
+        all: bounded,
+        active: bounded,
+        ends_soon: bounded,
+        silent: bounded,
+        superseded: bounded,
+        revoked: bounded,
+        expired: bounded,
+      }),
+      ...paging,
+    }),
   },
   find: {
     id: 'GET /admin/nodes/{node_public_key}',
@@ -43,15 +94,35 @@ const facts = {
     summary: 'One node',
     purpose: 'Gives a node key, as base64url without padding, with its certificates, agent and invite.',
     errors: ['invalid_public_key', 'node_not_found', 'unexpected_field'],
-    query: [],
-    answer: {
-      node_public_key: '<public key>',
-      state: 'active',
-      certificates: [{ cert_id: '<certificate id>', certificate: { paste: '<join certificate>' } }],
-      more_certificates: false,
-      agent: null,
-      invite: { token_fingerprint: '0123456789abcdef', created_by: '<operator key id>' },
-    },
+    query: {},
+    answer: open({
+      ...summary,
+      /** The newest 100, as they were signed. */
+      certificates: listOf(
+        open({
+          cert_id: text,
+          issued_at: text,
+          expires_at: text,
+          renewed_from: textOrNull,
+          superseded_at: textOrNull,
+          revoked_at: textOrNull,
+          revocation_reason: textOrNull,
+          certificate: required(record('join-certificate', readJoinCertificate)),
+        }),
+      ),
+      more_certificates: flag,
+      agent: required(nullable(record('agent-descriptor', readAgentDescriptor))),
+      invite: orNull({
+        token_fingerprint: text,
+        roles: texts,
+        max_validity_hours: wholeOrNull,
+        recipient_public_key: textOrNull,
+        created_at: text,
+        created_by: textOrNull,
+        expires_at: textOrNull,
+        used_at: textOrNull,
+      }),
+    }),
   },
   events: {
     id: 'GET /admin/nodes/{node_public_key}/events',
@@ -63,10 +134,18 @@ const facts = {
     summary: 'Audit events of a node',
     purpose: 'Lists redacted audit events that name a node key, its certificates or its invite, newest first.',
     errors: ['invalid_page', 'invalid_public_key', 'node_not_found', 'unexpected_field'],
-    query: ['cursor', 'limit'],
-    answer: { count: 1, events: [{ event_type: 'certificate_issued', created_at: '2026-01-01T00:00:00Z' }] },
+    query: cursorQuery,
+    /** Redacted audit events, newest first. */
+    answer: open({ count: whole, events: listOf(shape.object), next_cursor: textOrNull }),
   },
 } as const
 
 /** Nodes as operators look at them: one row for each key, whatever the number of its certificates. */
 export const roster: Routes<typeof facts> = routes(facts)
+
+export type NodeState = (typeof NODE_STATES)[number]
+export type NodePage = AnswerOf<typeof roster.list>
+export type NodeSummary = NodePage['nodes'][number]
+export type NodeFilter = Omit<QueryOf<typeof roster.list>, 'cursor' | 'limit'>
+export type NodeDetails = AnswerOf<typeof roster.find>
+export type NodeAuditEvents = AnswerOf<typeof roster.events>

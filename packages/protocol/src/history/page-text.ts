@@ -28,7 +28,7 @@ const records = <Value>(read: (value: JsonValue) => Value, max: number): { reado
 /** Most lists, and most feeds, of one page: the one in force and the one that named the record first. */
 const MAX_LISTS = 4
 
-const pageShape: Read<TrustHistoryPage & { readonly format: string; readonly version: number }> =
+export const trustHistoryPageShape: Read<TrustHistoryPage & { readonly format: string; readonly version: number }> =
   /* @__PURE__ */ closed({
     format: required(oneOf(TRUST_HISTORY_FORMAT)),
     version: required(integer(TRUST_HISTORY_VERSION, TRUST_HISTORY_VERSION)),
@@ -48,7 +48,7 @@ export function isTrustHistoryPage(value: JsonValue): boolean {
 
 /** Reads the form of a page. Nothing is verified here. Throws a FormError. */
 export function readTrustHistoryPage(value: JsonValue): TrustHistoryPage {
-  const { format: _format, version: _version, ...page } = pageShape(value, '')
+  const { format: _format, version: _version, ...page } = trustHistoryPageShape(value, '')
   return page
 }
 

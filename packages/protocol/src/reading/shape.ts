@@ -44,9 +44,6 @@ export type SentOf<Shape extends Members> = {
   readonly [Name in keyof Shape as Shape[Name] extends Omittable ? never : Name]: Given<Shape[Name]>
 } & { readonly [Name in keyof Shape as Shape[Name] extends Omittable ? Name : never]?: Given<Shape[Name]> }
 
-/** The value of a reader. */
-export type ReadBy<Reader> = Reader extends Read<infer Value> ? Value : never
-
 /** What {@link closed} says of a member it does not know; the place then ends in the sender's own text. */
 export const UNKNOWN_MEMBER = 'an unknown member'
 

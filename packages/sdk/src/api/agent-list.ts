@@ -1,10 +1,9 @@
-import { LIMITS, agents } from '@chancery/contract'
+import { LIMITS, NODE_STATES, type NodeState, agents } from '@chancery/contract'
 import { type AgentDescriptor, readAgentDescriptor, shape } from '@chancery/protocol'
 import { json, known } from '../http/read-response.ts'
 import type { CallOptions, Connection } from '../http/call.ts'
 import { type Paging, paging } from './page.ts'
 import { allRows } from './pages.ts'
-import { NODE_STATES, type NodeState } from './roster.ts'
 
 /** A registered agent and its node. */
 export interface ListedAgent {

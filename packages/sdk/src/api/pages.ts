@@ -1,12 +1,15 @@
-import type { Paging } from './page.ts'
-
 export interface Bounds {
   readonly limit?: number
   readonly cursor?: string
 }
 
+/** A page that may name where the list continues. */
+interface Continued {
+  readonly next_cursor?: string | null | undefined
+}
+
 /** Returns every row of a list, page after page by cursor: a deep page costs as much as the first one. */
-export async function* allRows<Page extends Paging, Row>(
+export async function* allRows<Page extends Continued, Row>(
   fetchPage: (bounds: Bounds) => Promise<Page>,
   rowsOf: (page: Page) => readonly Row[],
   limit: number | undefined,

@@ -228,7 +228,7 @@ describe('a dry run', () => {
   })
 
   it('of operator keys says how many are left', async () => {
-    expect(await client.operatorKeys.revoke('op-standard', { dryRun: true })).toEqual({
+    expect(await client.operatorKeys.revoke('op-standard', { dry_run: true })).toEqual({
       dry_run: true,
       key_id: 'op-standard',
       would_change: true,
@@ -238,7 +238,7 @@ describe('a dry run', () => {
       active_rules: 0,
     })
     await client.operatorKeys.revoke('op-standard', { reason: 'left' })
-    expect(await client.operatorKeys.revoke('op-standard', { dryRun: true })).toEqual({
+    expect(await client.operatorKeys.revoke('op-standard', { dry_run: true })).toEqual({
       dry_run: true,
       key_id: 'op-standard',
       would_change: false,
@@ -247,7 +247,9 @@ describe('a dry run', () => {
       open_invites: null,
       active_rules: null,
     })
-    expect(await codeOf(client.operatorKeys.revoke('op-privileged', { dryRun: true }))).toBe('last_active_operator_key')
+    expect(await codeOf(client.operatorKeys.revoke('op-privileged', { dry_run: true }))).toBe(
+      'last_active_operator_key',
+    )
   })
 
   it('is refused when the response does not state that it was one', async () => {
@@ -275,7 +277,7 @@ describe('a dry run', () => {
     const other = createClient({ url: server.url, operator: { signer, audience: partnerKey }, retry: false })
     for (const dryRun of [
       other.crl.revoke({ cert_ids: ['c'], dryRun: true }),
-      other.operatorKeys.revoke('op-standard', { dryRun: true }),
+      other.operatorKeys.revoke('op-standard', { dry_run: true }),
       other.attestations.revoke('a', { dryRun: true }),
       other.recognitionTreaties.revoke('t', { dryRun: true }),
     ])

@@ -74,7 +74,7 @@ export interface ExistingNames {
     readonly revokeOperatorKey: Client['operatorKeys']['revoke']
     readonly publishPolicy: Client['policy']['publish']
     readonly policyHistory: Client['policy']['history']
-    readonly rollbackPolicy: Client['policy']['rollback']
+    readonly rollbackPolicy: (policyId: string) => ReturnType<Client['policy']['rollback']>
   }
   readonly network: {
     readonly genesis: Client['sovereign']['genesis']
@@ -134,7 +134,7 @@ export function withExistingNames(client: Client, sender?: EvidenceSender): Exis
       revokeOperatorKey: client.operatorKeys.revoke,
       publishPolicy: client.policy.publish,
       policyHistory: client.policy.history,
-      rollbackPolicy: client.policy.rollback,
+      rollbackPolicy: (policy_id) => client.policy.rollback({ policy_id }),
     },
     network: {
       genesis: client.sovereign.genesis,

@@ -1,7 +1,5 @@
+import type { NodeState } from '@chancery/contract'
 import { DAY, type Instant, seconds, writeSortable } from '@chancery/protocol'
-
-export const NODE_STATES = ['active', 'ends_soon', 'silent', 'superseded', 'revoked', 'expired'] as const
-export type NodeState = (typeof NODE_STATES)[number]
 
 /** Times that decide the state of a node, as stored texts. */
 export interface Moment {

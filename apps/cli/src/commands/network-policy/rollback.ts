@@ -14,7 +14,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const connection = await connectAsOperator(context, options)
   const question = `Make ${visible(policyId)} the active policy at ${connection.url}?`
   await requireConsent(context, options, question, () => findVersion(connection, policyId))
-  const manifest = await connection.ask((client) => client.policy.rollback(policyId))
+  const manifest = await connection.ask((client) => client.policy.rollback({ policy_id: policyId }))
   const signature = await checkSignature(connection, manifest)
   return {
     data: manifest,

@@ -26,7 +26,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const { preview, only } = await previewThenConfirm(context, options, {
     preview: async () => {
       const previewed = await connection.ask((client) =>
-        client.operatorKeys.revoke(keyId, { ...request, dryRun: true }),
+        client.operatorKeys.revoke(keyId, { ...request, dry_run: true }),
       )
       openInvites = previewed.open_invites
       activeRules = previewed.active_rules

@@ -1,8 +1,9 @@
+import type { NodeState } from '@chancery/contract'
 import { type JsonObject, readJson } from '@chancery/protocol'
 import type { Database } from '../../../database/database.ts'
 import { IdStatement } from '../../../database/statement.ts'
 import { toWireTime } from '../../../requests/list-position.ts'
-import { type Moment, type NodeState, nodeState } from '../node-state.ts'
+import { type Moment, nodeState } from '../node-state.ts'
 
 interface StoredRow {
   readonly cert_id: string
