@@ -248,7 +248,7 @@ export function describeDecisions(setup: () => ConsoleSetup): void {
   // After the tests that count the decisions of the demo.
   describe('new decisions', () => {
     it('are made by an operator in a drawer, whose message opens the decision and its audit event', async () => {
-      const { attestations } = await setup().operator.attestations.page({ subject_id: 'captain-4' })
+      const { attestations } = await setup().operator.attestations.list({ subject_id: 'captain-4' })
       const { page, trouble } = await open('/operator/decisions')
       await page.click('text=Decide a request…')
       await page.fill('#field-capability', 'pay.invoice')

@@ -71,7 +71,7 @@ export function describeKeyboard(setup: () => ConsoleSetup): void {
       await page.waitForSelector('.palette [role=option]:has-text("OSPREY-GRID")')
       await page.keyboard.press('Enter')
 
-      const treaties = (await operator.recognitionTreaties.page({ subject_sovereign_id: 'OSPREY-GRID' }))
+      const treaties = (await operator.recognitionTreaties.list({ subject_sovereign_id: 'OSPREY-GRID' }))
         .recognition_treaties
       const id = treaties[0]?.treaty.treaty_id ?? ''
       await page.waitForSelector('[data-drawer=end] [data-effects=ready]')

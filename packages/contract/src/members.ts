@@ -21,6 +21,11 @@ export function record<Value>(name: SchemaName, read: (value: JsonValue) => Valu
   )
 }
 
+/** A record, or the JSON text in which it was received; see `records` of a route. */
+export function recordOrText<Value>(read: Read<Value>): Read<Value | string> {
+  return shape.anyOf(shape.string, read)
+}
+
 /** A list as long as a page may be. */
 export function listOf<Value>(read: Read<Value>, max: number = LIMITS.listPageRows): shape.Member<readonly Value[]> {
   return required(arrayOf(read, { max }))

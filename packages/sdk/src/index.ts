@@ -68,16 +68,7 @@ export type {
   ListedAgentPage,
 } from './api/agent-list.ts'
 export type { AgentFacts, AgentPage, AgentRegistration, AgentsApi } from './api/agents.ts'
-export type {
-  AttestationFilter,
-  AttestationPreview,
-  AttestationPage,
-  AttestationRequest,
-  AttestationRow,
-  AttestationVerdict,
-  AttestationsApi,
-  TreatyAttestationVerdict,
-} from './api/attestations.ts'
+export type { AttestationsApi } from './api/attestations.ts'
 export type {
   AcceptRequest,
   AgreementTermsRequest,
@@ -213,6 +204,28 @@ export type { ClockReading, EndpointState, Health, HealthApi, Liveness, Readines
 export type { OperatorKeysApi } from './api/operator-keys.ts'
 export type { PageQuery, Paging } from './api/page.ts'
 export type {
+  AddedRule,
+  AdmissionRequest,
+  AdmissionVerdict,
+  AttestationFilter,
+  AttestationPage,
+  AttestationPreview,
+  AttestationRequest,
+  AttestationRow,
+  AttestationVerdict,
+  ListedRule,
+  RemovedRule,
+  RenewedTreaty,
+  RulePage,
+  SavedRecognitionPolicy,
+  TestedEvidence,
+  TreatyAttestationVerdict,
+  TreatyFilter,
+  TreatyPage,
+  TreatyPreview,
+  TreatyRequest,
+  TreatyRow,
+  TreatyVerdict,
   ArchivePage,
   AuditPage,
   AuditQuery,
@@ -252,28 +265,10 @@ export type {
   SovereignMetadata,
 } from '@chancery/contract'
 export type { PartnersApi } from './api/partners.ts'
-export type {
-  AddedRule,
-  AdmissionApi,
-  AdmissionRequest,
-  AdmissionVerdict,
-  ListedRule,
-  RemovedRule,
-  RulePage,
-  TestedEvidence,
-} from './api/admission.ts'
+export type { AdmissionApi } from './api/admission.ts'
 export type { PolicyApi, PolicyRequest, PublishedPolicy } from './api/policy.ts'
-export type { RecognitionPolicyApi, SavedRecognitionPolicy } from './api/recognition-policy.ts'
-export type {
-  RenewedTreaty,
-  RecognitionTreatiesApi,
-  TreatyFilter,
-  TreatyPreview,
-  TreatyPage,
-  TreatyRequest,
-  TreatyRow,
-  TreatyVerdict,
-} from './api/recognition-treaties.ts'
+export type { RecognitionPolicyApi } from './api/recognition-policy.ts'
+export type { RecognitionTreatiesApi } from './api/recognition-treaties.ts'
 export type { ReferenceApi, Surfaces } from './api/reference.ts'
 export type {
   FeedImport,

@@ -73,7 +73,7 @@ export const ROUTE_METHODS: RouteMethods = {
     capabilities: 'capabilities',
   },
   attestations: {
-    list: 'page',
+    list: 'list',
     find: 'find',
     issue: 'issue',
     revoke: 'revoke',
@@ -82,7 +82,7 @@ export const ROUTE_METHODS: RouteMethods = {
   },
   recognitionPolicy: { current: 'current', publish: 'publish' },
   recognitionTreaties: {
-    list: 'page',
+    list: 'list',
     find: 'find',
     issue: 'issue',
     renew: 'renew',

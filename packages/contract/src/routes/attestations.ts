@@ -1,4 +1,34 @@
+import { readAttestation, readRecognitionTreaty, shape } from '@chancery/protocol'
+import { type AnswerOf, type PreviewOf, type QueryOf, type SentOf, body, openBody } from '../form.ts'
+import {
+  countedSample,
+  flag,
+  isDryRun,
+  listOf,
+  pageQuery,
+  paging,
+  record,
+  recordOrText,
+  text,
+  textOrNull,
+  whole,
+} from '../members.ts'
+import { LIMITS } from '../limits.ts'
 import { type Routes, routes } from '../route.ts'
+
+const { arrayOf, integer, nullable, open, optional, required, withDefault } = shape
+
+const attestation = record('membership-attestation', readAttestation)
+
+/** The unchanged signed record and its state. */
+const row = open({
+  attestation: required(attestation),
+  status: text,
+  revoked_at: textOrNull,
+  revocation_reason: textOrNull,
+})
+
+const verdict = { accepted: flag, reason: text, issuer_sovereign_id: text, attestation_id: text }
 
 const facts = {
   // A network that keeps membership confidential shows anonymous callers the count only (protocol/core 14.3).
@@ -12,8 +42,15 @@ const facts = {
     summary: 'Issued attestations',
     purpose: 'Lists the membership attestations this authority issued.',
     errors: ['invalid_page', 'unexpected_field'],
-    query: ['cursor', 'issuer_sovereign_id', 'limit', 'offset', 'published', 'status', 'subject_id'],
-    answer: { count: 1, attestations: [{ status: 'active', attestation: { paste: '<membership attestation>' } }] },
+    query: {
+      ...pageQuery,
+      issuer_sovereign_id: shape.string,
+      published: shape.string,
+      status: shape.string,
+      subject_id: shape.string,
+    },
+    /** By time of issue; rows are absent where the network shows unauthenticated callers only the count. */
+    answer: open({ count: whole, attestations: optional(arrayOf(row, { max: LIMITS.listPageRows })), ...paging }),
     gateway: {
       operation: 'attestations-list-attestations',
       group: 'attestations',
@@ -30,7 +67,7 @@ const facts = {
     summary: 'One attestation',
     purpose: 'Gives one attestation with its stored status; to operators only where the membership is confidential.',
     errors: ['attestation_not_found'],
-    answer: { status: 'active', attestation: { paste: '<membership attestation>' } },
+    answer: row,
     gateway: { operation: 'attestations-get-attestation', group: 'attestations' },
   },
   issue: {
@@ -52,14 +89,19 @@ const facts = {
       'missing_attestation_subject',
     ],
     repeatable: true,
-    body: {
-      example: { subject_id: '<subject id>', roles: ['role:client'], validity_hours: 24 },
-      optional: ['validity_hours'],
-      more: { issuer_sovereign_id: '<own sovereign id>', subject_public_key: '<public key>', claims: {} },
-      nullable: ['subject_public_key', 'claims'],
-      closed: true,
-    },
-    answer: 'membership-attestation',
+    body: body(
+      'invalid_input',
+      {
+        subject_id: text,
+        roles: required(arrayOf(shape.string, { max: 64 })),
+        validity_hours: optional(integer(1, Number.MAX_SAFE_INTEGER)),
+        issuer_sovereign_id: optional(shape.string),
+        subject_public_key: optional(nullable(shape.string)),
+        claims: optional(nullable(shape.object)),
+      },
+      { subject_id: '<subject id>', roles: ['role:client'], validity_hours: 24 },
+    ),
+    answer: attestation,
     gateway: { operation: 'attestations-issue-attestation', group: 'attestations' },
   },
   revoke: {
@@ -74,13 +116,23 @@ const facts = {
     summary: 'Revoke an attestation',
     purpose: 'Revokes an attestation and adds it to the sovereign revocation feed.',
     errors: ['attestation_not_found', 'invalid_input', 'revocation_feed_full'],
-    body: {
-      example: { reason: 'cessation_of_operation' },
-      optional: ['reason'],
-      more: { dry_run: false },
-      closed: true,
-    },
-    answer: { attestation_id: '<attestation id>' },
+    body: body(
+      'invalid_input',
+      { reason: optional(shape.string), dry_run: optional(shape.boolean) },
+      { reason: 'cessation_of_operation' },
+    ),
+    answer: open({ attestation_id: text, status: text }),
+    preview: open({
+      dry_run: isDryRun,
+      attestation_id: text,
+      status: text,
+      would_change: flag,
+      attestations_no_longer_accepted: required(countedSample),
+      /** Networks that accept members of this network today and read its feed. */
+      accepting_sovereigns: required(countedSample),
+    }),
+    /** A repeat does not change the first time and reason. */
+    idempotent: true,
     gateway: { operation: 'attestations-revoke-attestation', group: 'attestations' },
   },
   verify: {
@@ -93,19 +145,16 @@ const facts = {
     summary: 'Verify an attestation',
     purpose: 'Verifies an attestation under a recognition policy without storing anything.',
     errors: ['invalid_attestation_or_policy', 'missing_recognition_policy'],
-    body: {
-      example: {
+    body: openBody(
+      'invalid_attestation_or_policy',
+      { attestation: required(recordOrText(attestation)), recognition_policy: optional(nullable(shape.object)) },
+      {
         attestation: { paste: '<membership attestation>' },
         recognition_policy: { paste: '<recognition policy>' },
       },
-      optional: ['recognition_policy'],
-    },
-    answer: {
-      accepted: true,
-      reason: 'accepted',
-      issuer_sovereign_id: '<sovereign id>',
-      attestation_id: '<attestation id>',
-    },
+    ),
+    answer: open(verdict),
+    idempotent: true,
     records: { attestation: 'invalid_attestation_or_policy' },
     gateway: { operation: 'attestations-verify-attestation', group: 'attestations' },
   },
@@ -120,26 +169,32 @@ const facts = {
     purpose:
       'Verifies an attestation of a partner network with one direct treaty: a treaty of this authority, or one under keys of the caller.',
     errors: ['caller_keys_not_accepted', 'invalid_attestation_or_treaty', 'invalid_public_keys'],
-    body: {
-      example: {
+    body: openBody(
+      'invalid_attestation_or_treaty',
+      {
+        attestation: required(recordOrText(attestation)),
+        treaty: required(recordOrText(record('recognition-treaty', readRecognitionTreaty))),
+        issuer_public_keys: optional(nullable(arrayOf(shape.string, { max: 16 }))),
+        treaty_issuer_public_keys: optional(nullable(arrayOf(shape.string, { max: 16 }))),
+      },
+      {
         attestation: { paste: '<membership attestation>' },
         treaty: { paste: '<recognition treaty>' },
         issuer_public_keys: ['<public key>'],
       },
-      optional: ['issuer_public_keys'],
-      more: { treaty_issuer_public_keys: ['<public key>'] },
-      nullable: ['treaty_issuer_public_keys'],
-    },
-    answer: {
-      accepted: true,
-      reason: 'accepted',
-      trust_basis: 'this_authority',
-      counts_here: true,
-      treaty_id: '<treaty id>',
-      attestation_id: '<attestation id>',
-      issuer_sovereign_id: '<sovereign id>',
-      subject_sovereign_id: '<sovereign id>',
-    },
+    ),
+    answer: open({
+      ...verdict,
+      trust_basis: text,
+      /**
+       * True when the authority itself accepts it, by its own treaty. False when the caller chose the keys. Check this
+       * member unless you chose the keys. False for an older authority that does not report it.
+       */
+      counts_here: withDefault(shape.boolean, false),
+      treaty_id: text,
+      subject_sovereign_id: text,
+    }),
+    idempotent: true,
     records: { attestation: 'invalid_attestation_or_treaty', treaty: 'invalid_attestation_or_treaty' },
     gateway: { operation: 'treaties-verify-attestation-with-treaty-route', group: 'treaties' },
   },
@@ -147,3 +202,13 @@ const facts = {
 
 /** Portable membership evidence (protocol/core 14, 17). */
 export const attestations: Routes<typeof facts> = routes(facts)
+
+/** Absent members get the defaults of the authority (protocol/core 14.2). */
+export type AttestationRequest = SentOf<typeof attestations.issue>
+export type AttestationRow = AnswerOf<typeof attestations.find>
+export type AttestationPage = AnswerOf<typeof attestations.list>
+export type AttestationFilter = Omit<QueryOf<typeof attestations.list>, keyof typeof pageQuery>
+export type AttestationPreview = PreviewOf<typeof attestations.revoke>
+/** A negative result is a verdict, not an error (protocol/core 17.1). */
+export type AttestationVerdict = AnswerOf<typeof attestations.verify>
+export type TreatyAttestationVerdict = AnswerOf<typeof attestations.verifyWithTreaty>

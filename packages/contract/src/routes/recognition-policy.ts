@@ -1,3 +1,6 @@
+import { readRecognitionPolicy, shape } from '@chancery/protocol'
+import { type AnswerOf, body } from '../form.ts'
+import { flag, record, text } from '../members.ts'
 import { type Routes, routes } from '../route.ts'
 
 const facts = {
@@ -11,7 +14,7 @@ const facts = {
     summary: 'Active recognition policy',
     purpose: 'Gives the policy under which foreign attestations are accepted.',
     errors: ['recognition_policy_not_configured'],
-    answer: 'recognition-policy',
+    answer: record('recognition-policy', readRecognitionPolicy),
     gateway: { operation: 'attestations-get-recognition-policy', group: 'attestations' },
   },
   // It may list 50000 revoked ids, far beyond the normal reading limits.
@@ -25,8 +28,10 @@ const facts = {
     summary: 'Set the recognition policy',
     purpose: 'Stores a recognition policy and makes it the only active one.',
     errors: ['invalid_recognition_policy'],
-    body: {
-      example: {
+    body: body(
+      'invalid_recognition_policy',
+      { recognition_policy: shape.required(shape.object), policy_id: shape.optional(shape.string) },
+      {
         recognition_policy: {
           local_sovereign_id: '<own sovereign id>',
           recognized_issuers: [
@@ -34,10 +39,10 @@ const facts = {
           ],
         },
       },
-      more: { policy_id: '<policy id>' },
-      closed: true,
-    },
-    answer: { policy_id: '<policy id>', local_sovereign_id: '<own sovereign id>', active: true },
+    ),
+    answer: shape.open({ policy_id: text, local_sovereign_id: text, active: flag }),
+    /** A repeat changes only the time. */
+    idempotent: true,
     readLimit: 'large',
     gateway: { operation: 'attestations-save-recognition-policy', group: 'attestations' },
   },
@@ -45,3 +50,5 @@ const facts = {
 
 /** Whose attestations this authority accepts; a local document without signature (protocol/core 16). */
 export const recognitionPolicy: Routes<typeof facts> = routes(facts)
+
+export type SavedRecognitionPolicy = AnswerOf<typeof recognitionPolicy.publish>

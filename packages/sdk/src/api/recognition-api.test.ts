@@ -65,7 +65,7 @@ describe('attestations', () => {
       revoked_at: null,
       revocation_reason: null,
     })
-    expect(await client.attestations.revoke(id, { dryRun: true })).toEqual({
+    expect(await client.attestations.revoke(id, { dry_run: true })).toEqual({
       dry_run: true,
       attestation_id: id,
       status: 'active',
@@ -92,19 +92,19 @@ describe('attestations', () => {
       await client.attestations.issue({ subject_id: `s${n}`, roles: ['role:anchor'] })
     }
     const seen: string[] = []
-    for await (const { attestation } of client.attestations.list({ limit: 2 })) seen.push(attestation.subject_id)
+    for await (const { attestation } of client.attestations.all({ limit: 2 })) seen.push(attestation.subject_id)
     expect(seen.slice(-5)).toEqual(['s1', 's2', 's3', 's4', 's5'])
     expect(new Set(seen).size).toBe(seen.length)
-    const page = await client.attestations.page({ subject_id: 's3', limit: 1 })
+    const page = await client.attestations.list({ subject_id: 's3', limit: 1 })
     expect([page.count, page.total, page.attestations?.length]).toEqual([1, 1, 1])
   })
 
   it('are shown to operators only where the network requires it', async () => {
     const closed = await connect(secret)
     await closed.attestations.issue({ subject_id: 'dave', roles: ['role:client'] })
-    expect(await closed.attestations.page()).toMatchObject({ count: 1, attestations: undefined })
-    await expect(closed.attestations.list().next()).rejects.toThrow(ResponseError)
-    const row = await closed.attestations.list({ asOperator: true }).next()
+    expect(await closed.attestations.list()).toEqual({ count: 1 })
+    await expect(closed.attestations.all().next()).rejects.toThrow(ResponseError)
+    const row = await closed.attestations.all({}, { asOperator: true }).next()
     expect(row.value?.attestation.subject_id).toBe('dave')
   })
 
@@ -151,7 +151,7 @@ describe('recognitionTreaties', () => {
     const id = treaty.treaty_id
     expect(await client.recognitionTreaties.find(id)).toMatchObject({ treaty, lifecycle: { state: 'active' } })
     expect(await client.recognitionTreaties.verify({ treaty })).toMatchObject({ accepted: true })
-    expect(await client.recognitionTreaties.revoke(id, { dryRun: true })).toEqual({
+    expect(await client.recognitionTreaties.revoke(id, { dry_run: true })).toEqual({
       dry_run: true,
       treaty_id: id,
       status: 'active',
@@ -171,10 +171,10 @@ describe('recognitionTreaties', () => {
     })
     expect(await client.recognitionTreaties.verify({ treaty })).toMatchObject({ reason: 'locally_revoked' })
     const found: string[] = []
-    for await (const row of client.recognitionTreaties.list({ limit: 1 })) found.push(row.treaty.treaty_id)
+    for await (const row of client.recognitionTreaties.all({ limit: 1 })) found.push(row.treaty.treaty_id)
     expect(found).toContain(id)
     expect(new Set(found).size).toBe(found.length)
-    expect((await client.recognitionTreaties.page({ status: 'revoked' })).recognition_treaties).toHaveLength(1)
+    expect((await client.recognitionTreaties.list({ status: 'revoked' })).recognition_treaties).toHaveLength(1)
   })
 })
 
@@ -259,7 +259,7 @@ describe('a dry run', () => {
     }))
     const signer = await testSigner('op-privileged')
     const other = createClient({ url: server.url, operator: { signer, audience: partnerKey }, retry: false })
-    const failure = await failureOf(other.recognitionTreaties.revoke('t', { dryRun: true }))
+    const failure = await failureOf(other.recognitionTreaties.revoke('t', { dry_run: true }))
     expect(failure).toBeInstanceOf(ResponseError)
     expect(String(failure)).toContain('may have been carried out')
     await server.close()
@@ -278,8 +278,8 @@ describe('a dry run', () => {
     for (const dryRun of [
       other.crl.revoke({ cert_ids: ['c'], dryRun: true }),
       other.operatorKeys.revoke('op-standard', { dry_run: true }),
-      other.attestations.revoke('a', { dryRun: true }),
-      other.recognitionTreaties.revoke('t', { dryRun: true }),
+      other.attestations.revoke('a', { dry_run: true }),
+      other.recognitionTreaties.revoke('t', { dry_run: true }),
     ])
       expect(await failureOf(dryRun)).toBeInstanceOf(DryRunUnsupportedError)
     expect(new Set(sent)).toEqual(new Set(['GET /sovereign.json']))

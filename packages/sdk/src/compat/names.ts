@@ -20,7 +20,7 @@ export interface ExistingNames {
     readonly issue: Client['attestations']['issue']
     readonly revoke: Client['attestations']['revoke']
     readonly get: Client['attestations']['find']
-    readonly list: Client['attestations']['page']
+    readonly list: Client['attestations']['list']
     readonly verify: Client['attestations']['verify']
     readonly savePolicy: Client['recognitionPolicy']['publish']
     readonly getPolicy: Client['recognitionPolicy']['current']
@@ -60,7 +60,7 @@ export interface ExistingNames {
     readonly issue: Client['recognitionTreaties']['issue']
     readonly revoke: Client['recognitionTreaties']['revoke']
     readonly get: Client['recognitionTreaties']['find']
-    readonly list: Client['recognitionTreaties']['page']
+    readonly list: Client['recognitionTreaties']['list']
     readonly verify: Client['recognitionTreaties']['verify']
     readonly verifyAttestation: Client['attestations']['verifyWithTreaty']
     readonly importFeed: Client['revocationFeeds']['import']
@@ -100,7 +100,7 @@ export function withExistingNames(client: Client, sender?: EvidenceSender): Exis
       issue: attestations.issue,
       revoke: attestations.revoke,
       get: attestations.find,
-      list: attestations.page,
+      list: attestations.list,
       verify: attestations.verify,
       savePolicy: client.recognitionPolicy.publish,
       getPolicy: client.recognitionPolicy.current,
@@ -154,7 +154,7 @@ function treatyNames(client: Client): ExistingNames['treaties'] {
     issue: recognitionTreaties.issue,
     revoke: recognitionTreaties.revoke,
     get: recognitionTreaties.find,
-    list: recognitionTreaties.page,
+    list: recognitionTreaties.list,
     verify: recognitionTreaties.verify,
     verifyAttestation: attestations.verifyWithTreaty,
     importFeed: revocationFeeds.import,

@@ -162,7 +162,7 @@ async function findTreaty(
   if (typeof other !== 'string') return null
   const at = instantOf(decision_made_at)
   let found: JsonObject | null = null
-  for await (const { treaty } of client.recognitionTreaties.list({ subject_sovereign_id: other })) {
+  for await (const { treaty } of client.recognitionTreaties.all({ subject_sovereign_id: other })) {
     const isOwn = treaty.issuer_sovereign_id === operator_sovereign_id
     if (isOwn && instantOf(treaty.valid_from) <= at && at < instantOf(treaty.expires_at)) found = asJson(treaty)
   }

@@ -1,4 +1,4 @@
-import type { AnswerOf, PreviewOf, QueryOf, Route, SentOf } from '@chancery/contract'
+import type { AnswerOf, BodyForm, PreviewOf, QueryOf, Route, SentOf } from '@chancery/contract'
 import type { JsonObject, Read } from '@chancery/protocol'
 import type { Call, CallOptions, Connection, WriteOptions } from './call.ts'
 import { preview } from './dry-run.ts'
@@ -11,7 +11,7 @@ type ParamNames<Path> = Path extends `${string}{${string}}${infer Rest}` ? [para
 type Given<Sent> = [Sent] extends [never] ? [] : Partial<Sent> extends Sent ? [given?: Sent] : [given: Sent]
 type Input<R> = [SentOf<R>] extends [never] ? Given<QueryOf<R>> : Given<SentOf<R>>
 /** For a route that shows more to an operator. */
-interface ReadOptions extends CallOptions {
+export interface ReadOptions extends CallOptions {
   readonly asOperator?: true
 }
 type Options<R> = R extends { readonly repeatable: true }
@@ -35,18 +35,26 @@ export type Method<R extends Route> = R extends { readonly preview: Read<unknown
 
 type Table = Readonly<Record<string, Route>>
 
-/** The methods of an area: one for each route whose answer has a form. The others are written by hand. */
+type IsFormed<R> = R extends { readonly answer: Read<unknown> }
+  ? R extends { readonly body: infer Body }
+    ? Body extends BodyForm
+      ? true
+      : false
+    : true
+  : false
+
+/** The methods of an area: one for each route whose body and answer have forms. The others are written by hand. */
 export type RouteApi<Routes extends Table> = {
-  readonly [Name in keyof Routes as Routes[Name] extends { readonly answer: Read<unknown> } ? Name : never]: Method<
-    Routes[Name]
-  >
+  readonly [Name in keyof Routes as IsFormed<Routes[Name]> extends true ? Name : never]: Method<Routes[Name]>
 }
 
 /** One method for each route of a feature, with the names of the contract. */
 export function routeApi<Routes extends Table>(table: Routes, connection: Connection): RouteApi<Routes> {
-  const methods = Object.entries(table).flatMap(([name, route]) =>
-    typeof route.answer === 'function' ? [[name, methodOf(route, route.answer, connection)] as const] : [],
-  )
+  const methods = Object.entries(table).flatMap(([name, route]) => {
+    const { answer, body } = route
+    const isFormed = typeof answer === 'function' && (body === undefined || 'read' in body)
+    return isFormed ? [[name, methodOf(route, answer, connection)] as const] : []
+  })
   // The type of Object.fromEntries has no names; the names are those of the table.
   return Object.fromEntries(methods) as RouteApi<Routes>
 }

@@ -15,9 +15,9 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const connection = await connectAsOperator(context, options)
   const { only } = await previewThenConfirm(context, options, {
     preview: async () => {
-      const data = await connection.ask((client) => client.admission.remove(rule_id, { reason, dryRun: true }))
+      const data = await connection.ask((client) => client.admission.remove(rule_id, { reason, dry_run: true }))
       return {
-        data: { ...data, dry_run: true },
+        data: { ...data },
         lines: ['No node could join or renew by this rule any more.', staysText(context, data)],
       }
     },

@@ -94,7 +94,7 @@ const MAX_TREATIES = 50
 
 async function findTreaties(client: Client, network: string): Promise<readonly TreatyRow[]> {
   const rows: TreatyRow[] = []
-  for await (const row of client.recognitionTreaties.list({ subject_sovereign_id: network, status: 'active' })) {
+  for await (const row of client.recognitionTreaties.all({ subject_sovereign_id: network, status: 'active' })) {
     rows.push(row)
     if (rows.length === MAX_TREATIES) break
   }

@@ -1,4 +1,4 @@
-import { type AttestationRow, type Client, RefusedError } from '@chancery/sdk'
+import { type AttestationFilter, type AttestationRow, type Client, RefusedError } from '@chancery/sdk'
 import { connect, connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
@@ -25,11 +25,10 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const filter = {
     ...(subject === undefined ? {} : { subject_id: subject }),
     ...(status === undefined ? {} : { status }),
-    ...(isSigned ? { asOperator: true as const } : {}),
   }
   const connection = await (isSigned ? connectAsOperator : connect)(context, options)
   const found = await connection
-    .ask((client) => fetchRows(client, filter, limit, options.isSet('all')))
+    .ask((client) => fetchRows(client, filter, limit, { isAll: options.isSet('all'), isSigned }))
     .catch((error: unknown) => {
       if (isSigned || !(error instanceof RefusedError) || error.code !== 'admin_auth_failed') throw error
       const message = 'This network names its members to operators only.'
@@ -38,15 +37,19 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   return describe(context, found)
 }
 
-type Filter = Parameters<Client['attestations']['page']>[0]
-
-async function fetchRows(client: Client, filter: Filter, limit: number, isAll: boolean): Promise<Found> {
-  const first = await client.attestations.page({ ...filter, limit: isAll ? 1000 : limit })
+async function fetchRows(
+  client: Client,
+  filter: AttestationFilter,
+  limit: number,
+  { isAll, isSigned }: { readonly isAll: boolean; readonly isSigned: boolean },
+): Promise<Found> {
+  const signed = isSigned ? { asOperator: true as const } : {}
+  const first = await client.attestations.list({ ...filter, limit: isAll ? 1000 : limit }, signed)
   if (first.attestations === undefined) return { count: first.count, rows: undefined, total: first.count, isCut: false }
   const isMore = first.next_cursor !== null && first.next_cursor !== undefined
   if (!isAll || !isMore) return { count: first.count, rows: first.attestations, total: first.total, isCut: isMore }
   const rows: AttestationRow[] = []
-  for await (const row of client.attestations.list({ ...filter, limit: 1000 })) rows.push(row)
+  for await (const row of client.attestations.all({ ...filter, limit: 1000 }, signed)) rows.push(row)
   return { count: rows.length, rows, total: rows.length, isCut: false }
 }
 

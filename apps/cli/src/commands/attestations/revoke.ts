@@ -12,7 +12,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const connection = await connectAsOperator(context, options)
   const { preview, only } = await previewThenConfirm(context, options, {
     preview: async () =>
-      describePreview(await connection.ask((client) => client.attestations.revoke(id, { reason, dryRun: true }))),
+      describePreview(await connection.ask((client) => client.attestations.revoke(id, { reason, dry_run: true }))),
     question: `Revoke attestation ${visible(id)} at ${connection.url}? This cannot be undone.`,
   })
   if (only !== undefined) return only

@@ -55,7 +55,7 @@ export async function importFeeds(operator: Client, now: Instant): Promise<void>
 /** Renews treaties before they end. A treaty that was revoked stays revoked. */
 export async function renewTreaties(operator: Client, now: Instant): Promise<void> {
   const rows: TreatyRow[] = []
-  for await (const row of operator.recognitionTreaties.list({ status: 'active' })) rows.push(row)
+  for await (const row of operator.recognitionTreaties.all({ status: 'active' })) rows.push(row)
   for (const partner of PARTNERS) {
     const row = rows.find(({ treaty }) => treaty.subject_sovereign_id === partner.name)
     if (row === undefined || !isDue(row, partner, now)) continue

@@ -141,7 +141,7 @@ async function noteCircumstances(
       `the treaty outlives the authority key of the other side (${genesis.network_authority.valid_to}); replace it when they have a new one`,
     )
   const filter = { subject_sovereign_id: genesis.network_name, status: 'active', limit: 1 }
-  const { recognition_treaties: found } = await connection.ask((client) => client.recognitionTreaties.page(filter))
+  const { recognition_treaties: found } = await connection.ask((client) => client.recognitionTreaties.list(filter))
   const [earlier] = found
   if (earlier !== undefined)
     context.note(

@@ -41,12 +41,12 @@ function readFilter(options: Options): TreatyFilter {
 
 async function fetchAll(client: Client, filter: TreatyFilter): Promise<Found> {
   const rows: TreatyRow[] = []
-  for await (const row of client.recognitionTreaties.list({ ...filter, limit: 1000 })) rows.push(row)
+  for await (const row of client.recognitionTreaties.all({ ...filter, limit: 1000 })) rows.push(row)
   return { rows, total: rows.length, isCut: false }
 }
 
 async function fetchSome(client: Client, filter: TreatyFilter, limit: number): Promise<Found> {
-  const page = await client.recognitionTreaties.page({ ...filter, limit })
+  const page = await client.recognitionTreaties.list({ ...filter, limit })
   const isCut = page.next_cursor !== null && page.next_cursor !== undefined
   return { rows: page.recognition_treaties, total: page.total, isCut }
 }

@@ -1,5 +1,4 @@
 import { type JsonObject, type RecognitionTreaty, treatyCapabilities, visible } from '@chancery/protocol'
-import type { TreatyRequest } from '@chancery/sdk'
 import { type Connection, connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
@@ -11,7 +10,7 @@ import { loadPublicKeys } from '../../files/public-keys.ts'
 import { describeTreaty } from './describe.ts'
 import { previewLines } from './preview.ts'
 import { readCapabilities, readStatuses } from './scope.ts'
-import { findPredecessor, sameAs, succeed } from './succession.ts'
+import { type Terms, findPredecessor, sameAs, succeed } from './succession.ts'
 
 /** Runs `treaty replace`: new terms for the same network; the preview shows what they remove. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
@@ -47,13 +46,9 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
 }
 
 /** Removes from the preview of the authority what the new treaty still covers. */
-async function previewReplacement(
-  connection: Connection,
-  old: RecognitionTreaty,
-  request: Required<TreatyRequest>,
-): Promise<Preview> {
+async function previewReplacement(connection: Connection, old: RecognitionTreaty, request: Terms): Promise<Preview> {
   const { treaty_id: id } = old
-  const data = await connection.ask((client) => client.recognitionTreaties.revoke(id, { dryRun: true }))
+  const data = await connection.ask((client) => client.recognitionTreaties.revoke(id, { dry_run: true }))
   const lost = {
     roles: missing(old.scope.allowed_roles, request.scope.allowed_roles ?? []),
     statuses: missing(old.scope.accepted_statuses, request.scope.accepted_statuses ?? []),

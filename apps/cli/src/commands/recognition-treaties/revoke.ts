@@ -12,7 +12,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const connection = await connectAsOperator(context, options)
   const { preview, only } = await previewThenConfirm(context, options, {
     preview: async () => {
-      const data = await connection.ask((client) => client.recognitionTreaties.revoke(id, { reason, dryRun: true }))
+      const data = await connection.ask((client) => client.recognitionTreaties.revoke(id, { reason, dry_run: true }))
       return { data, lines: previewLines(data) }
     },
     question: `End treaty ${visible(id)} at ${connection.url}? This cannot be undone.`,

@@ -23,8 +23,10 @@ export function hoursOf({ valid_from, expires_at }: RecognitionTreaty): number {
   return Math.min(Math.max(hours, 1), 26_280)
 }
 
+export type Terms = Required<Omit<TreatyRequest, 'issuer_sovereign_id'>>
+
 /** Returns the request for an equal treaty. */
-export function sameAs(treaty: RecognitionTreaty, validityHours = hoursOf(treaty)): Required<TreatyRequest> {
+export function sameAs(treaty: RecognitionTreaty, validityHours = hoursOf(treaty)): Terms {
   const { subject_sovereign_id, subject_public_keys, scope, metadata } = treaty
   return { subject_sovereign_id, subject_public_keys, scope, metadata, validity_hours: validityHours }
 }
@@ -36,7 +38,7 @@ export function sameAs(treaty: RecognitionTreaty, validityHours = hoursOf(treaty
 export async function succeed(
   connection: Connection,
   old: RecognitionTreaty,
-  request: Required<TreatyRequest>,
+  request: Terms,
   succession: Succession,
 ): Promise<RecognitionTreaty> {
   const text = canonicalJson({ ...request, scope: { ...request.scope } })

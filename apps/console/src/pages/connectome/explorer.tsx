@@ -226,7 +226,7 @@ async function openEdge(graph: Graph, edge: number): Promise<string> {
   const [from, to] = [graph.ids[graph.from[edge] ?? 0] ?? '', graph.ids[graph.to[edge] ?? 0] ?? '']
   if (graph.reported[edge] === 1)
     throw new Error(`${from} reports that it recognises ${to}. This authority does not store that treaty.`)
-  const page = await authority().recognitionTreaties.page({ issuer_sovereign_id: from, subject_sovereign_id: to })
+  const page = await authority().recognitionTreaties.list({ issuer_sovereign_id: from, subject_sovereign_id: to })
   const newest = page.recognition_treaties.at(-1)
   if (newest === undefined) throw new Error('That treaty is not stored any more.')
   return newest.treaty.treaty_id

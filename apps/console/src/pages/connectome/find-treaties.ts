@@ -14,8 +14,8 @@ const SHOWN = 50
 export async function findTreaties(id: string): Promise<readonly ListedTreaty[]> {
   const { recognitionTreaties } = authority()
   const [issued, received] = await Promise.all([
-    recognitionTreaties.page({ issuer_sovereign_id: id, limit: SHOWN }),
-    recognitionTreaties.page({ subject_sovereign_id: id, limit: SHOWN }),
+    recognitionTreaties.list({ issuer_sovereign_id: id, limit: SHOWN }),
+    recognitionTreaties.list({ subject_sovereign_id: id, limit: SHOWN }),
   ])
   return [...issued.recognition_treaties, ...received.recognition_treaties].map((row) => describe(row, id))
 }
