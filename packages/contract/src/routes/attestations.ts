@@ -4,7 +4,6 @@ import {
   countedSample,
   flag,
   isDryRun,
-  listOf,
   pageQuery,
   paging,
   record,
