@@ -1,9 +1,15 @@
-import { RECORD_SUBJECTS, SUBJECT_KINDS, shape, trustHistoryPageShape } from '@chancery/protocol'
+import { RECORD_SUBJECTS, SUBJECT_KINDS, described, shape, trustHistoryPageShape } from '@chancery/protocol'
 import type { AnswerOf } from '../form.ts'
 import { cursorQuery, listOf, orNull, text, textOrNull, texts, whole, wholeOrNull } from '../members.ts'
 import { type Routes, routes } from '../route.ts'
 
-const page = shape.required(trustHistoryPageShape)
+/** Its form is described in docs/protocol/trust-history.md. */
+const page = shape.required(
+  described(
+    (value, place) => trustHistoryPageShape(value, place),
+    () => ({ type: 'object' }),
+  ),
+)
 
 const facts = {
   trusted: {
