@@ -1,8 +1,11 @@
 import { Refusal } from '@chancery/contract'
 import { BasisChangedError } from '../evidence/index.ts'
 
-/** Each repetition needs another change in the milliseconds between reading the basis and storing the decision. */
-const MAX_TRIES = 5
+/**
+ * Each repetition needs another change in the milliseconds between reading the basis and storing the decision. While many
+ * callers revoke without a pause, about every fourth attempt meets one.
+ */
+const MAX_TRIES = 12
 
 /**
  * Decides and stores. When something that the decision may be based on was changed or revoked meanwhile, everything is
