@@ -38,7 +38,7 @@ export async function fillStore(url: string, entries: number): Promise<void> {
 }
 
 /** The last tile of each level, so that the log can grow from there. */
-export async function fillLog(client: pg.Client, size: number): Promise<void> {
+async function fillLog(client: pg.Client, size: number): Promise<void> {
   await client.query('delete from evidence_log_tiles')
   await client.query('delete from evidence_log_checkpoints')
   await client.query("insert into evidence_log_checkpoints values ($1, '', '')", [size])

@@ -45,7 +45,6 @@ const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
   ['pack-tamper', () => import('./evidence/pack-tamper.ts')],
   ['million-nodes', () => import('./fleet/million-nodes.ts')],
   ['one-winner', () => import('./lib/one-winner.ts')],
-  ['online-migration', () => import('./evidence/migration/online-migration.ts')],
   ['operate', () => import('./operate/operate.ts')],
   ['outside-reader', () => import('./faults/outside-reader.ts')],
   ['partner-hostile', () => import('./federation/partner-hostile.ts')],
@@ -75,7 +74,7 @@ const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
 ])
 
 const USAGE =
-  'npm run campaign -- NAME [--count N] [--seed S] [--nodes N] [--minutes M] [--pace SECONDS] [--mode strict|gathered] [--workers N] [--table evidence|audit] [--case PART-OF-NAME], or --list, or --all [--part N/N] [--seed S]; --report FILE'
+  'npm run campaign -- NAME [--count N] [--seed S] [--nodes N] [--minutes M] [--pace SECONDS] [--mode strict|gathered] [--workers N] [--case PART-OF-NAME], or --list, or --all [--part N/N] [--seed S]; --report FILE'
 
 // Services that a campaign started are ended at its exit, which a signal alone does not cause.
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130))
@@ -143,7 +142,7 @@ interface Call {
   readonly count: number | undefined
   readonly seed: number
   /** Options that only some campaigns have. */
-  readonly more: Pick<CampaignOptions, 'nodes' | 'minutes' | 'pace' | 'mode' | 'workers' | 'table' | 'only'>
+  readonly more: Pick<CampaignOptions, 'nodes' | 'minutes' | 'pace' | 'mode' | 'workers' | 'only'>
   /** With `--all --part 2/4` every fourth campaign, from the second on. */
   readonly part: number
   readonly parts: number
@@ -162,7 +161,6 @@ function readCall(args: string[]): Call | string {
     pace: { type: 'string' },
     mode: { type: 'string' },
     workers: { type: 'string' },
-    table: { type: 'string' },
     case: { type: 'string' },
     part: { type: 'string', default: '1/1' },
     report: { type: 'string' },
@@ -185,11 +183,9 @@ function readCall(args: string[]): Call | string {
 }
 
 function readMore(values: Readonly<Partial<Record<keyof Call['more'], string | undefined>>>): Call['more'] {
-  const { nodes, minutes, pace, mode, workers, table, only } = values
+  const { nodes, minutes, pace, mode, workers, only } = values
   if (mode !== undefined && mode !== 'strict' && mode !== 'gathered')
     throw new TypeError(`${mode} is not strict or gathered`)
-  if (table !== undefined && table !== 'evidence' && table !== 'audit')
-    throw new TypeError(`${table} is not evidence or audit`)
   return {
     ...(nodes === undefined ? {} : { nodes: readWhole(nodes, 1, 1e7) }),
     ...(minutes === undefined ? {} : { minutes: readWhole(minutes, 1, 1440) }),
@@ -197,7 +193,6 @@ function readMore(values: Readonly<Partial<Record<keyof Call['more'], string | u
     ...(pace === undefined ? {} : { pace: readWhole(pace, 10, 900) }),
     ...(mode === undefined ? {} : { mode }),
     ...(workers === undefined ? {} : { workers: readWhole(workers, 1, 64) }),
-    ...(table === undefined ? {} : { table }),
     ...(only === undefined ? {} : { only }),
   }
 }

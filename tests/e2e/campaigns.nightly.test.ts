@@ -2,7 +2,6 @@ import { spawnSync } from 'node:child_process'
 import { GATEWAY_OPERATIONS } from '@chancery/contract'
 import { describe, expect, it } from 'vitest'
 import { runRaces } from '../campaigns/enrollment/races.ts'
-import { run as runMigration } from '../campaigns/evidence/migration/online-migration.ts'
 import { runFederation } from '../campaigns/federation/federation-model.ts'
 import { run as runGrowth } from '../campaigns/growth/growth-year.ts'
 import { BEHAVIOURS } from '../campaigns/gateway/malicious-lists.ts'
@@ -48,12 +47,6 @@ describe('campaigns with small counts', () => {
       'one-winner',
       1,
       async () => ({ run: (options) => runTracks({ ...options, callers: 10 }, ONE_WINNER, [retention]) }),
-    ],
-    ['online-migration', 5, async () => ({ run: (options) => runMigration({ ...options, rows: 3000 }) })],
-    [
-      'online-migration',
-      5,
-      async () => ({ run: (options) => runMigration({ ...options, rows: 3000, table: 'audit' }) }),
     ],
     ['outside-reader', 2, () => import('../campaigns/faults/outside-reader.ts')],
     ['pack-histories', 40, () => import('../campaigns/evidence/pack-histories.ts')],

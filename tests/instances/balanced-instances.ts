@@ -29,8 +29,6 @@ export interface BalancedInstances {
    * is ready. Returns the exit code.
    */
   restart(index: number, tree?: string): Promise<number>
-  /** Sends one command to the balancer, like an operator. */
-  command(line: string): Promise<string>
   /** Resolves with the first exit code that is not 0, or 0. */
   stop(): Promise<number>
 }
@@ -81,7 +79,6 @@ export async function startBalancedInstances(
         await answering(urls[index] ?? '', '/readyz', () => undefined)
         return code
       },
-      command: (line) => balancer.command(line),
       async stop() {
         const code = await stopAll()
         await balancer.stop()

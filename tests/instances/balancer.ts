@@ -1,14 +1,10 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
-import { connect } from 'node:net'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { startOwnBalancer } from './own-balancer.ts'
 
 export interface Balancer {
-  /** Sends one command to the socket of HAProxy, like an operator. Returns the response. */
-  command(line: string): Promise<string>
   stop(): Promise<void>
 }
 
@@ -38,22 +34,13 @@ export async function startBalancer(facts: BalancerFacts): Promise<Balancer> {
     detached: true,
   })
   await once(child, 'spawn')
-  const socket = socketOf(facts)
-  return {
-    command: (line) => text(connect(socket).end(`${line}\n`)),
-    stop: () => end(child),
-  }
-}
-
-function socketOf({ folder }: BalancerFacts): string {
-  return join(folder, 'haproxy.sock')
+  return { stop: () => end(child) }
 }
 
 function configure(facts: BalancerFacts): string {
   const { host, port, service = 'authority' } = facts
   return [
     'global',
-    `  stats socket ${socketOf(facts)} mode 600 level admin`,
     '  maxconn 2000',
     '  tune.bufsize 65536',
     'defaults',

@@ -12,7 +12,7 @@ interface Upstream {
   failed: number
 }
 
-/** Where HAProxy is not installed: the same rules of `check inter 200 fall 2 rise 1`, round robin, and no commands. */
+/** Where HAProxy is not installed: the same rules of `check inter 200 fall 2 rise 1`, round robin. */
 export async function startOwnBalancer(facts: {
   readonly host: string
   readonly port: number
@@ -30,7 +30,6 @@ export async function startOwnBalancer(facts: {
   })
   await new Promise<void>((done) => server.listen(facts.port, facts.host, done))
   return {
-    command: () => Promise.reject(new Error('HAProxy is not installed')),
     async stop() {
       stopping.abort()
       server.closeAllConnections()

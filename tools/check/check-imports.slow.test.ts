@@ -38,7 +38,7 @@ const CLEAN: Readonly<Record<string, string>> = {
   [`${AUTHORITY}/audit/insert.ts`]: "export const text = 'audit_events'",
   [`${AUTHORITY}/recovery/inspect.ts`]: "export const text = 'audit_events audit_events_removed'",
   [`${AUTHORITY}/database/tables.ts`]: 'export interface Tables { audit_events: string }',
-  [`${AUTHORITY}/database/migrations/0001-foundation.ts`]: "export const text = 'audit_events'",
+  [`${AUTHORITY}/database/migrations/0048-baseline.ts`]: "export const text = 'audit_events'",
   'apps/cli/src/index.ts': "import '@chancery/sdk'\nexport const load = () => import('@chancery/authority')",
   'tests/e2e/whole.ts': "import '@chancery/authority'\nimport '@chancery/testkit'",
 }

@@ -4,7 +4,7 @@ import { createTestNetwork, send } from '@chancery/testkit'
 import { type BalancedInstances, startBalancedInstances } from '../../instances/balanced-instances.ts'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
 import { startOwnServer } from '../lib/private-postgres.ts'
-import { LAST_RELEASE, RELEASE_WITHOUT_SERVES_FROM, makeNextRelease, unpackCommit } from '../lib/release-trees.ts'
+import { LAST_RELEASE, makeNextRelease, unpackCommit } from '../lib/release-trees.ts'
 import { RollingLoad } from './rolling-load.ts'
 
 /** The smallest number that can be restarted without an interruption. */
@@ -12,9 +12,6 @@ const INSTANCES = 2
 const SHOWN = 20
 /** Load without a restart before and after, so that each kind of request is sent to each release. */
 const CALM_MS = 1000
-
-/** That release refuses to start with these settings. The load stays below their limits. */
-const NEWER_SETTINGS = ['NA_RATE_LIMIT_REVOCATION_PER_MINUTE', 'NA_RATE_LIMIT_RENEW_PER_KEY_PER_HOUR']
 
 interface Rolled {
   readonly instances: BalancedInstances
@@ -37,35 +34,6 @@ export async function upgradeFromLastRelease(options: CampaignOptions): Promise<
   const release = await unpackCommit(LAST_RELEASE)
   try {
     return await replaceEach(options, release.folder, OWN_RELEASE)
-  } finally {
-    await release.remove()
-  }
-}
-
-/**
- * That release reports not ready when the schema is newer, although it still serves. So the operator first disables
- * the health check of the remaining instance in the balancer, and removes it by hand (docs/operate/upgrade.md).
- */
-export async function upgradeWithoutServesFrom(options: CampaignOptions): Promise<CampaignResult> {
-  const release = await unpackCommit(RELEASE_WITHOUT_SERVES_FROM)
-  try {
-    return await underLoad(options, release.folder, async ({ instances, replace, violation }) => {
-      const command = async (...lines: readonly string[]): Promise<void> => {
-        for (const line of lines) {
-          const answer = (await instances.command(line)).trim()
-          if (answer !== '') violation(`the balancer answers ${answer} to ${line}`)
-        }
-      }
-      await command('disable health instances/na2', 'disable health documents/na2')
-      await replace(0, OWN_RELEASE)
-      // The instance is not ready now, but still gets requests.
-      if ((await readinessOf(instances, 1)).status !== 503) violation('the last release is ready on a newer schema')
-      await pause(CALM_MS)
-      await command('set server instances/na2 state drain', 'set server documents/na2 state drain')
-      await replace(1, OWN_RELEASE)
-      await command('enable health instances/na2', 'enable health documents/na2')
-      await command('set server instances/na2 state ready', 'set server documents/na2 state ready')
-    })
   } finally {
     await release.remove()
   }
@@ -115,8 +83,7 @@ async function underLoad(
   const network = await createTestNetwork('ROLLING-NET')
   const server = await startOwnServer()
   const database = await server.createDatabase()
-  const known = Object.entries(network.settings).filter(([name]) => !NEWER_SETTINGS.includes(name))
-  const settings = { ...Object.fromEntries(known), LOG_LEVEL: 'error', ...database.settings }
+  const settings = { ...network.settings, LOG_LEVEL: 'error', ...database.settings }
   const instances = await startBalancedInstances(settings, INSTANCES, firstTree)
   try {
     const load = new RollingLoad(instances.url, network, seed)

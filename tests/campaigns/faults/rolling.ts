@@ -1,23 +1,12 @@
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
 import { restartGateways } from './rolling-gateways.ts'
-import {
-  restartInstances,
-  upgradeFromLastRelease,
-  upgradeToNextRelease,
-  upgradeWithoutServesFrom,
-} from './rolling-instances.ts'
+import { restartInstances, upgradeFromLastRelease, upgradeToNextRelease } from './rolling-instances.ts'
 
 export const summary =
   'authorities and gateways restarted one by one, and upgraded from the release before, under load: no request fails'
 export const defaultCount = 3
 
-const PARTS = [
-  restartInstances,
-  upgradeWithoutServesFrom,
-  upgradeFromLastRelease,
-  upgradeToNextRelease,
-  restartGateways,
-] as const
+const PARTS = [restartInstances, upgradeFromLastRelease, upgradeToNextRelease, restartGateways] as const
 
 /** Each case stops and starts one process. `count` is the number of rounds; an upgrade is one round. */
 export async function run({ count, seed, log }: CampaignOptions): Promise<CampaignResult> {

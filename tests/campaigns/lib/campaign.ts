@@ -11,8 +11,6 @@ export interface CampaignOptions {
   readonly pace?: number
   /** How the authority stores heartbeats. */
   readonly mode?: 'strict' | 'gathered'
-  /** Which tables, for campaigns that change them. */
-  readonly table?: 'evidence' | 'audit'
   /** Worker processes of the authority. */
   readonly workers?: number
   /** Only the cases whose name contains this, for campaigns that have named cases. */

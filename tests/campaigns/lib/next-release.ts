@@ -16,7 +16,7 @@ registerHooks({
       bytes instanceof Uint8Array ? Buffer.from(bytes).toString('utf8') : typeof bytes === 'string' ? bytes : ''
     if (!LIST.test(source)) throw new Error('the list of migrations has another form: change LIST')
     // Types are removed before the module runs, so the list can grow.
-    const longer = source.replace(LIST, '$1]\nMIGRATIONS.push(...nextRelease(MIGRATIONS.length))')
+    const longer = source.replace(LIST, '$1]\nMIGRATIONS.push(...nextRelease(MIGRATIONS.at(-1)?.version ?? 0))')
     return { ...loaded, source: `import { nextRelease } from ${JSON.stringify(MIGRATIONS)}\n${longer}` }
   },
 })

@@ -14,9 +14,6 @@ export interface ReleaseTree {
 /** 0.2.0, the last release. Change it when a release is made, as tests/fixtures/releases. */
 export const LAST_RELEASE = '0ab573ec'
 
-/** The last release without `servesFrom`: its schema has version 11. */
-export const RELEASE_WITHOUT_SERVES_FROM = '8c66572d85eb24876bdffe958b6a2b583f624ac8'
-
 const OWN = join(import.meta.dirname, '..', '..', '..')
 /** Files that an instance of an authority needs besides its modules. */
 const PARTS = ['apps', 'packages', 'tests/instances', 'package.json', 'tsconfig.base.json', 'tsconfig.json']
@@ -53,10 +50,10 @@ export async function makeNextRelease(): Promise<ReleaseTree> {
     const version = await addMigration(join(database, 'migrations'))
     const file = join(database, 'migrate.ts')
     const text = await readFile(file, 'utf8')
-    const end = '\n]\n\nexport const EXPECTED_SCHEMA_VERSION'
-    if (text.split(end).length !== 2) throw new Error('migrate.ts does not end its list of migrations as expected')
+    const end = /,?\s*\](?=\n\nexport const EXPECTED_SCHEMA_VERSION)/
+    if (!end.test(text)) throw new Error('migrate.ts does not end its list of migrations as expected')
     const line = `import { nextRelease } from './migrations/${nameOf(version)}'\n`
-    await writeFile(file, line + text.replace(end, `\n  nextRelease,${end}`))
+    await writeFile(file, line + text.replace(end, ', nextRelease]'))
   })
 }
 

@@ -1,11 +1,12 @@
 import { type Instant, writeSortable } from '@chancery/protocol'
 import { sql } from 'kysely'
 import type { Database } from '../database/database.ts'
-import { AUDIT_TABLES } from '../database/migrations/0048-audit-partitions.ts'
-import { AUDIT } from '../database/partitions/audit-partitions.ts'
+import { AUDIT, AUDIT_TABLES } from '../database/partitions/audit-partitions.ts'
 import { readLayout } from '../database/partitions/layout.ts'
 import { partitionTables } from '../database/partitions/partition-tables.ts'
+import { rowsOf } from '../testing/rows.suite.ts'
 import { type AuditRow, INSERT_AUDIT_EVENTS } from './insert.ts'
+import { assignSequences } from './sequence.ts'
 
 /** Partitions a store on PostgreSQL, with small partitions. All its positions must be below half of `size`. */
 export async function useAuditPartitionsOf(database: Database, size: number): Promise<void> {
@@ -57,6 +58,15 @@ export async function addEvents(
   const rows = eventRows(count, events)
   await database.run(INSERT_AUDIT_EVENTS, rows)
   return rows
+}
+
+/** Events of releases before 0.2.0, whose rows have no positions. */
+export async function addEarlierEvents(database: Database, count: number): Promise<void> {
+  await addEvents(database, count)
+  await assignSequences(database)
+  if (database.engine === 'sqlite') return
+  for (const table of AUDIT_TABLES) await sql`update ${sql.table(table)} set position = 0`.execute(rowsOf(database))
+  await sql`select setval('audit_positions', 1)`.execute(rowsOf(database))
 }
 
 /** Positions of rows, by the id of the event. */

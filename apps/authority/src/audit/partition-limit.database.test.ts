@@ -1,20 +1,19 @@
 import { silentLog } from '@chancery/service-kit'
-import { ManualClock, createTestDatabase, currentBackend } from '@chancery/testkit'
+import { ManualClock, currentBackend } from '@chancery/testkit'
 import { describe, expect, it } from 'vitest'
 import type { Database } from '../database/database.ts'
-import { migrate } from '../database/migrate.ts'
 import { AUDIT, readRoomEnd } from '../database/partitions/audit-partitions.ts'
 import { readLayout } from '../database/partitions/layout.ts'
 import { useOpenedDatabases } from '../database/partitions/opened-databases.suite.ts'
 import { countTables } from '../database/sizes/measure-tables.ts'
-import { addEvents, partitionsOf, positionsIn } from './audit-partitions.suite.ts'
+import { addEarlierEvents, addEvents, partitionsOf, positionsIn } from './audit-partitions.suite.ts'
 import { keepAuditPartitions } from './partitions.job.ts'
 
 const isPostgres = currentBackend() === 'postgres'
 /** Rows from which the job partitions. */
 const LIMIT = 100
 
-const { atEnd, open, openNew } = useOpenedDatabases()
+const { openNew } = useOpenedDatabases()
 
 /** The first run lets the server count. */
 async function keepTwice(database: Database, set = AUDIT): Promise<void> {
@@ -40,13 +39,9 @@ describe('the job audit-partitions', () => {
     expect((await countTables(database)).get('audit_events')).toBe(2 * LIMIT)
   })
 
-  it.runIf(isPostgres)('counts events of the release before, which have no positions', async () => {
-    const place = await createTestDatabase()
-    atEnd(() => place.drop())
-    const database = await open(place)
-    await migrate(database, () => 0n, { upTo: 47 })
-    await addEvents(database, 2 * LIMIT)
-    await migrate(database, () => 0n)
+  it.runIf(isPostgres)('counts events of before 0.2.0, which have no positions', async () => {
+    const database = await openNew()
+    await addEarlierEvents(database, 2 * LIMIT)
     await keepTwice(database)
     expect(await readLayout(database.read, AUDIT)).toBeUndefined()
     await keepTwice(database, { ...AUDIT, partitionedFrom: LIMIT })

@@ -1,18 +1,23 @@
 import { silentLog } from '@chancery/service-kit'
-import { ManualClock, createMigratedDatabase, createTestDatabase, currentBackend } from '@chancery/testkit'
+import { ManualClock, createMigratedDatabase, currentBackend } from '@chancery/testkit'
 import type { TestDatabase } from '@chancery/testkit'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import type { Database } from '../database/database.ts'
-import { migrate } from '../database/migrate.ts'
-import { AUDIT_TABLES } from '../database/migrations/0048-audit-partitions.ts'
-import { AUDIT, readRoomEnd } from '../database/partitions/audit-partitions.ts'
+import { AUDIT, AUDIT_TABLES, readRoomEnd } from '../database/partitions/audit-partitions.ts'
 import { makeRoom, openRoom, readBound, readLayout } from '../database/partitions/layout.ts'
 import { useOpenedDatabases } from '../database/partitions/opened-databases.suite.ts'
 import { partitionTables } from '../database/partitions/partition-tables.ts'
 import { countTables } from '../database/sizes/measure-tables.ts'
 import { rowsOf } from '../testing/rows.suite.ts'
-import { addEvents, eventRows, partitionsOf, positionsIn, useAuditPartitionsOf } from './audit-partitions.suite.ts'
+import {
+  addEarlierEvents,
+  addEvents,
+  eventRows,
+  partitionsOf,
+  positionsIn,
+  useAuditPartitionsOf,
+} from './audit-partitions.suite.ts'
 import { BEGINNING, exportAudit } from './export.ts'
 import { INSERT_AUDIT_EVENTS } from './insert.ts'
 import { keepAuditPartitions } from './partitions.job.ts'
@@ -26,15 +31,12 @@ const FIRST = 2
 
 const { atEnd, open, openNew } = useOpenedDatabases()
 
-/** A store of the release before, with this many events. */
+/** A store with this many events of before 0.2.0. */
 async function openEarlier(events: number): Promise<{ readonly database: Database; readonly place: TestDatabase }> {
-  const place = await createTestDatabase()
+  const place = await createMigratedDatabase()
   atEnd(() => place.drop())
   const database = await open(place)
-  await migrate(database, () => 0n, { upTo: 47 })
-  await addEvents(database, events)
-  await assignSequences(database)
-  await migrate(database, () => 0n)
+  await addEarlierEvents(database, events)
   return { database, place }
 }
 
@@ -54,27 +56,7 @@ async function readAll(database: Database): Promise<readonly unknown[]> {
   ]
 }
 
-describe('a store of the release before', () => {
-  it('keeps its rows in the migration, and no table is written again', async () => {
-    const place = await createTestDatabase()
-    atEnd(() => place.drop())
-    const database = await open(place)
-    await migrate(database, () => 0n, { upTo: 47 })
-    await addEvents(database, 3)
-    const files = async (): Promise<readonly unknown[]> =>
-      (
-        await sql`select relname, pg_relation_filenode(oid) as file from pg_class
-          where relname in ('audit_events', 'audit_numbers', 'audit_subjects') order by 1`.execute(database.read)
-      ).rows
-    const before = isPostgres ? await files() : []
-    await migrate(database, () => 0n)
-    expect((await countTables(database)).get('audit_events')).toBe(3)
-    if (!isPostgres) return
-    expect(await files()).toEqual(before)
-    expect(await readLayout(database.read, AUDIT)).toBeUndefined()
-    expect([...(await positionsIn(database, 'audit_events')).values()]).toEqual([0, 0, 0])
-  })
-
+describe('a store with events of before 0.2.0', () => {
   it.runIf(isPostgres)('is partitioned with the same rows, indexes and rights', async () => {
     const { database } = await openEarlier(120)
     await addEvents(database, 120)

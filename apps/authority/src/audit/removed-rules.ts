@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Database } from '../database/database.ts'
-import { auditedRule } from '../database/migrations/0042-removed-rules.ts'
+import { auditedDetail } from '../database/partitions/audit-partitions.ts'
 
 /**
  * Whether the audit log has the removal of an admission rule. The signed text of a removed rule can be put back into its
@@ -13,7 +13,9 @@ export async function isRemovedInAudit(
   const row = await read
     .selectFrom('audit_events')
     .select('event_id')
-    .where(sql<boolean>`event_type = 'admission_rule_removed' and ${sql.raw(auditedRule(engine))} = ${rule_id}`)
+    .where(
+      sql<boolean>`event_type = 'admission_rule_removed' and ${sql.raw(auditedDetail(engine, 'rule_id'))} = ${rule_id}`,
+    )
     .limit(1)
     .executeTakeFirst()
   return row !== undefined

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Database } from '../database/database.ts'
-import { auditedTreaty } from '../database/migrations/0021-revoked-treaties.ts'
+import { auditedDetail } from '../database/partitions/audit-partitions.ts'
 
 /**
  * Whether the audit log has the revocation of a treaty, for a statement over `recognition_treaties`. The status column
@@ -13,5 +13,5 @@ export function isRevokedInAudit(engine: Database['engine']): RawBuilder<boolean
 
 /** The same as text. */
 export function revokedInAudit(engine: Database['engine']): string {
-  return `exists (select 1 from audit_events where event_type = 'recognition_treaty_revoked' and ${auditedTreaty(engine)} = recognition_treaties.treaty_id)`
+  return `exists (select 1 from audit_events where event_type = 'recognition_treaty_revoked' and ${auditedDetail(engine, 'treaty_id')} = recognition_treaties.treaty_id)`
 }

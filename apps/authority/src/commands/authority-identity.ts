@@ -10,7 +10,9 @@ import type { AuthoritySettings } from '../settings/authority-settings.ts'
 import { type HighWater, MarkFileError, readMark } from '../rollback/mark-file.ts'
 import { loadOwnKeys } from '../signing/own-keys.ts'
 import { type LaterKeys, findKeysOfBackup, findLaterKeys } from './later-keys.ts'
+import { listTables } from '../database/copy/catalogue.ts'
 import type { Database, Reader } from '../database/database.ts'
+import { OldSchemaError, isOldSchema, readSchemaVersion } from '../database/migrate.ts'
 import { explainDatabaseError } from '../database/open.ts'
 
 /** The result of an inspection or a copy, or why there is none. */
@@ -42,6 +44,8 @@ export async function readAuthority({
 
 /** The same authority with the keys that its instances use. */
 export async function followRotation(database: Database, authority: AuthorityIdentity): Promise<AuthorityIdentity> {
+  const isNew = !(await listTables(database)).includes('schema_version')
+  if (!isNew && isOldSchema(await readSchemaVersion(database.read))) throw new OldSchemaError()
   return withKeys(authority, await findLaterKeys(database, authority))
 }
 

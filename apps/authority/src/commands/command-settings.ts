@@ -1,7 +1,7 @@
 import { type SettingSources, type SettingsResult, StartError, readProcessSettings } from '@chancery/service-kit'
 import { type AuthoritySettings, readAuthoritySettings } from '../settings/authority-settings.ts'
 import { KeyUnavailableError } from '../signing/key-unavailable.ts'
-import { MigrationFailedError, NewerSchemaError } from '../database/migrate.ts'
+import { MigrationFailedError, NewerSchemaError, OldSchemaError } from '../database/migrate.ts'
 import { UnfinishedCopyError } from '../database/copy/unfinished-copy.ts'
 
 /** Arguments of a command on the authority's own machine. */
@@ -27,9 +27,14 @@ export function readSettingsOrExplain(args: CommandArguments): Promise<Authority
 
 /** True for an error that an operator can fix, as its message describes. */
 export function isOperatorError(error: unknown): error is Error {
-  return [StartError, KeyUnavailableError, NewerSchemaError, MigrationFailedError, UnfinishedCopyError].some(
-    (kind) => error instanceof kind,
-  )
+  return [
+    StartError,
+    KeyUnavailableError,
+    NewerSchemaError,
+    OldSchemaError,
+    MigrationFailedError,
+    UnfinishedCopyError,
+  ].some((kind) => error instanceof kind)
 }
 
 /** Prints one line per problem, each naming the setting to fix. */

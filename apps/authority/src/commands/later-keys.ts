@@ -35,7 +35,7 @@ export async function findLaterKeys(
   database: Database,
   { genesis, ownKeys }: PublicKeys,
 ): Promise<LaterKeys | undefined> {
-  // An empty database has no owner, and one that release 0.1.0 wrote last knows no succession.
+  // An empty database has no owner, and one of a release before 0.2.0 may know no succession.
   const tables = await listTables(database)
   if (!tables.includes('authority_identity') || !tables.includes('key_succession')) return undefined
   const later = await findLaterDocuments(database.read, { network: { genesis }, keys: ownKeys })

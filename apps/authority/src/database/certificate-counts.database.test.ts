@@ -1,20 +1,8 @@
-import { writeSortable } from '@chancery/protocol'
-import {
-  accepted,
-  createTestDatabase,
-  currentBackend,
-  enroll,
-  nodeCaller,
-  seedCertificates,
-  startTestAuthority,
-  testSigner,
-} from '@chancery/testkit'
+import { accepted, enroll, nodeCaller, seedCertificates, startTestAuthority, testSigner } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { countEverRevoked, findMiscount, foldCertificateCounts, readCertificateCounts } from './certificate-counts.ts'
-import { migrate } from './migrate.ts'
-import { openDatabase } from './open.ts'
+import { findMiscount, foldCertificateCounts, readCertificateCounts } from './certificate-counts.ts'
 import { rowsOf } from '../testing/rows.suite.ts'
 
 const signal = new AbortController().signal
@@ -94,41 +82,5 @@ describe('counters of certificates', () => {
       .where('id', '=', '')
       .execute()
     expect(await findMiscount(db)).toBeUndefined()
-  })
-})
-
-describe('the migration that adds counters', () => {
-  it('counts what a database of the release before holds', async () => {
-    const testDatabase = await createTestDatabase()
-    const { DB_PATH, DATABASE_URL } = testDatabase.settings
-    const database = openDatabase(
-      currentBackend() === 'sqlite'
-        ? { kind: 'sqlite', path: DB_PATH ?? '' }
-        : { kind: 'postgres', url: DATABASE_URL ?? '' },
-    )
-    try {
-      await migrate(database, () => 0n, { upTo: 25 })
-      const at = writeSortable(0n)
-      const row = { node_public_key: 'k', cert_json: '{}', roles_json: '[]', issued_at: at, expires_at: at }
-      for (const [cert_id, status] of [
-        ['a', 'issued'],
-        ['b', 'revoked'],
-        ['c', 'revoked'],
-      ] as const)
-        await rowsOf(database)
-          .insertInto('issued_certs')
-          .values({ ...row, cert_id, status, max_validity_hours: 1 })
-          .execute()
-      // A backup of that release is compared with marks before it is migrated.
-      expect(await countEverRevoked(database.read)).toBe(2)
-      expect(await findMiscount(database.read)).toBeUndefined()
-      await migrate(database, () => 0n)
-      expect(await readCertificateCounts(database.read)).toEqual({ issued: 3, revoked: 2, tracked: 1 })
-      await rowsOf(database).updateTable('issued_certs').set({ status: 'revoked' }).where('cert_id', '=', 'a').execute()
-      expect(await countEverRevoked(database.read)).toBe(3)
-    } finally {
-      await database.close()
-      await testDatabase.drop()
-    }
   })
 })

@@ -1,7 +1,5 @@
 import { sql } from 'kysely'
 import type { Database, Reader, Transaction } from './database.ts'
-import { isApplied } from './migration.ts'
-import { issuedCounts } from './migrations/0026-issued-counts.ts'
 
 /** The row the others are added up in. */
 const SUM = ''
@@ -16,7 +14,7 @@ export interface CertificateCounts {
   readonly tracked: number
 }
 
-/** Reads counters (migration 26), a few rows whatever the number of certificates. */
+/** Reads counters a few rows whatever the number of certificates. */
 export async function readCertificateCounts(db: Reader): Promise<CertificateCounts> {
   const { rows } = await sql<Record<'issued' | 'revoked' | 'removed' | 'removed_revoked', number | null>>`
     select sum(issued) as issued, sum(revoked) as revoked, sum(removed) as removed,
@@ -32,7 +30,6 @@ export async function readCertificateCounts(db: Reader): Promise<CertificateCoun
 
 /** What the counters say and what is stored, of one moment, where they differ. Counts every row. */
 export async function findMiscount(db: Reader): Promise<string | undefined> {
-  if (!(await isApplied(db, issuedCounts))) return undefined
   const { rows } = await sql<Record<'stored' | 'stored_revoked' | 'counted' | 'counted_revoked', number>>`
     select count(*) as stored, coalesce(sum(case when status = 'revoked' then 1 else 0 end), 0) as stored_revoked,
       (select sum(issued) from issued_counts) as counted, (select sum(revoked) from issued_counts) as counted_revoked
@@ -45,17 +42,6 @@ export async function findMiscount(db: Reader): Promise<string | undefined> {
   ]
   if (stored === counted && revoked === countedRevoked) return undefined
   return `${stored} stored, ${revoked} of them revoked; the counters say ${counted} and ${countedRevoked}`
-}
-
-/** Ever revoked, also in a backup of a release that had no counters: it removed no rows, so they can be counted. */
-export async function countEverRevoked(db: Reader): Promise<number> {
-  if (await isApplied(db, issuedCounts)) return (await readCertificateCounts(db)).revoked
-  const row = await db
-    .selectFrom('issued_certs')
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .where('status', '=', 'revoked')
-    .executeTakeFirst()
-  return Number(row?.count ?? 0)
 }
 
 /** In the transaction that deletes the rows, which the triggers count down. */

@@ -52,7 +52,7 @@ export function describeDatabase(backend: Backend): void {
         expect(await readSchemaVersion(rowsOf(database))).toBe(EXPECTED_SCHEMA_VERSION)
         const rows = await database.read.selectFrom('schema_version').select('version').orderBy('version').execute()
         expect(rows.map((row) => Number(row.version))).toEqual(
-          Array.from({ length: EXPECTED_SCHEMA_VERSION }, (_, i) => i + 1),
+          Array.from({ length: EXPECTED_SCHEMA_VERSION - 47 }, (_, i) => i + 48),
         )
       })
 
@@ -79,15 +79,15 @@ export function describeDatabase(backend: Backend): void {
       it('that fail are undone and named, and go on from there when the cause is gone', async () => {
         const fresh = await createTestDatabase(backend)
         const half = openDatabase(locationOf(fresh))
-        await migrate(half, now, { upTo: 23 })
+        await migrate(half, now, { upTo: 48 })
         // What the migration after the next one makes is there already.
-        await sql`alter table schema_version add column serves_from integer`.execute(rowsOf(half))
+        await sql`alter table data_license_policies add column in_force_for text`.execute(rowsOf(half))
         const failed = migrate(half, now)
         await expect(failed).rejects.toThrow(MigrationFailedError)
-        await expect(failed).rejects.toThrow(/schema version 25 failed and was undone.*still at version 24/)
+        await expect(failed).rejects.toThrow(/schema version 50 failed and was undone.*still at version 49/)
         await expect(startTestAuthority({ database: fresh })).rejects.toThrow(MigrationFailedError)
-        expect(await readSchemaVersion(rowsOf(half))).toBe(24)
-        await sql`alter table schema_version drop column serves_from`.execute(rowsOf(half))
+        expect(await readSchemaVersion(rowsOf(half))).toBe(49)
+        await sql`alter table data_license_policies drop column in_force_for`.execute(rowsOf(half))
         await migrate(half, now)
         expect(await readSchemaVersion(rowsOf(half))).toBe(EXPECTED_SCHEMA_VERSION)
         await half.close()

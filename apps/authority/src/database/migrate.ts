@@ -4,117 +4,17 @@ import { UnknownOutcomeError } from './errors.ts'
 import type { Database, Reader, Transaction } from './database.ts'
 import { lockMigrations } from './locks/migration.ts'
 import type { ColumnTypes, Migration } from './migration.ts'
-import { foundation } from './migrations/0001-foundation.ts'
-import { agents } from './migrations/0002-agents.ts'
-import { sovereignTrust } from './migrations/0003-sovereign-trust.ts'
-import { boundaryPolicies } from './migrations/0004-boundary-policies.ts'
-import { dataUsage } from './migrations/0005-data-usage.ts'
-import { evidence } from './migrations/0006-evidence.ts'
-import { instances } from './migrations/0007-instances.ts'
-import { activity } from './migrations/0008-activity.ts'
-import { recoveredRevocations } from './migrations/0009-recovered-revocations.ts'
-import { auditNumbers } from './migrations/0010-audit-numbers.ts'
-import { keySuccession } from './migrations/0011-key-succession.ts'
-import { publishedAttestations } from './migrations/0012-published-attestations.ts'
-import { oldLists } from './migrations/0013-old-lists.ts'
-import { offerMakers } from './migrations/0014-offer-makers.ts'
-import { liveKeys } from './migrations/0015-live-keys.ts'
-import { liveFeeds } from './migrations/0016-live-feeds.ts'
-import { rejectionCounts } from './migrations/0017-rejection-counts.ts'
-import { announcedKeys } from './migrations/0018-announced-keys.ts'
-import { importedParts } from './migrations/0019-imported-parts.ts'
-import { duplicateCounts } from './migrations/0020-duplicate-counts.ts'
-import { revokedTreaties } from './migrations/0021-revoked-treaties.ts'
-import { moments } from './migrations/0022-moments.ts'
-import { inviteMakers } from './migrations/0023-invite-makers.ts'
-import { listHeads } from './migrations/0024-list-heads.ts'
-import { servingReleases } from './migrations/0025-serving-releases.ts'
-import { issuedCounts } from './migrations/0026-issued-counts.ts'
-import { partners } from './migrations/0027-partners.ts'
-import { nodeLabels } from './migrations/0028-node-labels.ts'
-import { decisionMinutes } from './migrations/0029-decision-minutes.ts'
-import { newestImports } from './migrations/0030-newest-imports.ts'
-import { auditSubjects } from './migrations/0031-audit-subjects.ts'
-import { decisionFacts } from './migrations/0032-decision-facts.ts'
-import { revokedPublicKeys } from './migrations/0033-revoked-public-keys.ts'
-import { newestRejections } from './migrations/0034-newest-rejections.ts'
-import { treatyLists } from './migrations/0035-treaty-lists.ts'
-import { silentNodes } from './migrations/0036-silent-nodes.ts'
-import { capabilityLists } from './migrations/0037-capability-lists.ts'
-import { policyTexts } from './migrations/0038-policy-texts.ts'
-import { lostHistory } from './migrations/0039-lost-history.ts'
-import { admission } from './migrations/0040-admission.ts'
-import { logWitnesses } from './migrations/0041-log-witnesses.ts'
-import { removedRules } from './migrations/0042-removed-rules.ts'
-import { listChanges } from './migrations/0043-list-changes.ts'
-import { liveness } from './migrations/0044-liveness.ts'
-import { tableRows } from './migrations/0045-table-rows.ts'
-import { listSegments } from './migrations/0046-list-segments.ts'
-import { evidencePartitions } from './migrations/0047-evidence-partitions.ts'
-import { auditPartitions } from './migrations/0048-audit-partitions.ts'
+import { baseline } from './migrations/0048-baseline.ts'
 import { callerBytes } from './migrations/0049-caller-bytes.ts'
 import { licensees } from './migrations/0050-licensees.ts'
 import { liveSwitch } from './migrations/0051-live-switch.ts'
 import { presented } from './migrations/0052-presented.ts'
 import { UnfinishedCopyError, isCopyUnfinished } from './copy/unfinished-copy.ts'
 
-/** Forward only; a released migration is never edited. */
-const MIGRATIONS: readonly Migration[] = [
-  foundation,
-  agents,
-  sovereignTrust,
-  boundaryPolicies,
-  dataUsage,
-  evidence,
-  instances,
-  activity,
-  recoveredRevocations,
-  auditNumbers,
-  keySuccession,
-  publishedAttestations,
-  oldLists,
-  offerMakers,
-  liveKeys,
-  liveFeeds,
-  rejectionCounts,
-  announcedKeys,
-  importedParts,
-  duplicateCounts,
-  revokedTreaties,
-  moments,
-  inviteMakers,
-  listHeads,
-  servingReleases,
-  issuedCounts,
-  partners,
-  nodeLabels,
-  decisionMinutes,
-  newestImports,
-  auditSubjects,
-  decisionFacts,
-  revokedPublicKeys,
-  newestRejections,
-  treatyLists,
-  silentNodes,
-  capabilityLists,
-  policyTexts,
-  lostHistory,
-  admission,
-  logWitnesses,
-  removedRules,
-  listChanges,
-  liveness,
-  tableRows,
-  listSegments,
-  evidencePartitions,
-  auditPartitions,
-  callerBytes,
-  licensees,
-  liveSwitch,
-  presented,
-]
+/** The schema of release 0.2.0, and what came after it. Forward only; a released migration is never edited. */
+const MIGRATIONS: readonly Migration[] = [baseline, callerBytes, licensees, liveSwitch, presented]
 
-export const EXPECTED_SCHEMA_VERSION: number = MIGRATIONS.length
+export const EXPECTED_SCHEMA_VERSION: number = baseline.version - 1 + MIGRATIONS.length
 
 /** The database was migrated by a newer release: this one must not write to it. */
 export class NewerSchemaError extends Error {
@@ -127,13 +27,22 @@ export class NewerSchemaError extends Error {
   }
 }
 
+/** The database was written last by a release that this one cannot continue. */
+export class OldSchemaError extends Error {
+  override readonly name = 'OldSchemaError'
+  readonly exitCode: number = WRONG_SETTINGS
+  constructor() {
+    super('this database is of a release before 0.2.0: start 0.2.0 once, then this release')
+  }
+}
+
 /** A migration failed and was undone. Running instances are not touched by it; this process does not start. */
 export class MigrationFailedError extends Error {
   override readonly name = 'MigrationFailedError'
-  constructor(version: number, cause: unknown) {
+  constructor(version: number, found: number, cause: unknown) {
     const why = cause instanceof Error ? cause.message : String(cause)
     super(
-      `the migration to schema version ${version} failed and was undone, the database is still at version ${version - 1}: ${why}; running instances go on serving: see docs/operate/upgrade.md#when-a-migration-fails`,
+      `the migration to schema version ${version} failed and was undone, the database is still at version ${found}: ${why}; running instances go on serving: see docs/operate/upgrade.md#when-a-migration-fails`,
       { cause },
     )
   }
@@ -167,7 +76,7 @@ export async function migrate(database: Database, now: () => Instant, options: M
   } catch (error) {
     // Whether the last COMMIT was lost or not, the next start finds out.
     if (progress.applying === undefined || error instanceof UnknownOutcomeError) throw error
-    throw new MigrationFailedError(progress.applying, error)
+    throw new MigrationFailedError(progress.applying, progress.last, error)
   }
 }
 
@@ -195,25 +104,27 @@ async function applyNext(
     .ifNotExists()
     .addColumn('version', 'integer', (c) => c.primaryKey())
     .addColumn('applied_at', 'text', (c) => c.notNull())
+    .addColumn('serves_from', 'integer')
     .execute()
   const current = await readSchemaVersion(tx.query)
   if (current > EXPECTED_SCHEMA_VERSION) throw new NewerSchemaError(current)
+  if (isOldSchema(current)) throw new OldSchemaError()
   progress.first ??= current
   progress.last = current
-  const next = MIGRATIONS.find((migration) => migration.version === current + 1)
+  const next = MIGRATIONS.find((migration) => migration.version > current)
   if (next === undefined || next.version > upTo) return true
   progress.applying = next.version
   await next.up(tx.query, TYPES[database.engine])
   await tx.query
     .insertInto('schema_version')
-    .values({ version: next.version, applied_at: writeSortable(now()), ...servesFromOf(next) })
+    .values({ version: next.version, applied_at: writeSortable(now()), serves_from: next.servesFrom ?? next.version })
     .execute()
   return false
 }
 
-/** Earlier migrations wrote no such column: it was not there. */
-function servesFromOf({ version, servesFrom = version }: Migration): { serves_from?: number } {
-  return version < servingReleases.version ? {} : { serves_from: servesFrom }
+/** True of a version that an earlier release wrote last, which this one cannot continue. 0 is a new database. */
+export function isOldSchema(found: number): boolean {
+  return found > 0 && found < baseline.version
 }
 
 export interface FoundSchema {

@@ -1,5 +1,5 @@
 import type { ColumnDataType } from 'kysely'
-import type { Database, Query, Reader } from './database.ts'
+import type { Database, Query } from './database.ts'
 
 /** Column types the engines spell differently. */
 export interface ColumnTypes {
@@ -17,14 +17,4 @@ export interface Migration {
    */
   readonly servesFrom?: number
   up(tx: Query, types: ColumnTypes): Promise<void>
-}
-
-/** False of a database or backup that an earlier release wrote last. */
-export async function isApplied(db: Reader, { version }: Migration): Promise<boolean> {
-  const applied = await db
-    .selectFrom('schema_version')
-    .select('version')
-    .where('version', '=', version)
-    .executeTakeFirst()
-  return applied !== undefined
 }

@@ -5,7 +5,7 @@ import type { HighWater } from '../rollback/mark-file.ts'
 import { numberCopiedEvents } from '../audit/sequence.ts'
 import type { Database, Reader, Transaction } from '../database/database.ts'
 import { findRollbacks } from '../rollback/positions.ts'
-import { EXPECTED_SCHEMA_VERSION, NewerSchemaError, migrate } from '../database/migrate.ts'
+import { EXPECTED_SCHEMA_VERSION, NewerSchemaError, OldSchemaError, isOldSchema, migrate } from '../database/migrate.ts'
 import { type DatabaseLocation, openDatabase } from '../database/open.ts'
 import { syncFile } from '../database/copy/snapshot.ts'
 import { openSqlite, openSqliteReadOnly } from '../database/sqlite/open.ts'
@@ -45,6 +45,7 @@ export interface Restored extends Pick<Copied, 'records'> {
 export async function restoreBackup(facts: RestoreFacts): Promise<Restored> {
   const { manifest, place } = facts
   if (manifest.schema_version > EXPECTED_SCHEMA_VERSION) throw new NewerSchemaError(manifest.schema_version)
+  if (isOldSchema(manifest.schema_version)) throw new OldSchemaError()
   return place.kind === 'sqlite' ? restoreFile(facts, place.path) : restoreRows(facts, openDatabase(place))
 }
 

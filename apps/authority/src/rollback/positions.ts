@@ -11,10 +11,8 @@ import {
 } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import type { Head, HighWater } from './mark-file.ts'
-import { countEverRevoked } from '../database/certificate-counts.ts'
+import { readCertificateCounts } from '../database/certificate-counts.ts'
 import type { Reader } from '../database/database.ts'
-import { isApplied } from '../database/migration.ts'
-import { oldLists } from '../database/migrations/0013-old-lists.ts'
 
 /** The content of a mark, without its writer and time. */
 export type Heads = Omit<HighWater, 'mark_version' | 'network_name' | 'written_at'>
@@ -38,8 +36,8 @@ export function digestOfList({
 }
 
 /**
- * Reads the state of this database. A backup is also taken of a database of an earlier release, which lacks columns:
- * the digest of a list, the public key of a revoked operator key.
+ * Reads the state of this database. A backup is also taken of a database of an earlier release, whose rows may lack
+ * columns.
  */
 export async function readHeads(db: Reader): Promise<Heads> {
   const crl = await db.selectFrom('crl_versions').selectAll().orderBy('sequence', 'desc').limit(1).executeTakeFirst()
@@ -72,7 +70,7 @@ export async function readHeads(db: Reader): Promise<Heads> {
     anchor:
       anchor === undefined ? null : { sequence: anchor.anchor_sequence, digest: digestOfAnchor(anchor.anchor_json) },
     policy_versions: Number(policies?.last ?? 0),
-    revoked_certificates: await countEverRevoked(db),
+    revoked_certificates: (await readCertificateCounts(db)).revoked,
     revoked_operator_keys: keys,
     versions: Object.fromEntries(versions.map(({ name, version }) => [name, Number(version)])),
     // A large list has a file next to the mark.
@@ -146,7 +144,6 @@ async function isOther(mark: Head | null, find: (sequence: number) => Promise<st
 async function findList(db: Reader, sequence: number): Promise<string | undefined> {
   const row = await db.selectFrom('crl_versions').selectAll().where('sequence', '=', sequence).executeTakeFirst()
   if (row !== undefined) return digestOfList(row)
-  if (!(await isApplied(db, oldLists))) return undefined
   const removed = await db
     .selectFrom('removed_crl_versions')
     .select('digest')
@@ -162,7 +159,6 @@ async function findFeed(db: Reader, sequence: number): Promise<string | undefine
     .where('sequence', '=', sequence)
     .executeTakeFirst()
   if (row !== undefined) return digestOf(row.feed_json)
-  if (!(await isApplied(db, oldLists))) return undefined
   const removed = await db
     .selectFrom('removed_own_feeds')
     .select('digest')

@@ -114,12 +114,12 @@ describe('what a reader of OCSF relies on', () => {
 })
 
 describe('events of other releases and unexpected values', () => {
-  it('writes every stored event of release 0.1.0', () => {
-    const file = new URL('../../../../tests/fixtures/releases/0.1.0/database.sqlite', import.meta.url)
+  it('writes every stored event of release 0.2.0', () => {
+    const file = new URL('../../../../tests/fixtures/releases/0.2.0/database.sqlite', import.meta.url)
     const db = new DatabaseSync(fileURLToPath(file), { readOnly: true })
     const rows = db.prepare('select event_json from audit_events').all()
     db.close()
-    expect(rows).toHaveLength(36)
+    expect(rows).toHaveLength(40)
     for (const [index, { event_json }] of rows.entries()) {
       const event = { sequence: index + 1, ...(readJson(String(event_json)) as JsonObject) }
       expect(problemsOf('ocsf', written('ocsf', event))).toEqual([])

@@ -7,7 +7,7 @@ import { SYNC_CLOCK, checkSpeed } from '../../features/findings/index.ts'
 import { readServerClock } from '../../clock/clock-check.ts'
 import { DiskFullError } from '../../database/errors.ts'
 import type { Database } from '../../database/database.ts'
-import { EXPECTED_SCHEMA_VERSION, readSchemaVersion, readServedSchema } from '../../database/migrate.ts'
+import { EXPECTED_SCHEMA_VERSION, isOldSchema, readSchemaVersion, readServedSchema } from '../../database/migrate.ts'
 import { translateDatabaseError } from '../../database/open.ts'
 import { isCopyUnfinished } from '../../database/copy/unfinished-copy.ts'
 import { type Finding, bad, good, skipped, warn } from '@chancery/service-kit'
@@ -32,7 +32,9 @@ export async function checkDatabase(
     const fix =
       found > EXPECTED_SCHEMA_VERSION
         ? 'Install the newer release on this machine.'
-        : 'Start the authority of this release once; it migrates.'
+        : isOldSchema(found)
+          ? 'Start release 0.2.0 once, then this release.'
+          : 'Start the authority of this release once; it migrates.'
     return [bad('database-schema', versions, fix)]
   }
   const fix = 'Repeat chancery authority migrate-db with --restart.'

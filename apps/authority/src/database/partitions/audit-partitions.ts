@@ -1,24 +1,35 @@
 import { sql } from 'kysely'
-import type { Query, Reader } from '../database.ts'
-import { auditedTreaty } from '../migrations/0021-revoked-treaties.ts'
-import { auditedRule } from '../migrations/0042-removed-rules.ts'
-import {
-  AUDIT_KEYS,
-  AUDIT_TABLES,
-  PARTITION_EVENTS,
-  partitionSize,
-  roomBelow,
-} from '../migrations/0048-audit-partitions.ts'
+import type { Database, Query, Reader } from '../database.ts'
 import { estimateRows } from './estimate-rows.ts'
 import type { PartitionSet, Room } from './partition-set.ts'
+
+/** Events of one partition. */
+export const PARTITION_EVENTS = 10_000_000
+
+/** Partitioned, extended and dropped together, and locked in this order. */
+export const AUDIT_TABLES = ['audit_events', 'audit_numbers', 'audit_subjects'] as const
+
+/** What one partition has unique. Ids of events are random, and sequences are given under a lock. */
+export const AUDIT_KEYS: Readonly<Record<(typeof AUDIT_TABLES)[number], string>> = {
+  audit_events: 'primary key (event_id)',
+  audit_numbers: 'primary key (sequence), unique (event_id)',
+  audit_subjects: 'primary key (subject, created_at, event_id)',
+}
+
+/** The record that an audit event names, as the indexes have it. SQLite uses an index only for a text. */
+export function auditedDetail(engine: Database['engine'], name: 'treaty_id' | 'rule_id'): string {
+  return engine === 'sqlite'
+    ? `cast(json_extract(event_json, '$.details.${name}') as text)`
+    : `((event_json::json -> 'details') ->> '${name}')`
+}
 
 /** With the columns and conditions of the indexes of before, which become parts of these. */
 const INDEXES: readonly (readonly [string, string])[] = [
   ['by_type', '(event_type, created_at)'],
   ['by_time', '(created_at)'],
   ['by_xact', '(xact)'],
-  ['by_revoked_treaty', `(${auditedTreaty('postgres')}) where event_type = 'recognition_treaty_revoked'`],
-  ['by_removed_rule', `(${auditedRule('postgres')}) where event_type = 'admission_rule_removed'`],
+  ['by_revoked_treaty', `(${auditedDetail('postgres', 'treaty_id')}) where event_type = 'recognition_treaty_revoked'`],
+  ['by_removed_rule', `(${auditedDetail('postgres', 'rule_id')}) where event_type = 'admission_rule_removed'`],
   ['operator_changes', "(created_at desc) where event_type = 'operator_keys_changed'"],
 ]
 
@@ -98,4 +109,19 @@ async function attachEmpty(tx: Query, suffix: string, values: string): Promise<v
     await run(`create table ${name} (like ${table} including all, ${AUDIT_KEYS[table]})`)
     await run(`alter table ${table} attach partition ${name} for values ${values}`)
   }
+}
+
+/** The size of new partitions, which the database has only here. */
+export function partitionSize(size: number): string {
+  return `create or replace function audit_partition_events() returns bigint language sql immutable
+    as 'select ${size}::bigint'`
+}
+
+/**
+ * Positions from `end` on have no partition yet. Rows with such a position go to the last partition, so no insert fails.
+ * The planner puts the text of the function into each statement.
+ */
+export function roomBelow(end: number): string {
+  return `create or replace function audit_within_room(bigint) returns bigint language sql volatile
+    as 'select least($1, ${end - 1}::bigint)'`
 }

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type TestDatabase, createMigratedDatabase, createTestDatabase, currentBackend } from '@chancery/testkit'
+import { type TestDatabase, createMigratedDatabase, currentBackend } from '@chancery/testkit'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { listColumns, listTables } from '../copy/catalogue.ts'
@@ -24,14 +24,12 @@ const SIZE = 100
 
 const { atEnd, open } = useOpenedDatabases()
 
-/** A store of the release before, with this many entries. */
-async function openEarlier(entries: number): Promise<{ readonly database: Database; readonly place: TestDatabase }> {
-  const place = await createTestDatabase()
+/** A store with one table, and this many entries. */
+async function openPlain(entries: number): Promise<{ readonly database: Database; readonly place: TestDatabase }> {
+  const place = await createMigratedDatabase()
   atEnd(() => place.drop())
   const database = await open(place)
-  await migrate(database, () => 0n, { upTo: 46 })
   await addEntries(database, 1, entries)
-  await migrate(database, () => 0n)
   return { database, place }
 }
 
@@ -90,15 +88,9 @@ describe('the bounds of partitions', () => {
   })
 })
 
-describe('a store of the release before', () => {
-  it('keeps its table in the migration', async () => {
-    const { database } = await openEarlier(3)
-    if (database.engine === 'postgres') expect(await readLayout(database.read, EVIDENCE)).toBeUndefined()
-    expect((await countTables(database)).get('evidence_entries')).toBe(3)
-  })
-
+describe('a store with one table', () => {
   it.runIf(isPostgres)('is partitioned with the same entries, guards and indexes', async () => {
-    const { database } = await openEarlier(120)
+    const { database } = await openPlain(120)
     const read = () => database.read.selectFrom('evidence_entries').selectAll().orderBy('store_sequence').execute()
     const before = await read()
     expect(await partitionTables(database, EVIDENCE, { size: SIZE })).toBe(true)
@@ -124,7 +116,7 @@ describe('a store of the release before', () => {
   })
 
   it.runIf(isPostgres)('is partitioned through connections of a pooler', async () => {
-    const { place } = await openEarlier(10)
+    const { place } = await openPlain(10)
     const database = await open(place, 'transaction')
     expect(await partitionTables(database, EVIDENCE, { size: SIZE })).toBe(true)
     expect(await namesOf(database)).toEqual(['evidence_entries_0 < 100'])
@@ -133,7 +125,7 @@ describe('a store of the release before', () => {
   it.runIf(isPostgres)(
     'is partitioned by the next run when one stopped at any step, or when two run at once',
     async () => {
-      const { database, place } = await openEarlier(10)
+      const { database, place } = await openPlain(10)
       await sql`alter table evidence_entries add constraint evidence_entries_below_100 check (store_sequence < 100) not valid`.execute(
         rowsOf(database),
       )
@@ -147,7 +139,7 @@ describe('a store of the release before', () => {
   )
 
   it.runIf(isPostgres)('gets a later bound when the chain has come close to the first', async () => {
-    const { database } = await openEarlier(10)
+    const { database } = await openPlain(10)
     await sql`alter table evidence_entries add constraint evidence_entries_below_100 check (store_sequence < 100) not valid`.execute(
       rowsOf(database),
     )
@@ -157,7 +149,7 @@ describe('a store of the release before', () => {
   })
 
   it.runIf(isPostgres)('takes entries beyond a bound that no run has used', async () => {
-    const { database } = await openEarlier(99)
+    const { database } = await openPlain(99)
     await sql`alter table evidence_entries add constraint evidence_entries_below_100 check (store_sequence < 100) not valid`.execute(
       rowsOf(database),
     )

@@ -1,8 +1,7 @@
-import { createTestDatabase, currentBackend } from '@chancery/testkit'
+import { currentBackend } from '@chancery/testkit'
 import { sql } from 'kysely'
 import { expect, it } from 'vitest'
 import type { Database } from '../database.ts'
-import { migrate } from '../migrate.ts'
 import { AUDIT } from './audit-partitions.ts'
 import { readLayout } from './layout.ts'
 import { useOpenedDatabases } from './opened-databases.suite.ts'
@@ -10,19 +9,15 @@ import { partitionTables } from './partition-tables.ts'
 
 const SIZE = 100
 
-const { atEnd, open } = useOpenedDatabases()
+const { openNew } = useOpenedDatabases()
 
 it.runIf(currentBackend() === 'postgres')(
   'a run ends well when another one has partitioned the tables before its check of the constraints',
   async () => {
-    const place = await createTestDatabase()
-    atEnd(() => place.drop())
-    const database = await open(place)
-    await migrate(database, () => 0n, { upTo: 47 })
+    const database = await openNew()
     await sql`insert into audit_events (event_id, event_type, event_json, created_at) values ('e', 't', '{}', '')`.execute(
       database.read,
     )
-    await migrate(database, () => 0n)
     let isFirst = true
     const late: Database = {
       ...database,

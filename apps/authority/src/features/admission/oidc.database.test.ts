@@ -27,7 +27,7 @@ import type { NodeCaller, TestAuthority, TestResponse } from '@chancery/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { sql } from 'kysely'
 import { readVersions } from '../../database/locks/versions.ts'
-import { auditedRule } from '../../database/migrations/0042-removed-rules.ts'
+import { auditedDetail } from '../../database/partitions/audit-partitions.ts'
 import { findUsableRule } from './rules.ts'
 import { type IssuerKey, TestIssuer, newIssuerKey, signToken } from './test-issuer.suite.ts'
 
@@ -449,7 +449,7 @@ describe('a rule', () => {
   })
 
   it.runIf(currentBackend() === 'sqlite')('is looked up among the removed ones by an index', async () => {
-    const condition = sql.raw(`${auditedRule('sqlite')} = 'x'`)
+    const condition = sql.raw(`${auditedDetail('sqlite', 'rule_id')} = 'x'`)
     const { rows } = await sql<{
       detail: string
     }>`explain query plan select 1 from audit_events where event_type = 'admission_rule_removed' and ${condition}`.execute(

@@ -3,18 +3,12 @@ import type { EnrollmentParts } from './parts.ts'
 import { noteRemoved } from '../../database/certificate-counts.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import { withLease } from '../../database/locks/leases.ts'
-import { issuedCounts } from '../../database/migrations/0026-issued-counts.ts'
 
 /** Rows per transaction: few enough that waiting revocations are hardly delayed. */
 const ROWS = 500
 /** Rows per run: 100,000, about 14 million a day. */
 const MAX_BATCHES = 200
 const LEASE_SECONDS = 300
-/**
- * Instances of the previous release report a rolled back database when revoked rows are missing. Wait until none of
- * them runs.
- */
-const AFTER_UPGRADE = 7n * DAY
 
 interface Place {
   readonly expires_at: string
@@ -29,24 +23,13 @@ interface Place {
  */
 export async function removeCertificates(parts: EnrollmentParts, signal: AbortSignal): Promise<void> {
   const { certificateKeptDays } = parts.settings
-  const now = parts.purgeClock.daily.now()
-  if (certificateKeptDays === 0 || !(await isUpgradeOver(parts.database.read, now))) return
-  const cutoff = now - BigInt(certificateKeptDays) * DAY
+  if (certificateKeptDays === 0) return
+  const cutoff = parts.purgeClock.daily.now() - BigInt(certificateKeptDays) * DAY
   await withLease(parts, 'certificate-removal', LEASE_SECONDS, async () => {
     let last: Place | undefined = { expires_at: '', cert_id: '' }
     for (let batch = 0; batch < MAX_BATCHES && last !== undefined && !signal.aborted; batch += 1)
       last = await removeSome(parts, cutoff, last)
   })
-}
-
-async function isUpgradeOver(db: Reader, now: Instant): Promise<boolean> {
-  const row = await db
-    .selectFrom('schema_version')
-    .select('applied_at')
-    .where('version', '=', issuedCounts.version)
-    .executeTakeFirst()
-  const applied = readInstant(row?.applied_at ?? '')
-  return applied !== undefined && applied + AFTER_UPGRADE <= now
 }
 
 /** Removes one batch. Returns the position to continue from, or undefined at the end. */
