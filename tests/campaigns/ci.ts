@@ -1,6 +1,6 @@
 import type { Campaign, CampaignOptions, CampaignResult } from './lib/campaign.ts'
 import { run as runFleet } from './fleet/million-nodes.ts'
-import { runCatalogue } from './faults/races.ts'
+import { runRaces } from './faults/races.ts'
 
 export const summary = 'runs before each merge: races, replay, clock, restore and a fleet, with small counts'
 export const defaultCount = 1
@@ -8,7 +8,7 @@ export const defaultCount = 1
 /** Small counts. All other campaigns run in `npm run check:nightly`. */
 const CASES: readonly (readonly [string, number, () => Promise<Pick<Campaign, 'run'>>])[] = [
   // Ten callers, fifty rounds.
-  ['races', 50, async () => ({ run: (options) => runCatalogue({ ...options, callers: 10 }) })],
+  ['races', 50, async () => ({ run: (options) => runRaces({ ...options, callers: 10 }) })],
   ['replay', 200, () => import('./faults/replay.ts')],
   // Every clock pattern with every check.
   ['clock', 720, () => import('./clock/clock.ts')],

@@ -1,18 +1,15 @@
 import { spawnSync } from 'node:child_process'
 import { GATEWAY_OPERATIONS } from '@chancery/contract'
 import { describe, expect, it } from 'vitest'
-import { runRaces } from '../campaigns/enrollment/races.ts'
+import { runRaces } from '../campaigns/faults/races.ts'
 import { runFederation } from '../campaigns/federation/federation-model.ts'
 import { run as runGrowth } from '../campaigns/growth/growth-year.ts'
 import { BEHAVIOURS } from '../campaigns/gateway/malicious-lists.ts'
 import type { Campaign } from '../campaigns/lib/campaign.ts'
-import { ONE_WINNER, runTracks } from '../campaigns/lib/one-winner.ts'
 import { diskFullOnSqlite } from '../campaigns/operate/disk.ts'
 import { runOperateCases } from '../campaigns/operate/operate.ts'
 import { lateDatabase } from '../campaigns/operate/power-cut.ts'
-import { runPolicyRaces } from '../campaigns/trust/policy-races.ts'
 import { runTamper } from '../campaigns/trust/policy-tamper.ts'
-import { retention } from '../campaigns/trust/race-kinds.ts'
 import { findSodium } from '../../packages/protocol/src/signing/sodium.ts'
 import { lastLine, runCampaign, runCampaignCommand } from './campaign-run.ts'
 
@@ -28,7 +25,6 @@ describe('campaigns with small counts', () => {
     ['audit-forward', 2000, () => import('../campaigns/audit/forward.ts')],
     ['database-kills', 2, () => import('../campaigns/faults/database-kills.ts')],
     ['enrollment-kills', 10, () => import('../campaigns/enrollment/kills.ts')],
-    ['enrollment-races', 5, async () => ({ run: (options) => runRaces({ ...options, callers: 20 }) })],
     ['evidence-checkpoints', 60, () => import('../campaigns/evidence/checkpoints.ts')],
     ['evidence-kills', 6, () => import('../campaigns/evidence/kills.ts')],
     ['evidence-server-kills', 1, () => import('../campaigns/evidence/server-kills.ts')],
@@ -44,9 +40,11 @@ describe('campaigns with small counts', () => {
     ['hostile', 300, () => import('../campaigns/hostile/hostile.ts')],
     ['http-check', 600, () => import('../campaigns/gateway/http-check.ts')],
     [
-      'one-winner',
       1,
-      async () => ({ run: (options) => runTracks({ ...options, callers: 10 }, ONE_WINNER, [retention]) }),
+    ],
+    ['races', 5, async () => ({ run: (options) => runRaces({ ...options, callers: 20 }) })],
+    [
+      5,
     ],
     ['outside-reader', 2, () => import('../campaigns/faults/outside-reader.ts')],
     ['pack-histories', 40, () => import('../campaigns/evidence/pack-histories.ts')],
@@ -56,7 +54,6 @@ describe('campaigns with small counts', () => {
     ['partition', 3, () => import('../campaigns/faults/partition.ts')],
     ['paused-lease', 1, () => import('../campaigns/faults/paused-lease.ts')],
     ['policy-differential', 100_000, () => import('../campaigns/trust/policy-differential.ts')],
-    ['policy-races', 5, async () => ({ run: (options) => runPolicyRaces({ ...options, callers: 20 }) })],
     ['policy-tamper', 60, async () => ({ run: (options) => runTamper({ ...options, backend: 'sqlite' }) })],
     ['policy-tamper', 60, async () => ({ run: (options) => runTamper({ ...options, backend: 'postgres' }) })],
     ['sdk-outbox', 10, () => import('../campaigns/sdk/outbox.ts')],

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Campaign } from '../campaigns/lib/campaign.ts'
-import { ONE_WINNER, runTracks } from '../campaigns/lib/one-winner.ts'
+import { runRaces } from '../campaigns/faults/races.ts'
 import { CAMPAIGNS, lastLine, runCampaign, runCampaignCommand } from './campaign-run.ts'
 
 /** Returns the files that export a default count: each of them is a campaign. */
@@ -17,8 +17,8 @@ async function campaignFiles(): Promise<string[]> {
 /** federation-model has its own file, and restore runs at night in one. All other campaigns run at night: campaigns.nightly.test.ts. */
 describe('campaigns before each merge', () => {
   it.each<[string, number, () => Promise<Pick<Campaign, 'run'>>]>([
-    // The race of retention runs at night: it needs three more instances, with another clock.
-    ['one-winner', 1, async () => ({ run: (options) => runTracks({ ...options, callers: 10 }, ONE_WINNER, []) })],
+    // The races with one winner. The others run at night, and that of retention, which needs another clock.
+    ['races', 1, async () => ({ run: (options) => runRaces({ ...options, callers: 10, isShort: true }) })],
     ['replay', 16, () => import('../campaigns/faults/replay.ts')],
     // The seed chooses the patterns. All 720 cases run at night.
     ['clock', 24, () => import('../campaigns/clock/clock.ts')],

@@ -1,76 +1,44 @@
 import { type JsonObject, isJsonObject } from '@chancery/protocol'
-import { type AuthorityProcess, type TestResponse, createTestNetwork, startAuthorityProcess } from '@chancery/testkit'
-import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
-import { type OwnServer, startOwnServer } from '../lib/private-postgres.ts'
-import { RaceNotes } from '../lib/race-runner.ts'
-import { type Random, seededRandom } from '../lib/random.ts'
-import { type Rows, openRows } from '../lib/rows.ts'
+import type { AuthorityProcess, TestResponse } from '@chancery/testkit'
+import type { Race } from '../enrollment/race-kinds.ts'
+import type { RaceNotes, RaceRunner } from '../lib/race-runner.ts'
+import type { Random } from '../lib/random.ts'
+import type { Rows } from '../lib/rows.ts'
 
-export const summary = 'rounds of publishing and activating one policy on two authorities: one active, no gaps'
-export const defaultCount = 200
-
-const CALLERS = 50
 const ALLOWED = {
   publish: ['201', '409 boundary_policy_version_conflict'],
   activate: ['200', '404 boundary_policy_not_found', '409 boundary_policy_activation_conflict'],
   deactivate: ['200', '404 boundary_policy_not_found', '409 boundary_policy_not_active'],
 } as const
+/** A policy is raced for several times, so that first and later versions race. */
+const POLICIES = 4
 
-export function run(options: CampaignOptions): Promise<CampaignResult> {
-  return runPolicyRaces({ ...options, callers: CALLERS })
+/** One policy is published, activated and deactivated at once: one version is in force, and no number is left out. */
+export const changedPolicy: Race = async (runner) => {
+  const { rows, notes, random, processes } = runner
+  const policy_id = `policy-${random.below(POLICIES)}`
+  const reading = checkActive(rows, policy_id, notes)
+  await Promise.all(
+    Array.from({ length: runner.callers }, async (_, index) => {
+      const [kind, answer] = await act(runner.at(index), random, policy_id)
+      notes.countResponse(kind, answer, ALLOWED[kind])
+    }),
+  )
+  await reading.stop()
+  await checkPolicy(rows, policy_id, processes, notes)
+  await deactivate(runner, policy_id)
 }
 
-export async function runPolicyRaces(options: CampaignOptions & { readonly callers: number }): Promise<CampaignResult> {
-  const { count, seed, log, callers } = options
-  const notes = new RaceNotes()
-  const server = await startOwnServer()
-  try {
-    await race({ server, notes, random: seededRandom(seed), rounds: count, callers, log })
-  } finally {
-    await server.remove()
-  }
-  for (const [answer, times] of [...notes.answers].sort(([a], [b]) => (a < b ? -1 : 1))) log(`${answer}: ${times}`)
-  for (const violation of notes.violations.slice(0, 20)) log(`violation: ${violation}`)
-  return { cases: count, violations: notes.violations.length }
-}
-
-interface Race {
-  readonly server: OwnServer
-  readonly notes: RaceNotes
-  readonly random: Random
-  readonly rounds: number
-  readonly callers: number
-  readonly log: (line: string) => void
-}
-
-async function race({ server, notes, random, rounds, callers, log }: Race): Promise<void> {
-  const network = await createTestNetwork('POLICY-NET')
-  const database = await server.createDatabase()
-  // Starts one after the other, because the first one migrates.
-  const first = await startAuthorityProcess({ network, settings: database.settings })
-  const second = await startAuthorityProcess({ network, settings: database.settings })
-  const rows = await openRows(database)
-  try {
-    for (let round = 0; round < rounds; round += 1) {
-      // Starts a new policy from time to time, so that first versions also race.
-      const policy_id = `policy-${Math.floor(round / 10)}`
-      const reading = checkActive(rows, policy_id, notes)
-      await Promise.all(
-        Array.from({ length: callers }, (_, index) =>
-          act(index % 2 === 0 ? first : second, random, policy_id).then(([kind, answer]) =>
-            notes.countResponse(kind, answer, ALLOWED[kind]),
-          ),
-        ),
-      )
-      await reading.stop()
-      await checkPolicy(rows, policy_id, [first, second], notes)
-      if ((round + 1) % 20 === 0) log(`${round + 1} rounds, ${notes.violations.length} violations`)
-    }
-  } finally {
-    await rows.close()
-    await Promise.all([first.stop(), second.stop()])
-    await database.drop()
-    await network.remove()
+/** The other races need decisions that no policy denies. */
+async function deactivate(runner: RaceRunner, policy_id: string): Promise<void> {
+  const { rows, notes } = runner
+  const active = await rows.query(
+    `select version from boundary_policies where policy_id = '${policy_id}' and active = 1`,
+  )
+  for (const { version } of active) {
+    const target = `/admin/boundary-policies/${policy_id}/deactivate`
+    const answer = await runner.at(0).as('privileged')('POST', target, { version: Number(version) })
+    notes.countResponse('deactivate', answer, ['200'])
   }
 }
 
