@@ -7,11 +7,8 @@ import { createLoad } from './load.ts'
 import { waitUntilIdle, withRows } from '../lib/rows.ts'
 import { type KillTarget, type KillTargetParts, endingOf, killBoth } from '../lib/kill-target.ts'
 
-export const summary = 'kill -9 of an authority at named points of join, renew and revoke; nothing acknowledged is lost'
-export const defaultCount = 100
-
 /** Points of apps/authority/src/faults/fault-points.ts. */
-export const POINTS = [
+const POINTS = [
   'join-read',
   'join-proved',
   'join-sealed',
@@ -31,6 +28,7 @@ const KILLS_PER_DATABASE = 8
 const LOAD_SECONDS = 30
 const MAX_HITS_BEFORE = 12
 
+/** kill -9 of an authority at named points of join, renew and revoke: nothing acknowledged is lost. */
 export async function run(options: CampaignOptions): Promise<CampaignResult> {
   const network = await createTestNetwork('KILL-NET')
   try {

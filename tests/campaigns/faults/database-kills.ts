@@ -1,12 +1,20 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { type TemporaryPostgres, startTemporaryPostgres } from '@chancery/testkit'
+import { type AuthorityProcess, type TemporaryPostgres, startTemporaryPostgres } from '@chancery/testkit'
 import pg from 'pg'
+import { type EvidenceAcks, inspectGoingOn, inspectStore, noEvidenceAcks, served } from '../evidence/kills.ts'
+import { EvidenceScenario, decisionOf } from '../evidence/scenario.ts'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
+import type { Random } from '../lib/random.ts'
 import { type FaultSetup, runFaultCases } from './fault-cases.ts'
 import { openFaultInstances } from './fault-instances.ts'
 
-export const summary = 'kill -9 of PostgreSQL, or of one of its processes, under the load of three instances'
-export const defaultCount = 20
+export const summary =
+  'kill -9 of PostgreSQL, or of one of its processes, under the load of three instances, and of callers who store evidence'
+export const defaultCount = 24
+
+/** Of the evidence, besides those of the recorder. */
+const CALLERS = 8
+const READY_SECONDS = 60
 
 export function run(options: CampaignOptions): Promise<CampaignResult> {
   return runFaultCases(options, openSetup)
@@ -15,17 +23,27 @@ export function run(options: CampaignOptions): Promise<CampaignResult> {
 async function openSetup(): Promise<FaultSetup> {
   const server = await startTemporaryPostgres()
   const instances = await openFaultInstances({ databaseUrl: () => server.url })
+  const acked = noEvidenceAcks()
   return {
     instances,
     databaseUrl: () => server.url,
     async breakAndMend(index, random) {
-      if (index % 2 === 0) {
-        await server.kill()
-        await pause(random.below(500))
-        await server.start()
-        return []
+      if (index % 3 === 1) return killOne(server)
+      if (index % 3 === 2) {
+        const authority = instances.processes[random.below(instances.processes.length)] as AuthorityProcess
+        try {
+          await killUnderEvidence(authority, server, acked, random)
+          await instances.awaitReady(READY_SECONDS)
+          return [...(await inspectStore(authority, acked)), ...(await inspectGoingOn(authority))]
+        } catch (error) {
+          // An authority that lost what it acknowledged refuses everything.
+          return [String(error)]
+        }
       }
-      return killOne(server)
+      await server.kill()
+      await pause(random.below(500))
+      await server.start()
+      return []
     },
     async close() {
       await instances.close()
@@ -49,4 +67,37 @@ async function killOne(server: TemporaryPostgres): Promise<string[]> {
   } finally {
     await client.end().catch(() => undefined)
   }
+}
+
+/** Callers store evidence while the server is killed. A call without a response counts as not acknowledged. */
+async function killUnderEvidence(
+  authority: AuthorityProcess,
+  server: TemporaryPostgres,
+  acked: EvidenceAcks,
+  random: Random,
+): Promise<void> {
+  const scenario = await EvidenceScenario.open(served(authority, 0))
+  let isOver = false
+  const caller = async (): Promise<void> => {
+    while (!isOver) {
+      const answer = await scenario.decide()
+      if (answer.status !== 201) await pause(50)
+      else {
+        const decision = decisionOf(answer)
+        acked.decisions.add(decision.decision_id)
+        if ((await scenario.execute(decision)).status === 201) acked.executions.add(decision.decision_id)
+      }
+    }
+  }
+  const callers = Promise.allSettled(Array.from({ length: CALLERS }, caller))
+  const side = setInterval(() => void scenario.anchor().catch(() => undefined), 100)
+  await pause(1000 + random.below(2000))
+  await server.kill()
+  await server.start()
+  await pause(1000)
+  isOver = true
+  clearInterval(side)
+  const outcomes = await callers
+  const lost = outcomes.find((outcome) => outcome.status === 'rejected')
+  if (lost !== undefined) throw new Error('a caller could not reach the authority', { cause: lost.reason })
 }

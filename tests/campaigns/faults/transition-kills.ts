@@ -16,13 +16,9 @@ import type { PreparedRequest, Signed, Transition } from './transition.ts'
 import { TRANSITIONS } from './transitions.ts'
 import { type KillTarget, type KillTargetParts, endingOf, killBoth } from '../lib/kill-target.ts'
 
-export const summary =
-  'kill -9 of an authority before and after the COMMIT of each kind of change: whole or not at all, and made once'
-/** Both points of every change on both engines. */
-export const defaultCount = 4 * TRANSITIONS.length
-
 const ROUNDS_PER_DATABASE = SPARE_OPERATORS.length
 
+/** kill -9 of an authority before and after the COMMIT of each kind of change: whole or not at all, and made once. */
 export async function run(options: CampaignOptions): Promise<CampaignResult> {
   const network = await createTestNetwork('KILL-NET')
   const settings = { EVIDENCE_STORE: 'on', ...(await withMoreOperators(network, SPARE_OPERATORS)) }

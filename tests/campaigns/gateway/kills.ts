@@ -22,10 +22,6 @@ import type { GatewayProcess } from '@chancery/testkit'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
 import { seededRandom } from '../lib/random.ts'
 
-export const summary =
-  'kill -9 of a gateway at named points of checkpoint and outbox; no revocation and no event is lost'
-export const defaultCount = 100
-
 /** Points of apps/gateway/src/faults/fault-points.ts. */
 const POINTS = [
   'checkpoint-begun',
@@ -61,6 +57,7 @@ class Recorder {
 /** Each lane has its own gateway, because most of the time a kill waits for a list or a delivery. */
 const LANES = 3
 
+/** kill -9 of a gateway at named points of checkpoint and outbox: no revocation and no event is lost. */
 export async function run({ count, seed, log }: CampaignOptions): Promise<CampaignResult> {
   const lanes = await Promise.all(
     Array.from({ length: Math.min(LANES, count) }, (_, lane) => runLane(lane, { count, seed: seed + lane, log })),

@@ -7,10 +7,6 @@ import { checkEnrollment } from '../enrollment/checks.ts'
 import { WorkersLoad } from './load.ts'
 import { REFRESH_SECONDS, WORKERS, type WorkersSetup, openSetup } from './setup.ts'
 
-export const summary =
-  'kill -9 of a worker or a supervisor of an authority and a gateway under load; nothing acknowledged is lost'
-export const defaultCount = 40
-
 const TARGETS = [
   { service: 'authority', part: 'worker' },
   { service: 'gateway', part: 'supervisor' },
@@ -28,6 +24,7 @@ const BACK_SECONDS = 60
 const FOLLOWED_SECONDS = REFRESH_SECONDS + 2 + 28
 const CHECKED_REVOCATIONS = 50
 
+/** kill -9 of a worker or a supervisor of an authority and a gateway under load: nothing acknowledged is lost. */
 export async function run({ count, seed, log }: CampaignOptions): Promise<CampaignResult> {
   const random = seededRandom(seed)
   const setup = await openSetup()
