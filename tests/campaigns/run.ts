@@ -6,7 +6,6 @@ import type { CampaignLine } from './lib/report.ts'
 
 /** Loaded when needed: a campaign may require a database or a browser. */
 const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
-  ['archive-tamper', () => import('./evidence/archive-tamper.ts')],
   ['audit-forward', () => import('./audit/forward.ts')],
   ['ci', () => import('./ci.ts')],
   ['clock', () => import('./clock/clock.ts')],
@@ -21,7 +20,6 @@ const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
   ['discovery-model', () => import('./enrollment/discovery-model.ts')],
   ['enrollment-mass', () => import('./enrollment/mass.ts')],
   ['evidence-checkpoints', () => import('./evidence/checkpoints.ts')],
-  ['evidence-tamper', () => import('./evidence/tamper.ts')],
   ['failover', () => import('./faults/failover.ts')],
   ['feed-orders', () => import('./trust/feed-orders.ts')],
   ['federation-model', () => import('./federation/federation-model.ts')],
@@ -37,7 +35,6 @@ const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
   ['mcp-guard', () => import('./mcp/guard.ts')],
   ['merkle', () => import('./evidence/merkle.ts')],
   ['pack-histories', () => import('./evidence/pack-histories.ts')],
-  ['pack-tamper', () => import('./evidence/pack-tamper.ts')],
   ['million-nodes', () => import('./fleet/million-nodes.ts')],
   ['operate', () => import('./operate/operate.ts')],
   ['outside-reader', () => import('./faults/outside-reader.ts')],
@@ -45,7 +42,6 @@ const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
   ['partition', () => import('./faults/partition.ts')],
   ['paused-lease', () => import('./faults/paused-lease.ts')],
   ['policy-differential', () => import('./trust/policy-differential.ts')],
-  ['policy-tamper', () => import('./trust/policy-tamper.ts')],
   ['process-kills', () => import('./faults/process-kills.ts')],
   ['races', () => import('./faults/races.ts')],
   ['redis', () => import('./faults/redis.ts')],
@@ -59,6 +55,7 @@ const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
   ['succession-live', () => import('./succession/live.ts')],
   ['superseded', () => import('./enrollment/superseded.ts')],
   ['token-signing', () => import('./faults/token-signing.ts')],
+  ['tamper', () => import('./evidence/tamper.ts')],
   ['trust-mutation', () => import('./trust/mutation.ts')],
   ['trusted-at', () => import('./history/trusted-at.ts')],
   ['witness', () => import('./evidence/witness.ts')],

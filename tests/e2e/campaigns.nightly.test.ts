@@ -9,7 +9,6 @@ import type { Campaign } from '../campaigns/lib/campaign.ts'
 import { diskFullOnSqlite } from '../campaigns/operate/disk.ts'
 import { runOperateCases } from '../campaigns/operate/operate.ts'
 import { lateDatabase } from '../campaigns/operate/power-cut.ts'
-import { runTamper } from '../campaigns/trust/policy-tamper.ts'
 import { findSodium } from '../../packages/protocol/src/signing/sodium.ts'
 import { lastLine, runCampaign, runCampaignCommand } from './campaign-run.ts'
 
@@ -24,9 +23,9 @@ describe('campaigns with small counts', () => {
   it.each<[string, number, () => Promise<Runnable>]>([
     ['audit-forward', 2000, () => import('../campaigns/audit/forward.ts')],
     ['evidence-checkpoints', 60, () => import('../campaigns/evidence/checkpoints.ts')],
-    ['evidence-tamper', 1000, () => import('../campaigns/evidence/tamper.ts')],
     ['database-kills', 3, () => import('../campaigns/faults/database-kills.ts')],
     ['kills', 22, () => import('../campaigns/faults/kills.ts')],
+    ['tamper', 3000, () => import('../campaigns/evidence/tamper.ts')],
     ['growth-year', 12, async () => ({ run: (options) => runGrowth({ ...options, nodes: 12, backend: 'postgres' }) })],
     ['failover', 1, () => import('../campaigns/faults/failover.ts')],
     ['federation-model', 100, async () => ({ run: (options) => runFederation(options, 'postgres') })],
@@ -45,14 +44,10 @@ describe('campaigns with small counts', () => {
     ],
     ['outside-reader', 2, () => import('../campaigns/faults/outside-reader.ts')],
     ['pack-histories', 40, () => import('../campaigns/evidence/pack-histories.ts')],
-    ['archive-tamper', 1000, () => import('../campaigns/evidence/archive-tamper.ts')],
-    ['pack-tamper', 1000, () => import('../campaigns/evidence/pack-tamper.ts')],
     ['partner-hostile', 40, () => import('../campaigns/federation/partner-hostile.ts')],
     ['partition', 3, () => import('../campaigns/faults/partition.ts')],
     ['paused-lease', 1, () => import('../campaigns/faults/paused-lease.ts')],
     ['policy-differential', 100_000, () => import('../campaigns/trust/policy-differential.ts')],
-    ['policy-tamper', 60, async () => ({ run: (options) => runTamper({ ...options, backend: 'sqlite' }) })],
-    ['policy-tamper', 60, async () => ({ run: (options) => runTamper({ ...options, backend: 'postgres' }) })],
     ['sdk-outbox', 10, () => import('../campaigns/sdk/outbox.ts')],
     // Every way to change every field once.
     ['sovereign-tamper', 1700, () => import('../campaigns/trust/sovereign-tamper.ts')],

@@ -31,15 +31,10 @@ import { verifyArchive } from '../../../apps/cli/src/commands/evidence/archive-f
 import { ArchiveWriter } from '../../../apps/cli/src/commands/evidence/archive-files/write.ts'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
 import { seededRandom } from '../lib/random.ts'
+import { tryWays } from '../lib/ways.ts'
 import { type ArchiveContent, tamperArchive } from './archive-changes.ts'
 import { foundNetwork } from './found-network.ts'
-import { EvidenceScenario, decisionOf, objectOf } from './scenario.ts'
-
-export const summary =
-  'archives with bytes, segments, manifests and whole tails changed, removed, exchanged, doubled or mixed, digests recomputed or not: all detected'
-export const defaultCount = 10_000
-
-const SHOWN = 10
+import { EvidenceScenario, decisionOf, objectOf, servedHere } from './scenario.ts'
 
 /** An archive, and what its readers trust and compare it with. */
 interface Prepared {
@@ -53,31 +48,26 @@ interface Prepared {
   readonly verified: Map<string, VerifiedLine | null>
 }
 
-export async function run({ count, seed, log }: CampaignOptions): Promise<CampaignResult> {
-  const random = seededRandom(seed)
+/** Bytes, segments, manifests and whole tails changed, removed, exchanged, doubled or mixed, digests recomputed or not. */
+export async function run(options: CampaignOptions): Promise<CampaignResult> {
+  const random = seededRandom(options.seed)
   // Another log of the same authority, and another network, give the parts that are mixed in.
   const archives = [
     await prepare('sqlite', { isRetained: false, settings: {} }),
     await prepare('postgres', { isRetained: true, settings: { NA_LOG_ORIGIN: 'log.example/other' } }),
     await prepare('sqlite', { isRetained: false, settings: {}, network: 'OTHER-NET' }),
   ]
-  const ways = new Map<string, number>()
-  const late = new Map<string, number>()
-  let violations = 0
-  for (let done = 0; done < count; done += 1) {
-    const whole = archives[done % archives.length] as Prepared
-    const other = archives[(done + 1 + random.below(archives.length - 1)) % archives.length] as Prepared
+  let late = 0
+  const result = await tryWays(options, async (index) => {
+    const whole = archives[index % archives.length] as Prepared
+    const other = archives[(index + 1 + random.below(archives.length - 1)) % archives.length] as Prepared
     const { way, content } = await tamperArchive(whole.content, other.content, random)
-    ways.set(way, (ways.get(way) ?? 0) + 1)
     const detected = await detect(whole, content)
-    if (detected === 'with the store') late.set(way, (late.get(way) ?? 0) + 1)
-    if (detected !== 'not at all') continue
-    violations += 1
-    if (violations <= SHOWN) log(`violation: case ${done}, ${way}, is not detected`)
-  }
-  log([...ways].map(([way, times]) => `${way}: ${times}`).join(', '))
-  log(`only with the living store: ${[...late].map(([way, times]) => `${way}: ${times}`).join(', ')}`)
-  return { cases: count, violations }
+    if (detected === 'with the store') late += 1
+    return { way, problem: detected === 'not at all' ? 'not detected' : undefined }
+  })
+  options.log(`${late} are detected only with the living store`)
+  return result
 }
 
 type Detection = 'alone' | 'with the store' | 'not at all'
@@ -209,7 +199,7 @@ class ArchivedStore {
   static async open(na: TestAuthority, genesis: GenesisBlock): Promise<ArchivedStore> {
     const { public_key } = genesis.network_authority
     const operator = operatorCaller(na.url, await testSigner('op-privileged'), public_key, () => na.core.clock.now())
-    return new ArchivedStore(na, genesis, operator, await openScenario(na, operator))
+    return new ArchivedStore(na, genesis, operator, await EvidenceScenario.open(servedHere(na, operator)))
   }
 
   async grow(rounds: number): Promise<void> {
@@ -222,7 +212,7 @@ class ArchivedStore {
     const { checkpoint } = objectOf(await this.#scenario.retain())
     this.#boundary = readReceived(retentionCheckpointForm, checkpoint as JsonValue).record
     // The attestation of the first scenario has expired.
-    this.#scenario = await openScenario(this.#na, this.#operator)
+    this.#scenario = await EvidenceScenario.open(servedHere(this.#na, this.#operator))
     await this.#readNew()
   }
 
@@ -271,13 +261,6 @@ class ArchivedStore {
 }
 
 type Operator = ReturnType<typeof operatorCaller>
-
-function openScenario(na: TestAuthority, operator: Operator): Promise<EvidenceScenario> {
-  return EvidenceScenario.open({
-    request: (method, target, options) => na.request(method, target, options),
-    operator: (method, target, body) => operator(method, target, body),
-  })
-}
 
 /** The tree over the digests of the lines. */
 function nodesOf(lines: readonly string[]): NodeReader {

@@ -22,12 +22,13 @@ export function replaceAt(value: JsonValue, path: Path, change: (leaf: JsonValue
   return { ...object, [name]: replaceAt(object[name] ?? null, rest, change) }
 }
 
-/** Another value: one character of a text, a neighbouring number, or a text. */
+/** Another value: one character of a text, a neighbouring number, the other truth value, or a text. */
 export function alter(leaf: JsonValue, random: Random): JsonValue {
   if (typeof leaf === 'string') {
     const at = random.below(leaf.length)
-    return `${leaf.slice(0, at)}${String.fromCharCode(32 + random.below(95))}${leaf.slice(at + 1)}`
+    const changed = `${leaf.slice(0, at)}${String.fromCharCode(32 + random.below(95))}${leaf.slice(at + 1)}`
+    return changed === leaf ? `${leaf}x` : changed
   }
   if (typeof leaf === 'number') return random.chance(50) ? leaf + 1 : leaf - 1
-  return 'x'
+  return typeof leaf === 'boolean' ? !leaf : 'x'
 }

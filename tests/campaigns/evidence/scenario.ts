@@ -1,12 +1,22 @@
 import { type BoundaryDecision, type JsonObject, type Signer, isJsonObject } from '@chancery/protocol'
 import { EXECUTED_CAPABILITY as CAPABILITY, signExecution, testSigner } from '@chancery/testkit'
-import type { SendOptions, TestResponse } from '@chancery/testkit'
+import type { SendOptions, TestAuthority, TestResponse } from '@chancery/testkit'
 
 /** The server of the routes: an authority in this process, or in another one. */
 export interface Served {
   request(method: string, target: string, options?: SendOptions): Promise<TestResponse>
   operator(method: string, target: string, body?: JsonObject): Promise<TestResponse>
 }
+
+/** An authority in this process. */
+export function servedHere(na: TestAuthority, operator: Operator = na.as('privileged')): Served {
+  return {
+    request: (method, target, options) => na.request(method, target, options),
+    operator: (method, target, body) => operator(method, target, body),
+  }
+}
+
+type Operator = ReturnType<TestAuthority['as']>
 
 /** Creates the data of an evidence store: a member, an executor, decisions and their executions. */
 export class EvidenceScenario {
