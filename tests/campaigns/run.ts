@@ -19,7 +19,6 @@ const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
   ['disk-full', () => import('./operate/disk-full.ts')],
   ['discovery-model', () => import('./enrollment/discovery-model.ts')],
   ['enrollment-mass', () => import('./enrollment/mass.ts')],
-  ['evidence-checkpoints', () => import('./evidence/checkpoints.ts')],
   ['failover', () => import('./faults/failover.ts')],
   ['feed-orders', () => import('./trust/feed-orders.ts')],
   ['federation-model', () => import('./federation/federation-model.ts')],

@@ -22,9 +22,9 @@ type Runnable = Pick<Campaign, 'run'>
 describe('campaigns with small counts', () => {
   it.each<[string, number, () => Promise<Runnable>]>([
     ['audit-forward', 2000, () => import('../campaigns/audit/forward.ts')],
-    ['evidence-checkpoints', 60, () => import('../campaigns/evidence/checkpoints.ts')],
     ['database-kills', 3, () => import('../campaigns/faults/database-kills.ts')],
     ['kills', 22, () => import('../campaigns/faults/kills.ts')],
+    ['merkle', 6000, () => import('../campaigns/evidence/merkle.ts')],
     ['tamper', 3000, () => import('../campaigns/evidence/tamper.ts')],
     ['growth-year', 12, async () => ({ run: (options) => runGrowth({ ...options, nodes: 12, backend: 'postgres' }) })],
     ['failover', 1, () => import('../campaigns/faults/failover.ts')],
@@ -68,7 +68,6 @@ describe('campaigns with small counts', () => {
     ['consensus-model', 1000],
     ['discovery-model', 300],
     ['json-differential', 20_000],
-    ['merkle', 2000],
     ['trust-mutation', 12_000],
   ])(
     '%s finds no violation in %i cases, as a command',

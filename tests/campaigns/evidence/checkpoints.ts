@@ -2,13 +2,8 @@ import { createHash, createPublicKey, verify } from 'node:crypto'
 import { type NodeReader, consistencyProof, nodesFromTiles, tilePath, verifyConsistency } from '@chancery/protocol'
 import { type TestAuthority, startTestAuthority } from '@chancery/testkit'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
-import { EvidenceScenario } from './scenario.ts'
+import { EvidenceScenario, servedHere } from './scenario.ts'
 import { seededRandom } from '../lib/random.ts'
-
-export const summary =
-  'checkpoints of a growing log: each root, signature and every proof between two of them by another implementation'
-/** Number of checkpoints. Each is compared with every other. */
-export const defaultCount = 1000
 
 const SHOWN = 10
 
@@ -18,6 +13,7 @@ interface Seen {
   readonly root: Buffer
 }
 
+/** Checkpoints of a growing log: each root, signature and every proof between two of them by another implementation. */
 export async function run({ count, seed, log }: CampaignOptions): Promise<CampaignResult> {
   const na = await startTestAuthority({
     backend: 'sqlite',
@@ -57,11 +53,7 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
 /** Adds a few entries at a time, and returns every published checkpoint. */
 async function growAndWatch(na: TestAuthority, count: number, seed: number): Promise<readonly Seen[]> {
   const random = seededRandom(seed)
-  const operator = na.as('privileged')
-  const scenario = await EvidenceScenario.open({
-    request: (method, target, options) => na.request(method, target, options),
-    operator: (method, target, body) => operator(method, target, body),
-  })
+  const scenario = await EvidenceScenario.open(servedHere(na))
   const seen: Seen[] = []
   while (seen.length < count) {
     // Two entries each.
