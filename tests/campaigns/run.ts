@@ -49,7 +49,6 @@ const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
   ['rolling', () => import('./faults/rolling.ts')],
   ['sdk-fleet', () => import('./sdk/nodes.ts')],
   ['sdk-outbox', () => import('./sdk/outbox.ts')],
-  ['sovereign-tamper', () => import('./trust/sovereign-tamper.ts')],
   ['succession', () => import('./faults/succession.ts')],
   ['succession-live', () => import('./succession/live.ts')],
   ['superseded', () => import('./enrollment/superseded.ts')],

@@ -9,11 +9,13 @@ export interface Target extends Example {
    * record.
    */
   partOf(record: JsonValue): string
-  readonly route: Route | undefined
+  readonly routes: readonly Route[]
 }
 
 export interface Route {
   readonly path: string
+  /** Only an operator may call it. */
+  readonly isOperators?: true
   /** Returns the request body with the text of a record. */
   bodyOf(text: string): string
 }
@@ -58,9 +60,14 @@ export function makeTargets(): readonly Target[] {
   // A recognition policy has no signature, so every well-formed one is valid.
   return EXAMPLES.filter(({ kind }) => kind !== 'recognition-policy').map((example) => ({
     ...example,
-    partOf: (record) => canonicalJson(provedPart(example.kind, record)),
-    route: routeOf(example.kind),
+    partOf: (record) => provedText(example.kind, record),
+    routes: [routeOf(example.kind) ?? []].flat(),
   }))
+}
+
+/** The proved part of a record of this kind, as canonical text. */
+export function provedText(kind: RecordKindName, record: JsonValue): string {
+  return canonicalJson(provedPart(kind, record))
 }
 
 function provedPart(kind: RecordKindName, record: JsonValue): JsonValue {
