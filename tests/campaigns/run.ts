@@ -20,7 +20,6 @@ const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
   ['discovery-model', () => import('./enrollment/discovery-model.ts')],
   ['enrollment-mass', () => import('./enrollment/mass.ts')],
   ['failover', () => import('./faults/failover.ts')],
-  ['feed-orders', () => import('./trust/feed-orders.ts')],
   ['federation-model', () => import('./federation/federation-model.ts')],
   ['gateway-backlog', () => import('./gateway/backlog.ts')],
   ['gateway-damage', () => import('./gateway/damage.ts')],

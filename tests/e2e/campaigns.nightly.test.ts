@@ -29,7 +29,6 @@ describe('campaigns with small counts', () => {
     ['growth-year', 12, async () => ({ run: (options) => runGrowth({ ...options, nodes: 12, backend: 'postgres' }) })],
     ['failover', 1, () => import('../campaigns/faults/failover.ts')],
     ['federation-model', 100, async () => ({ run: (options) => runFederation(options, 'postgres') })],
-    ['feed-orders', 60, () => import('../campaigns/trust/feed-orders.ts')],
     ['gateway-damage', 10, () => import('../campaigns/gateway/damage.ts')],
     ['process-kills', 8, () => import('../campaigns/faults/process-kills.ts')],
     ['gateway-proxy', GATEWAY_OPERATIONS.length * 5, () => import('../campaigns/gateway/proxy.ts')],

@@ -7,7 +7,7 @@ import { STEPS, type Step, prepare } from './steps.ts'
 import { Scenario } from './scenario.ts'
 
 export const summary =
-  'three to seven authorities with random treaties, revocations, successions, cuts and restarts, against a model (between sovereigns 3, 5 and 6)'
+  'three to seven authorities with random treaties, revocations, feeds in any order, successions, cuts and restarts, against a model'
 /** Number of steps. An even seed runs on SQLite, an odd one on PostgreSQL. */
 export const defaultCount = 5000
 

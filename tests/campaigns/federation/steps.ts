@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { JsonObject } from '@chancery/protocol'
 import { accepted, testSigner } from '@chancery/testkit'
 import { CAPABILITIES } from './decisions.ts'
+import { importFeeds } from './foreign-feeds.ts'
 import { type Sovereign, instantIn } from './sovereign.ts'
 import type { Scenario } from './scenario.ts'
 
@@ -38,6 +39,7 @@ export const STEPS: readonly Step[] = [
   { name: 'restart', weight: 2, run: restart },
   { name: 'succession', weight: 1, run: succeed },
   { name: 'time passes', weight: 8, run: passTime },
+  { name: 'import feeds of foreign networks', weight: 10, run: importFeeds },
 ]
 
 /** Most pairs begin with a treaty and a pull, so that decisions have something to rest on. */
