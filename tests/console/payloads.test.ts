@@ -10,7 +10,7 @@ import { signIn } from './operator-page.ts'
 import { FRAMES, SAFE_NETWORK, payload, seedPayloads, visitPayloads } from './payloads.ts'
 import { untested, visitMalicious } from './malicious/visit.ts'
 
-/** The campaign console-payloads uses 5,000. */
+/** The campaign console-hostile uses 5,000. */
 const COUNT = 100
 
 /**

@@ -3,10 +3,10 @@ import { openBrowser } from '../../console/browser.ts'
 import { SAFE_NETWORK, seedPayloads, visitPayloads } from '../../console/payloads.ts'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
 
-export const summary = 'script payloads in every field a page shows: none runs, and the content policy reports nothing'
-export const defaultCount = 5000
-
-/** Every case is a payload in about ten fields. The seed is the number of the first payload. */
+/**
+ * Script payloads in every field a page shows: none runs, and the content policy reports nothing.
+ * Every case is a payload in about ten fields. The seed is the number of the first payload.
+ */
 export async function run({ count, seed, log }: CampaignOptions): Promise<CampaignResult> {
   const na = await startTestAuthority({ network: SAFE_NETWORK, settings: { NA_RATE_LIMIT_PUBLIC_PER_MINUTE: '0' } })
   const browser = await openBrowser()

@@ -2,10 +2,7 @@ import { sharedBrowser } from '../../console/browser.ts'
 import { untested, visitMalicious } from '../../console/malicious/visit.ts'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
 
-export const summary =
-  'malicious texts in every stored field, shown on every page: none runs, none breaks the layout, no policy report'
-export const defaultCount = 5000
-
+/** Malicious texts in every stored field, shown on every page: none runs, none breaks the layout, no policy report. */
 export async function run({ count, seed, log }: CampaignOptions): Promise<CampaignResult> {
   let logged = 0
   try {
