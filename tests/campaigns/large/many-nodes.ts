@@ -10,10 +10,6 @@ import { newSigner, seedInvites } from '../lib/seed.ts'
 import { type Random, seededRandom } from '../lib/random.ts'
 import { type Rows, openRows } from '../lib/rows.ts'
 
-export const summary = 'join, heartbeat, renew and the node count with many certificates stored, against 10,000'
-/** Certificates of the large database. */
-export const defaultCount = 1_000_000
-
 const SMALL = 10_000
 const BAR = 2
 const SEED = 'mass'
@@ -38,6 +34,7 @@ const OPERATIONS: readonly Operation[] = [
 ]
 
 /**
+ * Join, heartbeat, renew and the node count with many certificates stored, against 10,000.
  * Calls two authorities with two databases alternately. Other load on the machine slows both equally, so the ratio of
  * the medians shows the cost of the number of certificates.
  */

@@ -4,9 +4,6 @@ import { openBrowser, openPage, visit } from '../../console/browser.ts'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
 import { seededRandom } from '../lib/random.ts'
 
-export const summary = 'the map of many treaties: painted within three seconds, moved with more than 20 frames a second'
-export const defaultCount = 200_000
-
 const TREATIES_PER_SOVEREIGN = 20
 const MAX_PAINT_MS = 3000
 const MIN_FRAMES = 20
@@ -14,7 +11,10 @@ const GESTURE_MS = 3000
 /** Maximum wait. The real time is measured and reported. */
 const PATIENCE_MS = 240_000
 
-/** One authority with `treaties` treaties among a twentieth as many networks, and a browser that shows its map. */
+/**
+ * The map of many treaties: painted within three seconds, moved with more than 20 frames a second.
+ * One authority with `treaties` treaties among a twentieth as many networks, and a browser that shows its map.
+ */
 export async function run({ count, seed, log }: CampaignOptions): Promise<CampaignResult> {
   const na = await startTestAuthority({ network: 'S-0' })
   const browser = await openBrowser()
