@@ -34,9 +34,6 @@ describe('campaigns with small counts', () => {
     ['gateway-proxy', GATEWAY_OPERATIONS.length * 5, () => import('../campaigns/gateway/proxy.ts')],
     ['hostile', 300, () => import('../campaigns/hostile/hostile.ts')],
     ['http-check', 600, () => import('../campaigns/gateway/http-check.ts')],
-    [
-      1,
-    ],
     ['races', 5, async () => ({ run: (options) => runRaces({ ...options, callers: 20 }) })],
     [
       5,
