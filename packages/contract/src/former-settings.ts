@@ -1,3 +1,7 @@
+const TOKEN = 'is in NA_KEY_URI: pkcs11:token=LABEL;object=LABEL?module-path=FILE'
+const VAULT = 'is in NA_KEY_URI: vault+https://HOST/MOUNT/KEY?version=1'
+const GOOGLE = 'is in NA_KEY_URI: gcpkms://projects/…/cryptoKeyVersions/N'
+
 /** Names of settings of 0.2.0 that are gone, until 1.0. One of them stops the start, with these words after its name. */
 export const FORMER_SETTINGS: Readonly<Record<string, string>> = {
   NA_CONSOLE_KEY_IDLE_MINUTES: 'is 15 minutes and no setting; remove it',
@@ -21,4 +25,23 @@ export const FORMER_SETTINGS: Readonly<Record<string, string>> = {
   NA_LOG_WITNESS_QUORUM: 'is in front of the list: NA_LOG_WITNESSES=2 of KEY URL, KEY URL',
   NA_DATABASE_POOLER: 'is ?pooler=transaction at the end of DATABASE_URL; remove it for none',
   NA_READ_MAX_LAG_SECONDS: 'is ?max_lag=5 at the end of DATABASE_READ_URL',
+  NA_PKCS11_MODULE: TOKEN,
+  NA_PKCS11_TOKEN: TOKEN,
+  NA_PKCS11_KEY: TOKEN,
+  NA_PKCS11_PIN: 'is a file: NA_KEY_TOKEN_FILE',
+  NA_PKCS11_PIN_FILE: 'is NA_KEY_TOKEN_FILE',
+  NA_PKCS11_SESSIONS: 'is &sessions=4 in NA_KEY_URI',
+  NA_PKCS11_FORMER_KEY: 'is NA_FORMER_KEY_URI, written as NA_KEY_URI',
+  NA_VAULT_ADDR: VAULT,
+  NA_VAULT_KEY: VAULT,
+  NA_VAULT_KEY_VERSION: VAULT,
+  NA_VAULT_MOUNT: VAULT,
+  NA_VAULT_NAMESPACE: 'is ?namespace=NAME in NA_KEY_URI',
+  NA_VAULT_TOKEN: 'is a file: NA_KEY_TOKEN_FILE',
+  NA_VAULT_TOKEN_FILE: 'is NA_KEY_TOKEN_FILE',
+  NA_VAULT_CA_FILE: 'is ?ca-file=FILE in NA_KEY_URI',
+  NA_GCP_KMS_KEY: GOOGLE,
+  NA_GCP_KMS_TOKEN_FILE: 'is NA_KEY_TOKEN_FILE',
+  NA_GCP_KMS_ENDPOINT: 'is ?endpoint=https://HOST in NA_KEY_URI',
+  NA_GCP_KMS_CA_FILE: 'is ?ca-file=FILE in NA_KEY_URI',
 }

@@ -34,11 +34,14 @@ export class TestToken {
   readonly configFile: string
   readonly modulePath = MODULE
   readonly pin = PIN
+  readonly pinFile: string
   readonly #folder: string
 
   constructor(folder: string = mkdtempSync(join(tmpdir(), 'chancery-token-'))) {
     this.#folder = folder
     this.configFile = join(folder, 'softhsm2.conf')
+    this.pinFile = join(folder, 'pin')
+    writeFileSync(this.pinFile, `${PIN}\n`, { mode: 0o600 })
     if (existsSync(this.configFile)) return
     mkdirSync(join(folder, 'tokens'), { recursive: true })
     const lines = [
@@ -62,10 +65,8 @@ export class TestToken {
   settings(keyLabel: string): Record<string, string> {
     return {
       NA_KEY_PROVIDER: 'pkcs11',
-      NA_PKCS11_MODULE: MODULE,
-      NA_PKCS11_TOKEN: TOKEN_LABEL,
-      NA_PKCS11_KEY: keyLabel,
-      NA_PKCS11_PIN: PIN,
+      NA_KEY_URI: `pkcs11:token=${TOKEN_LABEL};object=${keyLabel}?module-path=${MODULE}`,
+      NA_KEY_TOKEN_FILE: this.pinFile,
     }
   }
 

@@ -5,7 +5,7 @@
 process.on('SIGUSR2', () => {
   void import('pkcs11js').then(({ default: { PKCS11 } }) => {
     const module = new PKCS11()
-    module.load(process.env['NA_PKCS11_MODULE'] ?? '')
+    module.load(/module-path=([^&]*)/.exec(process.env['NA_KEY_URI'] ?? '')?.[1] ?? '')
     for (const slot of module.C_GetSlotList(true)) module.C_CloseAllSessions(slot)
   })
 })

@@ -28,79 +28,87 @@ describe('settings of the signing key', () => {
     expectBlamed(env, 'NA_PRIVATE_KEY_SEED')
   })
 
-  describe('in a token', () => {
+  describe('in a token or a service', () => {
     const token = {
       NA_KEY_PROVIDER: 'pkcs11',
       NA_PRIVATE_KEY_FILE: undefined,
-      NA_PKCS11_MODULE: '/lib/hsm.so',
-      NA_PKCS11_TOKEN: 'chancery',
-      NA_PKCS11_KEY: 'na',
-      NA_PKCS11_PIN: '1234',
+      NA_KEY_URI: 'pkcs11:token=chancery;object=na?module-path=/lib/hsm.so',
+      NA_KEY_TOKEN_FILE: '/run/pin',
+    }
+    const vault = {
+      ...token,
+      NA_KEY_PROVIDER: 'vault',
+      NA_KEY_URI: 'vault+https://vault.example:8200/transit/na?version=2',
+      NA_KEY_TOKEN_FILE: '/run/vault',
+    }
+    const kms = {
+      ...token,
+      NA_KEY_PROVIDER: 'gcp-kms',
+      NA_KEY_URI: 'gcpkms://projects/p/locations/l/keyRings/r/cryptoKeys/k/cryptoKeyVersions/1',
+      NA_KEY_TOKEN_FILE: '/run/token',
     }
 
-    it('read where it is', () => {
+    it('read where it is, and the file with its PIN or token', () => {
       expect(read(token).keySource).toEqual({
         provider: 'pkcs11',
-        setting: 'NA_PKCS11_KEY',
+        setting: 'NA_KEY_URI',
         modulePath: '/lib/hsm.so',
         tokenLabel: 'chancery',
         keyLabel: 'na',
-        pin: { setting: 'NA_PKCS11_PIN', value: '1234' },
+        pin: { setting: 'NA_KEY_TOKEN_FILE', file: '/run/pin' },
         sessions: 4,
       })
-      expect(read({ ...token, NA_PKCS11_PIN: undefined, NA_PKCS11_PIN_FILE: '/pin' }).keySource).toMatchObject({
-        pin: { setting: 'NA_PKCS11_PIN_FILE', file: '/pin' },
+      expect(read(vault).keySource).toMatchObject({
+        provider: 'vault',
+        setting: 'NA_KEY_URI',
+        mount: 'transit',
+        keyVersion: 2,
+        token: { file: '/run/vault' },
       })
+      expect(read(kms).keySource).toMatchObject({ provider: 'gcp-kms', token: { file: '/run/token' } })
     })
 
-    it.each(['NA_PKCS11_MODULE', 'NA_PKCS11_TOKEN', 'NA_PKCS11_KEY', 'NA_PKCS11_PIN'])(
-      'refuse it without %s',
-      (name) => {
-        expectBlamed({ ...token, [name]: undefined }, name)
-      },
-    )
+    it.each([token, vault, kms])('refuse $NA_KEY_PROVIDER half given, or of another provider', (place) => {
+      for (const name of ['NA_KEY_URI', 'NA_KEY_TOKEN_FILE']) expectBlamed({ ...place, [name]: undefined }, name)
+      for (const other of [token, vault, kms])
+        if (other !== place) expectBlamed({ ...place, NA_KEY_URI: other.NA_KEY_URI }, 'NA_KEY_URI')
+      const file = { NA_KEY_PROVIDER: 'file', NA_PRIVATE_KEY_FILE: '/na.key' }
+      expectBlamed({ ...place, ...file }, 'NA_KEY_URI')
+      expectBlamed({ ...file, NA_KEY_TOKEN_FILE: '/run/pin' }, 'NA_KEY_TOKEN_FILE')
+    })
 
-    it('refuse two PINs', () => {
-      expectBlamed({ ...token, NA_PKCS11_PIN_FILE: '/pin' }, 'NA_PKCS11_PIN')
+    it('never show a wrong URI, which may have a PIN', () => {
+      const wrong = { ...token, NA_KEY_URI: `${token.NA_KEY_URI}&pin-value=hunter2` }
+      expect(problemsOf(() => read(wrong))).toEqual([
+        'NA_KEY_URI: must have no PIN: NA_KEY_TOKEN_FILE names the file with it',
+      ])
+    })
+
+    it('read a former key in the same token only', () => {
+      const former = {
+        ...token,
+        NA_KEY_HISTORY_FILE: '/h',
+        NA_FORMER_KEY_URI: token.NA_KEY_URI.replace('=na?', '=old?'),
+      }
+      expect(read(former).formerKeySource).toEqual({
+        ...read(token).keySource,
+        setting: 'NA_FORMER_KEY_URI',
+        keyLabel: 'old',
+      })
+      expectBlamed({ ...former, NA_KEY_HISTORY_FILE: undefined }, 'NA_KEY_HISTORY_FILE')
+      expectBlamed({ ...former, NA_FORMER_PRIVATE_KEY_FILE: '/old.key' }, 'NA_FORMER_PRIVATE_KEY_FILE')
+      for (const other of [
+        former.NA_FORMER_KEY_URI.replace('=chancery', '=other'),
+        former.NA_FORMER_KEY_URI.replace('/hsm', '/other'),
+        vault.NA_KEY_URI,
+      ])
+        expectBlamed({ ...former, NA_FORMER_KEY_URI: other }, 'NA_FORMER_KEY_URI')
+      expectBlamed({ NA_KEY_HISTORY_FILE: '/h', NA_FORMER_KEY_URI: former.NA_FORMER_KEY_URI }, 'NA_FORMER_KEY_URI')
     })
   })
 
-  describe('in a service', () => {
-    const vault = {
-      NA_KEY_PROVIDER: 'vault',
-      NA_PRIVATE_KEY_FILE: undefined,
-      NA_VAULT_ADDR: 'https://vault.example:8200',
-      NA_VAULT_KEY: 'na',
-      NA_VAULT_TOKEN_FILE: '/run/vault',
-    }
-    const kms = {
-      NA_KEY_PROVIDER: 'gcp-kms',
-      NA_PRIVATE_KEY_FILE: undefined,
-      NA_GCP_KMS_KEY: 'projects/p/locations/l/keyRings/r/cryptoKeys/k/cryptoKeyVersions/1',
-      NA_GCP_KMS_TOKEN_FILE: '/run/token',
-    }
-
-    it('read where it is', () => {
-      expect(read(vault).keySource).toMatchObject({ provider: 'vault', mount: 'transit', keyVersion: 1 })
-      expect(read(kms).keySource).toMatchObject({ provider: 'gcp-kms', origin: 'https://cloudkms.googleapis.com' })
-    })
-
-    it('refuse it half given, without TLS, or by a name that is none', () => {
-      for (const name of ['NA_VAULT_ADDR', 'NA_VAULT_KEY']) expectBlamed({ ...vault, [name]: undefined }, name)
-      expectBlamed({ ...vault, NA_VAULT_TOKEN_FILE: undefined }, 'NA_VAULT_TOKEN')
-      expectBlamed({ ...vault, NA_VAULT_ADDR: 'http://vault.example:8200' }, 'NA_VAULT_ADDR')
-      for (const name of ['NA_GCP_KMS_KEY', 'NA_GCP_KMS_TOKEN_FILE']) expectBlamed({ ...kms, [name]: undefined }, name)
-      expectBlamed({ ...kms, NA_GCP_KMS_KEY: 'projects/p/../k' }, 'NA_GCP_KMS_KEY')
-    })
-  })
-
-  it('refuse a former key without its history, or in a token that is not used', () => {
+  it('refuse a former key without its history', () => {
     expectBlamed({ NA_FORMER_PRIVATE_KEY_FILE: '/old.key' }, 'NA_KEY_HISTORY_FILE')
-    expectBlamed({ NA_PKCS11_FORMER_KEY: 'old', NA_KEY_HISTORY_FILE: '/h' }, 'NA_PKCS11_FORMER_KEY')
-    expectBlamed(
-      { NA_FORMER_PRIVATE_KEY_FILE: '/old.key', NA_PKCS11_FORMER_KEY: 'old', NA_KEY_HISTORY_FILE: '/h' },
-      'NA_FORMER_PRIVATE_KEY_FILE',
-    )
   })
 
   it('refuse a provider that could not sign a grown revocation list', () => {

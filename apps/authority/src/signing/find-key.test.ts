@@ -18,11 +18,11 @@ describe.skipIf(!once || findTokenObstacle() !== undefined)('the next key in a t
 
   const source = (): KeySource => ({
     provider: 'pkcs11',
-    setting: 'NA_PKCS11_KEY',
+    setting: 'NA_KEY_URI',
     modulePath: token.modulePath,
     tokenLabel: 'chancery-test',
     keyLabel: 'na-1',
-    pin: { setting: 'NA_PKCS11_PIN', value: token.pin },
+    pin: { setting: 'NA_KEY_TOKEN_FILE', file: token.pinFile },
     sessions: 4,
   })
   /** Sessions of this process that are open. A token has few, and SoftHSM does not count them. */

@@ -16,13 +16,13 @@ export async function openGoogleKmsSigner(place: GoogleKmsOptions, keyId: string
   try {
     facts = await callKms(place, { method: 'GET', path: `/v1/${place.keyVersion}/publicKey`, headers: {} })
   } catch (error) {
-    throw new KeyUnavailableError(`NA_GCP_KMS_KEY: ${place.keyVersion} cannot be read`, { cause: error })
+    throw new KeyUnavailableError(`NA_KEY_URI: ${place.keyVersion} cannot be read`, { cause: error })
   }
   if (member(facts, 'algorithm') !== 'EC_SIGN_ED25519')
-    throw new KeyUnavailableError(`NA_GCP_KMS_KEY: ${place.keyVersion} is not of algorithm EC_SIGN_ED25519`)
+    throw new KeyUnavailableError(`NA_KEY_URI: ${place.keyVersion} is not of algorithm EC_SIGN_ED25519`)
   const publicKey = readPem(member(facts, 'pem'))
   if (publicKey === undefined || member(facts, 'name') !== place.keyVersion)
-    throw new KeyUnavailableError(`NA_GCP_KMS_KEY: ${place.keyVersion} has no readable public key`)
+    throw new KeyUnavailableError(`NA_KEY_URI: ${place.keyVersion} has no readable public key`)
   return { keyId, publicKey, sign: (message) => sign(place, message) }
 }
 

@@ -34,10 +34,11 @@ interface GoogleKmsSource extends GoogleKmsOptions {
   readonly setting: string
 }
 
-/** A secret that gives access to a key: its value, or a file that contains it. */
-export type SecretSource =
-  | { readonly setting: string; readonly value: string }
-  | { readonly setting: string; readonly file: string }
+/** A file with a secret that gives access to a key. */
+export interface SecretSource {
+  readonly setting: string
+  readonly file: string
+}
 
 export async function openSigner(source: KeySource, keyId: string, log: Log): Promise<AuthoritySigner> {
   const key = await openKey(source, keyId, log)
@@ -88,7 +89,6 @@ async function readSeedText(source: SeedSource, log: Log): Promise<string> {
 }
 
 async function readSecret(place: SecretSource, log: Log): Promise<string> {
-  if ('value' in place) return place.value
   const secret = (await readGuardedFile(place.file, place.setting, 'the file', log)).trim()
   if (secret === '') throw new KeyUnavailableError(`${place.setting}: the file ${place.file} is empty`)
   return secret

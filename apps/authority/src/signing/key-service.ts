@@ -7,7 +7,7 @@ export interface KeyServiceOptions {
   /** Scheme, host and port; https only. */
   readonly origin: string
   readonly caFile: string | undefined
-  readonly token: { readonly value: string } | { readonly file: string }
+  readonly token: { readonly file: string }
 }
 
 export interface KeyServiceCall {
@@ -30,7 +30,7 @@ export class KeyServiceError extends Error {
 }
 
 export async function readToken({ token }: KeyServiceOptions): Promise<string> {
-  return 'value' in token ? token.value : (await readFile(token.file, 'utf8')).trim()
+  return (await readFile(token.file, 'utf8')).trim()
 }
 
 /** One request: verified TLS, no redirect, no proxy, limited in time and size. The response must be a JSON object. */

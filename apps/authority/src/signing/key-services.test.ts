@@ -123,10 +123,10 @@ describe.runIf(currentBackend() === 'sqlite')('keys in a service', () => {
 
   const vault = (): KeySource => ({
     provider: 'vault',
-    setting: 'NA_VAULT_KEY',
+    setting: 'NA_KEY_URI',
     origin,
     caFile: join(folder, 'ca.pem'),
-    token: { value: TOKEN },
+    token: { file: join(folder, 'token') },
     mount: 'sealed/transit',
     key: 'na key',
     keyVersion: 2,
@@ -134,7 +134,7 @@ describe.runIf(currentBackend() === 'sqlite')('keys in a service', () => {
   })
   const google = (): KeySource => ({
     provider: 'gcp-kms',
-    setting: 'NA_GCP_KMS_KEY',
+    setting: 'NA_KEY_URI',
     origin,
     caFile: join(folder, 'ca.pem'),
     token: { file: join(folder, 'token') },
@@ -177,14 +177,14 @@ describe.runIf(currentBackend() === 'sqlite')('keys in a service', () => {
   })
 
   it.each([
-    ['of another type', vault, { type: 'ecdsa-p256' }, 'NA_VAULT_KEY'],
-    ['that can be exported', vault, { exportable: true }, 'NA_VAULT_KEY'],
-    ['that a backup contains in the clear', vault, { allow_plaintext_backup: true }, 'NA_VAULT_KEY'],
-    ['whose version is gone', vault, { keys: {} }, 'NA_VAULT_KEY_VERSION'],
-    ['that cannot be read', vault, { status: 403 }, 'NA_VAULT_ADDR'],
-    ['behind a redirect', google, { status: 302 }, 'NA_GCP_KMS_KEY'],
-    ['of another algorithm', google, { algorithm: 'EC_SIGN_P256_SHA256' }, 'NA_GCP_KMS_KEY'],
-    ['of another version', google, { name: VERSION.replace('/3', '/4') }, 'NA_GCP_KMS_KEY'],
+    ['of another type', vault, { type: 'ecdsa-p256' }, 'NA_KEY_URI'],
+    ['that can be exported', vault, { exportable: true }, 'NA_KEY_URI'],
+    ['that a backup contains in the clear', vault, { allow_plaintext_backup: true }, 'NA_KEY_URI'],
+    ['whose version is gone', vault, { keys: {} }, 'NA_KEY_URI'],
+    ['that cannot be read', vault, { status: 403 }, 'NA_KEY_URI'],
+    ['behind a redirect', google, { status: 302 }, 'NA_KEY_URI'],
+    ['of another algorithm', google, { algorithm: 'EC_SIGN_P256_SHA256' }, 'NA_KEY_URI'],
+    ['of another version', google, { name: VERSION.replace('/3', '/4') }, 'NA_KEY_URI'],
   ])('a key %s is refused at the start, and no secret is shown', async (_what, source, wrong, setting) => {
     faults = wrong
     const failure = await open(source()).then(
@@ -208,14 +208,14 @@ describe.runIf(currentBackend() === 'sqlite')('keys in a service', () => {
   })
 
   it('accepts only a certificate of the given root', async () => {
-    await expect(open({ ...vault(), caFile: undefined } as KeySource)).rejects.toThrow(/^NA_VAULT_ADDR: /)
+    await expect(open({ ...vault(), caFile: undefined } as KeySource)).rejects.toThrow(/^NA_KEY_URI: /)
   })
 
   it('checks the certificate also when the environment of the process disables that', async () => {
     const before = process.env['NODE_TLS_REJECT_UNAUTHORIZED']
     process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0'
     try {
-      await expect(open({ ...vault(), caFile: undefined } as KeySource)).rejects.toThrow(/^NA_VAULT_ADDR: /)
+      await expect(open({ ...vault(), caFile: undefined } as KeySource)).rejects.toThrow(/^NA_KEY_URI: /)
     } finally {
       if (before === undefined) delete process.env['NODE_TLS_REJECT_UNAUTHORIZED']
       else process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = before

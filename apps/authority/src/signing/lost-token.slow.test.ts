@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { silentLog } from '@chancery/service-kit'
 import {
   ManualClock,
@@ -35,20 +37,23 @@ describe.skipIf(findTokenObstacle() !== undefined)('a token that is lost', () =>
     await na.stop()
     token.remove()
   })
-  const open = (pin: string): Promise<unknown> =>
-    openSigner(
+  const open = async (pin: string): Promise<unknown> => {
+    const file = join(dirname(token.configFile), 'other-pin')
+    await writeFile(file, pin, { mode: 0o600 })
+    return openSigner(
       {
         provider: 'pkcs11',
-        setting: 'NA_PKCS11_KEY',
+        setting: 'NA_KEY_URI',
         modulePath: token.modulePath,
         tokenLabel: 'chancery-test',
         keyLabel: 'na-known',
-        pin: { setting: 'NA_PKCS11_PIN', value: pin },
+        pin: { setting: 'NA_KEY_TOKEN_FILE', file },
         sessions: 1,
       },
       'na-test',
       silentLog,
     )
+  }
   const probe = async (): Promise<void> => {
     clock.advance(10)
     await na.core.keyCheck.check()
@@ -132,8 +137,8 @@ describe.skipIf(findTokenObstacle() !== undefined)('a token that is lost', () =>
         logins += 1
         throw Object.assign(new Error('locked'), { code: names.CKR_PIN_LOCKED })
       }
-      await expect(open('0000')).rejects.toThrow('NA_PKCS11_PIN: the PIN of the token is locked')
-      await expect(open('0000')).rejects.toThrow('NA_PKCS11_PIN: the token refused this PIN before')
+      await expect(open('0000')).rejects.toThrow('NA_KEY_TOKEN_FILE: the PIN of the token is locked')
+      await expect(open('0000')).rejects.toThrow('NA_KEY_TOKEN_FILE: the token refused this PIN before')
       expect(logins).toBe(1)
     } finally {
       module.C_Login = login

@@ -29,11 +29,11 @@ describe.skipIf(findTokenObstacle() !== undefined)('a key in a PKCS#11 token', (
 
   const place = (change: Partial<Extract<KeySource, { provider: 'pkcs11' }>> = {}): KeySource => ({
     provider: 'pkcs11',
-    setting: 'NA_PKCS11_KEY',
+    setting: 'NA_KEY_URI',
     modulePath: token.modulePath,
     tokenLabel: 'chancery-test',
     keyLabel: 'na-made',
-    pin: { setting: 'NA_PKCS11_PIN', value: token.pin },
+    pin: { setting: 'NA_KEY_TOKEN_FILE', file: token.pinFile },
     sessions: 4,
     ...change,
   })
@@ -126,41 +126,41 @@ describe.skipIf(findTokenObstacle() !== undefined)('a key in a PKCS#11 token', (
   describe.runIf(once)('is refused at the start', () => {
     it('when it could leave the token', async () => {
       token.generate('loose', '--id', '05', '--extractable')
-      await expect(open({ keyLabel: 'loose' })).rejects.toThrow(/^NA_PKCS11_KEY: the key loose is marked extractable/)
+      await expect(open({ keyLabel: 'loose' })).rejects.toThrow(/^NA_KEY_URI: the key loose is marked extractable/)
     })
 
     it('when it is not an Ed25519 key', async () => {
       token.tool('--keypairgen', '--key-type', 'EC:prime256v1', '--label', 'other-curve', '--id', '06')
-      await expect(open({ keyLabel: 'other-curve' })).rejects.toThrow(/^NA_PKCS11_KEY: .*is not an Ed25519 key/)
+      await expect(open({ keyLabel: 'other-curve' })).rejects.toThrow(/^NA_KEY_URI: .*is not an Ed25519 key/)
     })
 
     it('when two have its label', async () => {
       token.generate('twin', '--id', '07')
       token.generate('twin', '--id', '08')
-      await expect(open({ keyLabel: 'twin' })).rejects.toThrow(/^NA_PKCS11_KEY: .*several private keys/)
+      await expect(open({ keyLabel: 'twin' })).rejects.toThrow(/^NA_KEY_URI: .*several private keys/)
     })
 
     it.each([
-      ['NA_PKCS11_KEY', { keyLabel: 'nobody' }],
-      ['NA_PKCS11_TOKEN', { tokenLabel: 'elsewhere' }],
-      ['NA_PKCS11_MODULE', { modulePath: '/nowhere/lib.so' }],
-      ['NA_PKCS11_PIN_FILE', { pin: { setting: 'NA_PKCS11_PIN_FILE', file: '/nowhere/pin' } }],
+      ['NA_KEY_URI: the token holds no private key', { keyLabel: 'nobody' }],
+      ['NA_KEY_URI: no token with the label elsewhere', { tokenLabel: 'elsewhere' }],
+      ['NA_KEY_URI: /nowhere/lib.so cannot be loaded', { modulePath: '/nowhere/lib.so' }],
+      ['NA_KEY_TOKEN_FILE: the file /nowhere/pin', { pin: { setting: 'NA_KEY_TOKEN_FILE', file: '/nowhere/pin' } }],
     ])('and %s is named', async (name, change) => {
-      await expect(open(change)).rejects.toThrow(new RegExp(`^${name}: `))
+      await expect(open(change)).rejects.toThrow(new RegExp(`^${name}`))
     })
 
     it('with a wrong PIN, which is never shown', async () => {
       // Logins belong to the process: the valid one must end first.
       const { module } = await loadCryptoki(token.modulePath)
       for (const slot of module.C_GetSlotList(true)) module.C_CloseAllSessions(slot)
-      const pinFile = join(dirname(token.configFile), 'pin')
+      const pinFile = join(dirname(token.configFile), 'changed-pin')
       await writeFile(pinFile, '1111\n', { mode: 0o600 })
-      const failure = open({ pin: { setting: 'NA_PKCS11_PIN_FILE', file: pinFile } })
-      await expect(failure).rejects.toThrow(/^NA_PKCS11_PIN: the token refuses the login$/)
+      const failure = open({ pin: { setting: 'NA_KEY_TOKEN_FILE', file: pinFile } })
+      await expect(failure).rejects.toThrow(/^NA_KEY_TOKEN_FILE: the token refuses the login$/)
       // A service manager that starts the authority again and again would lock the token.
       expect(exitCodeOf(await failure.catch((error: unknown) => error))).toBe(78)
       await writeFile(pinFile, `${token.pin}\n`)
-      expect((await open({ pin: { setting: 'NA_PKCS11_PIN_FILE', file: pinFile } })).provider).toBe('pkcs11')
+      expect((await open({ pin: { setting: 'NA_KEY_TOKEN_FILE', file: pinFile } })).provider).toBe('pkcs11')
     })
   })
 })

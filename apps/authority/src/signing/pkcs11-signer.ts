@@ -25,10 +25,10 @@ export async function openPkcs11Signer(
 /** The public key of a key that may be used. */
 function readUsableKey(session: TokenSession, { keyLabel }: TokenOptions): string {
   const weakness = session.findWeakness()
-  if (weakness !== undefined) throw new KeyUnavailableError(`NA_PKCS11_KEY: the key ${keyLabel} ${weakness}`)
+  if (weakness !== undefined) throw new KeyUnavailableError(`NA_KEY_URI: the key ${keyLabel} ${weakness}`)
   const publicKey = session.readPublicKey(keyLabel)
   if (publicKey === undefined)
-    throw new KeyUnavailableError(`NA_PKCS11_KEY: the public key ${keyLabel} has no readable point`)
+    throw new KeyUnavailableError(`NA_KEY_URI: the public key ${keyLabel} has no readable point`)
   return toBase64(publicKey)
 }
 
@@ -41,6 +41,6 @@ function openSession(cryptoki: Cryptoki, place: TokenOptions): TokenSession {
     const isAnswered = error instanceof PinRefusedError || error instanceof KeyMissingError
     if (!isAnswered && restartCryptoki(cryptoki)) return openSession(cryptoki, place)
     if (error instanceof KeyUnavailableError) throw error
-    throw new KeyUnavailableError(`NA_PKCS11_TOKEN: the token ${place.tokenLabel} does not respond`, { cause: error })
+    throw new KeyUnavailableError(`NA_KEY_URI: the token ${place.tokenLabel} does not respond`, { cause: error })
   }
 }

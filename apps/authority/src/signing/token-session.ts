@@ -40,7 +40,7 @@ export async function loadCryptoki(modulePath: string): Promise<Cryptoki> {
   try {
     module.load(modulePath)
   } catch (error) {
-    throw new KeyUnavailableError(`NA_PKCS11_MODULE: ${modulePath} cannot be loaded`, { cause: error })
+    throw new KeyUnavailableError(`NA_KEY_URI: ${modulePath} cannot be loaded`, { cause: error })
   }
   const cryptoki: Cryptoki = { names, module, refusedPins: new Set(), active: 0, restartedMs: -Infinity }
   initialize(cryptoki)
@@ -54,7 +54,7 @@ function initialize({ module, names }: Cryptoki): void {
     module.C_Initialize({ flags: names.CKF_OS_LOCKING_OK })
   } catch (error) {
     if (!isRefusal(error, names.CKR_CRYPTOKI_ALREADY_INITIALIZED))
-      throw new KeyUnavailableError('NA_PKCS11_MODULE: the library does not start', { cause: error })
+      throw new KeyUnavailableError('NA_KEY_URI: the library does not start', { cause: error })
   }
 }
 
@@ -72,7 +72,7 @@ export function restartCryptoki(cryptoki: Cryptoki): boolean {
     cryptoki.module.C_Finalize()
   } catch (error) {
     if (!isRefusal(error, cryptoki.names.CKR_CRYPTOKI_NOT_INITIALIZED))
-      throw new KeyUnavailableError('NA_PKCS11_MODULE: the library does not stop', { cause: error })
+      throw new KeyUnavailableError('NA_KEY_URI: the library does not stop', { cause: error })
   }
   initialize(cryptoki)
   return true
@@ -157,24 +157,28 @@ export class TokenSession {
     const { module, names, refusedPins } = this.#cryptoki
     const attempt = `${tokenLabel} ${pin}`
     if (refusedPins.has(attempt))
-      throw new PinRefusedError('NA_PKCS11_PIN: the token refused this PIN before: correct or unlock it, and restart')
+      throw new PinRefusedError(
+        'NA_KEY_TOKEN_FILE: the token refused this PIN before: correct or unlock it, and restart',
+      )
     const isLoggedIn = module.C_GetSessionInfo(this.#handle).state === CKS_RO_USER_FUNCTIONS
     const isLastAttempt = (module.C_GetTokenInfo(slot).flags & names.CKF_USER_PIN_FINAL_TRY) !== 0
     // Workers and instances on one token each try a PIN once. The last attempt is left to a person.
     if (isLastAttempt && !isLoggedIn)
       throw new PinRefusedError(
-        'NA_PKCS11_PIN: the token allows one more attempt: correct the PIN, log in once with a tool of the vendor, and restart',
+        'NA_KEY_TOKEN_FILE: the token allows one more attempt: correct the PIN, log in once with a tool of the vendor, and restart',
       )
     try {
       module.C_Login(this.#handle, names.CKU_USER, pin)
     } catch (error) {
       if (isRefusal(error, names.CKR_USER_ALREADY_LOGGED_IN)) return
       if (!PIN_REFUSALS.some((name) => isRefusal(error, names[name])))
-        throw new KeyUnavailableError('NA_PKCS11_TOKEN: the token does not take the login', { cause: error })
+        throw new KeyUnavailableError('NA_KEY_URI: the token does not take the login', { cause: error })
       refusedPins.add(attempt)
       const isLocked = isRefusal(error, names.CKR_PIN_LOCKED)
       throw new PinRefusedError(
-        isLocked ? 'NA_PKCS11_PIN: the PIN of the token is locked' : 'NA_PKCS11_PIN: the token refuses the login',
+        isLocked
+          ? 'NA_KEY_TOKEN_FILE: the PIN of the token is locked'
+          : 'NA_KEY_TOKEN_FILE: the token refuses the login',
         { cause: error },
       )
     }
@@ -191,9 +195,9 @@ export class TokenSession {
     const kind = objectClass === names.CKO_PRIVATE_KEY ? 'private' : 'public'
     const [one, second] = found
     if (one === undefined)
-      throw new KeyMissingError(`NA_PKCS11_KEY: the token holds no ${kind} key with the label ${label}`)
+      throw new KeyMissingError(`NA_KEY_URI: the token holds no ${kind} key with the label ${label}`)
     if (second !== undefined)
-      throw new KeyMissingError(`NA_PKCS11_KEY: the token holds several ${kind} keys with the label ${label}`)
+      throw new KeyMissingError(`NA_KEY_URI: the token holds several ${kind} keys with the label ${label}`)
     return one
   }
 
@@ -220,9 +224,8 @@ function findSlot({ module }: Cryptoki, { tokenLabel }: TokenOptions): Buffer {
   })
   const [slot, second] = slots
   if (slot === undefined)
-    throw new KeyUnavailableError(`NA_PKCS11_TOKEN: no token with the label ${tokenLabel}`, { cause: unread[0] })
-  if (second !== undefined)
-    throw new KeyUnavailableError(`NA_PKCS11_TOKEN: several tokens with the label ${tokenLabel}`)
+    throw new KeyUnavailableError(`NA_KEY_URI: no token with the label ${tokenLabel}`, { cause: unread[0] })
+  if (second !== undefined) throw new KeyUnavailableError(`NA_KEY_URI: several tokens with the label ${tokenLabel}`)
   return slot
 }
 

@@ -18,17 +18,16 @@ export async function openVaultSigner(place: VaultOptions, keyId: string): Promi
   try {
     facts = dataOf(await callVault(place, { method: 'GET', path: pathOf(place, 'keys'), headers: {} }))
   } catch (error) {
-    throw new KeyUnavailableError(`NA_VAULT_ADDR: ${named} cannot be read`, { cause: error })
+    throw new KeyUnavailableError(`NA_KEY_URI: ${named} cannot be read`, { cause: error })
   }
-  if (member(facts, 'type') !== 'ed25519')
-    throw new KeyUnavailableError(`NA_VAULT_KEY: ${named} is not of type ed25519`)
-  if (member(facts, 'exportable') !== false) throw new KeyUnavailableError(`NA_VAULT_KEY: ${named} is exportable`)
+  if (member(facts, 'type') !== 'ed25519') throw new KeyUnavailableError(`NA_KEY_URI: ${named} is not of type ed25519`)
+  if (member(facts, 'exportable') !== false) throw new KeyUnavailableError(`NA_KEY_URI: ${named} is exportable`)
   if (member(facts, 'allow_plaintext_backup') !== false)
-    throw new KeyUnavailableError(`NA_VAULT_KEY: ${named} may leave in a backup: allow_plaintext_backup must be false`)
+    throw new KeyUnavailableError(`NA_KEY_URI: ${named} may leave in a backup: allow_plaintext_backup must be false`)
   const versions = member(facts, 'keys')
   const version = isJsonObject(versions) ? member(versions, String(place.keyVersion)) : undefined
   const publicKey = isJsonObject(version) ? member(version, 'public_key') : undefined
-  if (typeof publicKey !== 'string') throw new KeyUnavailableError(`NA_VAULT_KEY_VERSION: ${named} is not there`)
+  if (typeof publicKey !== 'string') throw new KeyUnavailableError(`NA_KEY_URI: ${named} is not there`)
   return { keyId, publicKey, sign: (message) => sign(place, message) }
 }
 

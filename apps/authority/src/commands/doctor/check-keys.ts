@@ -137,7 +137,7 @@ function checkKeyMode(path: string, { mode, uid, gid }: Stats): Finding {
 
 function keyPath(source: KeySource): string | undefined {
   if (source.provider === 'file') return source.path
-  if (source.provider === 'pkcs11') return 'file' in source.pin ? source.pin.file : undefined
+  if (source.provider === 'pkcs11') return source.pin.file
   return 'seedFile' in source ? source.seedFile : undefined
 }
 
