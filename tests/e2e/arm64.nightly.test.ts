@@ -1,11 +1,11 @@
 import { execFile, spawnSync } from 'node:child_process'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { PLATFORMS } from '../../tools/release/image/platforms.ts'
-import { runtimeFiles } from '../../tools/release/image/runtime-files.ts'
+import { stageRuntime } from '../../tools/release/image/runtime-files.ts'
 
 /**
  * The library on another processor, emulated. The steps image-try and image-arm64 run services and commands of the image
@@ -25,11 +25,7 @@ describe.runIf(hasQemu)('on arm64', () => {
     folder = await mkdtemp(join(tmpdir(), 'chancery-arm64-'))
     system = join(folder, 'root')
     if (platform === undefined) throw new Error('there is no such platform')
-    for (const { path, bytes, mode, isFolder } of await runtimeFiles(platform, join(folder, 'work'))) {
-      if (isFolder === true) continue
-      await mkdir(dirname(join(system, path)), { recursive: true })
-      await writeFile(join(system, path), bytes, { mode: mode ?? 0o644 })
-    }
+    await stageRuntime(platform, join(folder, 'work'), system)
   }, 300_000)
   afterAll(() => rm(folder, { recursive: true, force: true }))
 

@@ -50,6 +50,11 @@ describe('the report of a night', () => {
       'ends with 10 passed, 2 failed',
     ],
     ['no closing line', 'ok     postgres\nended by SIGTERM\n', 'has no closing line'],
+    [
+      'a step that did not run',
+      'not run image: no buildah\n\n1 not run: image\n\n2 passed, 0 failed\n',
+      'not run image: no b',
+    ],
     ['no test at all', '0 passed, 0 failed\n', 'ends with 0 passed, 0 failed'],
   ])('contains a log with %s', (_, log, reason) => {
     const report = night({ 'campaigns-1.jsonl': started('kills') + ended('kills'), 'tests.log': log }, 1, ['tests.log'])

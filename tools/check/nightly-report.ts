@@ -26,7 +26,9 @@ export interface NightReport {
 
 const CLOSING_LINE = /^(\d+) passed, (\d+) failed$/
 /** Lines of a log that a reader needs: failed steps, failed tests and the command that repeats them. */
-const TELLING = /^(?:FAILED |failed: |repeat with: )/
+const TELLING = /^(?:FAILED |failed: |not run |repeat with: )/
+/** A machine of the night has all programs. */
+const NOT_RUN_LINE = /^\d+ not run: /
 const MOST_LINES = 40
 
 /** Returns the text of the issue in Markdown. Names and reasons come from programs of this repository. */
@@ -52,7 +54,8 @@ function describeLog(name: string, log: string): readonly string[][] {
   if (log === '') return []
   const all = log.trimEnd().split('\n')
   const count = CLOSING_LINE.exec(all.at(-1) ?? '')
-  if (count !== null && Number(count[2]) === 0 && Number(count[1]) > 0) return []
+  const isComplete = !all.some((line) => NOT_RUN_LINE.test(line))
+  if (count !== null && Number(count[2]) === 0 && Number(count[1]) > 0 && isComplete) return []
   // A fence that a test prints must not end the block.
   const told = all.filter((line) => TELLING.test(line)).map((line) => line.slice(0, 300).replaceAll('`', "'"))
   const last = count === null ? 'has no closing line, so it was ended' : `ends with ${count[0]}`

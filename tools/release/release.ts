@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util'
 import { type Signer, writePublicKeyFile } from '@chancery/protocol'
 import { buildTree, makeArtifacts } from './folder/artifacts.ts'
 import { type ExpectedRelease, finishBuild, signFolder } from './folder/release-folder.ts'
-import { buildImage } from './image/build.ts'
+import { buildImage, missingPrograms } from './image/build.ts'
 import { openSigningKey, throwAwayKey } from './folder/signing-key.ts'
 import { sourceDate } from './source-date.ts'
 import { sectionOf } from './version/changelog.ts'
@@ -119,13 +119,14 @@ async function emptyFolder(): Promise<void> {
 async function findImage(seconds: number): Promise<string | undefined> {
   if (values.image !== undefined) return resolve(values.image)
   if (values['no-image']) return undefined
-  if (spawnSync('dpkg-deb', ['--version']).status === 0) {
+  const missing = missingPrograms()
+  if (missing.length === 0) {
     say('image')
     const file = join(ROOT, 'dist/chancery-image.tar')
     await buildImage(file, seconds)
     return file
   }
-  const reason = 'the image needs dpkg-deb'
+  const reason = `the image needs ${missing.join(' and ')}`
   if (!isDryRun) throw new Error(`${reason}. Give --image FILE, or --no-image for a release without one`)
   say(`note: ${reason}. This dry run has no image`)
   return undefined

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { readdirSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 
 /** The alerts of the chart are a link to deploy/prometheus, so that links are followed. */
@@ -12,7 +13,6 @@ const OPTIONS = [
   '--numeric-owner',
   '--dereference',
   '--hard-dereference',
-  '--use-compress-program=gzip -9 --no-name',
 ]
 
 /**
@@ -20,6 +20,15 @@ const OPTIONS = [
  * adds the modes of the checkout, and another npm writes other bytes. `seconds` is the time of every file.
  */
 export function packFolder(folder: string, file: string, seconds: number): void {
-  const place = ['--file', file, '--directory', dirname(folder), basename(folder)]
-  execFileSync('tar', [...OPTIONS, `--mtime=@${seconds}`, ...place])
+  const gzip = '--use-compress-program=gzip -9 --no-name'
+  pack([gzip, '--directory', dirname(folder), basename(folder)], file, seconds)
+}
+
+/** Packs what is in a folder, without compression. */
+export function packContents(folder: string, file: string, seconds: number): void {
+  pack(['--directory', folder, ...readdirSync(folder).sort()], file, seconds)
+}
+
+function pack(what: readonly string[], file: string, seconds: number): void {
+  execFileSync('tar', [...OPTIONS, `--mtime=@${seconds}`, '--file', file, ...what])
 }

@@ -1,8 +1,8 @@
+import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { cp, mkdir, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { stagePackage } from '../pack.ts'
-import { type TarFile, readTree } from './tar.ts'
 import type { Platform } from './platforms.ts'
 
 /** The program in the image: what the workspaces publish, and of the installed packages those that they run with. */
@@ -65,41 +65,42 @@ function findPackage(packages: LockedPackages, from: string, name: string): stri
   }
 }
 
-/** The same for every platform. `stage` is an empty folder. */
-export async function appFiles(stage: string): Promise<readonly TarFile[]> {
+/** Writes the program below `app`. It is the same for every platform. */
+export async function stageApp(app: string): Promise<void> {
   const packages = readLockedPackages()
-  const files: TarFile[] = []
-  for (const path of runtimePackages(packages)) {
-    if (path.includes('node_modules')) files.push(...(await packageFiles(path, packages[path]?.version)))
-    else {
-      await stagePackage(join(ROOT, path), join(stage, path))
-      files.push(...(await readTree(join(stage, path), `app/${path}`)))
-      const name = path.split('/')[1] ?? ''
-      files.push({ path: `app/node_modules/@chancery/${name}`, bytes: new Uint8Array(), link: `../../${path}` })
-    }
+  const paths = runtimePackages(packages)
+  const workspaces = paths.filter((path) => !path.includes('node_modules'))
+  for (const path of paths) {
+    if (workspaces.includes(path)) await stagePackage(join(ROOT, path), join(app, path))
+    else await stageInstalled(path, packages[path]?.version, app)
   }
+  for (const entry of await readdir(app, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name)
+    if (!entry.isDirectory() && UNUSED.some((pattern) => pattern.test(path))) await rm(path)
+  }
+  execFileSync('find', [app, '-type', 'd', '-empty', '-delete'])
+  const links = join(app, 'node_modules/@chancery')
+  await mkdir(links)
+  for (const path of workspaces) await symlink(`../../${path}`, join(links, path.split('/')[1] ?? ''))
   const own = { name: 'chancery-image', private: true, type: 'module' }
-  return [
-    ...files.filter(({ path }) => !UNUSED.some((pattern) => pattern.test(path))),
-    { path: 'app/package.json', bytes: Buffer.from(`${JSON.stringify(own)}\n`) },
-    { path: 'app/LICENSE', bytes: await readFile(join(ROOT, 'LICENSE')) },
-    { path: 'app/probe.mjs', bytes: await readFile(join(ROOT, 'deploy/image/probe.mjs')) },
-  ]
+  await writeFile(join(app, 'package.json'), `${JSON.stringify(own)}\n`)
+  await cp(join(ROOT, 'LICENSE'), join(app, 'LICENSE'))
+  await cp(join(ROOT, 'deploy/image/probe.mjs'), join(app, 'probe.mjs'))
 }
 
-async function packageFiles(path: string, version: string | undefined): Promise<readonly TarFile[]> {
+async function stageInstalled(path: string, version: string | undefined, app: string): Promise<void> {
   const folder = join(ROOT, path)
   const about = join(folder, 'package.json')
   if (!existsSync(about)) throw new Error(`${path} is not installed: npm ci`)
   const installed = (JSON.parse(await readFile(about, 'utf8')) as { readonly version: string }).version
   if (installed !== version) throw new Error(`${path} is ${installed} instead of ${version}: npm ci`)
-  const files = await readTree(folder, `app/${path}`)
   // Packages inside it are in the lock file themselves.
-  return files.filter((file) => !file.path.slice(`app/${path}`.length).includes('/node_modules/'))
+  const filter = (source: string): boolean => !source.slice(folder.length).includes('/node_modules')
+  await cp(folder, join(app, path), { recursive: true, filter })
 }
 
-/** The native libsodium of one platform. */
-export async function nativeFiles({ prebuild }: Platform): Promise<readonly TarFile[]> {
+/** Writes the native libsodium of one platform. */
+export async function stageNative({ prebuild }: Platform, app: string): Promise<void> {
   const path = `node_modules/sodium-native/prebuilds/${prebuild}/sodium-native.node`
-  return [{ path: `app/${path}`, bytes: await readFile(join(ROOT, path)), mode: 0o755 }]
+  await cp(join(ROOT, path), join(app, path))
 }

@@ -1,68 +1,89 @@
-import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { chmodSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { NOT_RUN } from '../../check/run-command.ts'
 import { sourceDate } from '../source-date.ts'
-import { appFiles, nativeFiles } from './app-files.ts'
-import { type Archive, type PlatformImage, makeLayer, writeArchive } from './oci.ts'
-import { DATA, PLATFORMS, USER } from './platforms.ts'
-import { runtimeFiles } from './runtime-files.ts'
+import { packContents } from '../tar.ts'
+import { stageApp, stageNative } from './app-files.ts'
+import { type ImageSizes, addHealthcheck, measureLayout } from './layout.ts'
+import { DATA, PLATFORMS } from './platforms.ts'
+import { stageRuntime } from './runtime-files.ts'
 
 /**
- * `npm run image`: the image for all platforms as one OCI archive. Needs `npm run build` first, dpkg-deb, tar, and access
- * to the registry of npm and a mirror of Debian. It needs no engine, no root and no machine of the other platform, because
- * nothing of the image is run.
+ * `npm run image`: the image for all platforms as one OCI archive, by buildah and `deploy/image/Dockerfile`. Needs
+ * `npm run build` first, dpkg-deb, GNU tar, and access to the registry of npm and a mirror of Debian.
  */
 
 const ROOT = join(import.meta.dirname, '../../..')
+const DOCKERFILE = join(ROOT, 'deploy/image/Dockerfile')
 /** The largest download of one platform that we accept. */
 export const MAX_MEGABYTES = 60
 
-/** What an engine runs. The health check is for engines that read it; Kubernetes has its own probes. */
-export const IMAGE_CONFIG = {
-  // A number, so that Kubernetes can check that the user is not root.
-  User: `${USER}:${USER}`,
-  ExposedPorts: { '8443/tcp': {} },
-  Env: ['NODE_ENV=production', 'NODE_OPTIONS=--disable-proto=throw'],
-  Entrypoint: ['/usr/bin/node', '--', '/app/apps/cli/bin/chancery.mjs'],
-  Cmd: ['--help'],
-  WorkingDir: `/${DATA}`,
-  StopSignal: 'SIGTERM',
-  Healthcheck: {
-    Test: ['CMD', '/usr/bin/node', '/app/probe.mjs'],
-    Interval: 10_000_000_000,
-    Timeout: 3_000_000_000,
-    StartPeriod: 20_000_000_000,
-    Retries: 3,
-  },
+/** For engines that read it; Kubernetes has its own probes. Times are in nanoseconds. */
+export const HEALTHCHECK = {
+  Test: ['CMD', '/usr/bin/node', '/app/probe.mjs'],
+  Interval: 10_000_000_000,
+  Timeout: 3_000_000_000,
+  StartPeriod: 20_000_000_000,
+  Retries: 3,
+}
+
+/** The programs that the image needs and this machine lacks. */
+export function missingPrograms(): readonly string[] {
+  return ['buildah', 'dpkg-deb'].filter((program) => spawnSync(program, ['--version']).status !== 0)
 }
 
 /** Writes the archive. The same commit gives the same bytes. */
-export async function buildImage(output: string, seconds: number = sourceDate()): Promise<Archive> {
+export async function buildImage(output: string, seconds: number = sourceDate()): Promise<ImageSizes> {
   const work = await mkdtemp(join(tmpdir(), 'chancery-image-'))
   try {
-    const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { readonly version: string }
-    const app = await makeLayer(await appFiles(join(work, 'stage')), 'chancery', seconds)
-    const images: PlatformImage[] = []
-    for (const platform of PLATFORMS) {
-      const { architecture, variant, node } = platform
-      const runtime = await runtimeFiles(platform, join(work, architecture))
-      const layers = [
-        await makeLayer(runtime, `${node}, libraries of Debian`, seconds),
-        app,
-        await makeLayer(await nativeFiles(platform), 'libsodium', seconds),
-      ]
-      images.push({ platform: { architecture, ...(variant === undefined ? {} : { variant }) }, layers })
-    }
-    const facts = { seconds, labels: labelsOf(version, seconds), config: IMAGE_CONFIG }
-    const archive = writeArchive(images, facts, `chancery:${version}`)
-    await mkdir(dirname(output), { recursive: true })
-    await writeFile(output, archive.bytes)
-    return archive
+    const context = join(work, 'context')
+    await stageContext(context, work)
+    const layout = runBuildah(work, context, seconds)
+    addHealthcheck(layout, HEALTHCHECK)
+    mkdirSync(dirname(output), { recursive: true })
+    packContents(layout, output, seconds)
+    return measureLayout(layout)
   } finally {
-    await rm(work, { recursive: true })
+    await rm(work, { recursive: true, force: true })
   }
+}
+
+/** The folders that the Dockerfile copies. Their modes depend on executable bits only, not on the umask. */
+async function stageContext(context: string, work: string): Promise<void> {
+  await stageApp(join(context, 'app'))
+  for (const platform of PLATFORMS) {
+    const { architecture } = platform
+    await stageRuntime(platform, join(work, architecture), join(context, `runtime-${architecture}`))
+    await stageNative(platform, join(context, `libsodium-${architecture}`))
+  }
+  for (const name of ['marks-a', 'marks-b', 'state'])
+    mkdirSync(join(context, 'data', DATA.replace('var/lib/', ''), name), { recursive: true })
+  execFileSync('chmod', ['-R', 'u=rwX,go=rX', context])
+  for (const { architecture } of PLATFORMS) chmodSync(join(context, `runtime-${architecture}`, 'tmp'), 0o1777)
+}
+
+/** Gives the folder with the OCI layout. buildah stores everything below `work`. */
+function runBuildah(work: string, context: string, seconds: number): string {
+  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { readonly version: string }
+  const name = `chancery:${version}`
+  const layout = join(work, 'layout')
+  const store = ['--root', join(work, 'store'), '--runroot', join(work, 'run'), '--storage-driver', 'vfs']
+  const buildah = (...words: readonly string[]): void => {
+    execFileSync('buildah', [...store, ...words], { stdio: ['ignore', 'pipe', 'pipe'] })
+  }
+  const facts = Object.entries(labelsOf(version, seconds)).map(([label, text]) => `${label}=${text}`)
+  // Without its own version and path, which would be those of the machine.
+  const fixed = ['--format=oci', '--layers', `--timestamp=${seconds}`, '--identity-label=false', '--unsetenv=PATH']
+  const labels = facts.flatMap((fact) => ['--label', fact, '--annotation', fact])
+  for (const { architecture, variant } of PLATFORMS) {
+    const platform = ['linux', architecture, variant].filter((part) => part !== undefined).join('/')
+    buildah('build', ...fixed, ...labels, '--file', DOCKERFILE, '--manifest', name, '--platform', platform, context)
+  }
+  buildah('manifest', 'push', '--all', name, `oci:${layout}:${name}`)
+  return layout
 }
 
 function labelsOf(version: string, seconds: number): Readonly<Record<string, string>> {
@@ -76,8 +97,15 @@ function labelsOf(version: string, seconds: number): Readonly<Record<string, str
   }
 }
 
-if (import.meta.main) {
+async function main(): Promise<number> {
   const output = process.argv[2] ?? join(ROOT, 'dist/chancery-image.tar')
+  const missing = missingPrograms()
+  if (missing.length > 0) {
+    // The trial must not run an older one.
+    if (existsSync(output)) await rm(output)
+    console.log(`this machine lacks ${missing.join(' and ')}: apt-get install buildah dpkg`)
+    return NOT_RUN
+  }
   const { digest, sizes } = await buildImage(output)
   console.log(`${output}  ${digest}`)
   for (const [architecture, bytes] of sizes) {
@@ -85,4 +113,7 @@ if (import.meta.main) {
     console.log(`linux/${architecture}  ${megabytes.toFixed(1)} MB compressed`)
     if (megabytes > MAX_MEGABYTES) throw new Error(`more than ${MAX_MEGABYTES} MB`)
   }
+  return 0
 }
+
+if (import.meta.main) process.exitCode = await main()

@@ -2,9 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fetchLocked } from '../fetch-package.ts'
-import type { TarFile } from './tar.ts'
 import { withoutSections } from './elf.ts'
 import { DATA, LIBRARIES, type Platform, USER } from './platforms.ts'
 
@@ -16,7 +15,14 @@ import { DATA, LIBRARIES, type Platform, USER } from './platforms.ts'
 const ROOT = join(import.meta.dirname, '../../..')
 /** Another mirror, for a machine that cannot reach this one. The digests decide, not the mirror. */
 const MIRROR = process.env['CHANCERY_DEBIAN_MIRROR'] ?? 'http://deb.debian.org/debian'
-const EMPTY = new Uint8Array()
+/** Users and names. */
+const SYSTEM_FILES: Readonly<Record<string, string>> = {
+  'etc/passwd': `root:x:0:0::/:/nonexistent\nchancery:x:${USER}:${USER}::/${DATA}:/nonexistent`,
+  'etc/group': `root:x:0:\nchancery:x:${USER}:`,
+  'etc/nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files dns',
+  'etc/os-release':
+    'PRETTY_NAME="Debian GNU/Linux 12 (bookworm), libraries only"\nID=debian\nVERSION_ID="12"\nVERSION_CODENAME=bookworm',
+}
 
 interface DebianPackage {
   readonly name: string
@@ -32,21 +38,27 @@ export function readDebianPackages(): readonly DebianPackage[] {
   return packages
 }
 
-/** `work` is an empty folder. */
-export async function runtimeFiles(platform: Platform, work: string): Promise<readonly TarFile[]> {
+/** Writes the files of the platform below `target`. `work` is an empty folder. */
+export async function stageRuntime(platform: Platform, work: string, target: string): Promise<void> {
   const root = join(work, 'debian')
   await mkdir(root, { recursive: true })
   const packages = readDebianPackages()
   for (const one of packages) await unpackDebian(one, platform.architecture, { work, root })
-  const node = await readNode(platform, join(work, 'node'))
-  return [
-    ...(await libraryFiles(platform, root)),
-    ...(await contentFiles(packages, root)),
-    { path: 'usr/bin/node', bytes: withoutSections(node.program), mode: 0o755 },
-    { path: 'usr/share/doc/node/LICENSE', bytes: node.licence },
-    ...systemFiles(),
-  ]
+  const put = async (path: string, bytes: Uint8Array | string, mode = 0o644): Promise<void> => {
+    const file = join(target, path)
+    await mkdir(dirname(file), { recursive: true })
+    await writeFile(file, bytes, { mode })
+  }
+  await putLibraries(platform, root, put)
+  await putContents(packages, root, put)
+  fetchLocked(platform.node, join(work, 'node'))
+  await put('usr/bin/node', withoutSections(await readFile(join(work, 'node/bin/node'))), 0o755)
+  await put('usr/share/doc/node/LICENSE', await readFile(join(work, 'node/LICENSE')))
+  for (const [path, lines] of Object.entries(SYSTEM_FILES)) await put(path, `${lines}\n`)
+  for (const name of ['dev', 'proc', 'sys', 'tmp']) await mkdir(join(target, name), { recursive: true })
 }
+
+type Put = (path: string, bytes: Uint8Array | string, mode?: number) => Promise<void>
 
 async function unpackDebian(
   { name, version, folder, sha256 }: DebianPackage,
@@ -69,64 +81,23 @@ async function unpackDebian(
 }
 
 /** Under the names that programs look for, so that no link is needed. */
-async function libraryFiles({ triplet, loader }: Platform, root: string): Promise<readonly TarFile[]> {
+async function putLibraries({ triplet, loader }: Platform, root: string, put: Put): Promise<void> {
   const places = [join(root, 'lib', triplet), join(root, 'usr/lib', triplet)]
   const read = async (name: string): Promise<Uint8Array> => {
     const place = places.find((folder) => existsSync(join(folder, name)))
     if (place === undefined) throw new Error(`the packages of Debian have no ${name}`)
     return readFile(join(place, name))
   }
-  const names = Object.values(LIBRARIES).flat()
-  const libraries = names.map(async (name) => ({
-    path: `usr/lib/${triplet}/${name}`,
-    bytes: await read(name),
-    mode: 0o755,
-  }))
-  const loaderName = loader.split('/').at(-1) ?? ''
-  return [...(await Promise.all(libraries)), { path: loader, bytes: await read(loaderName), mode: 0o755 }]
+  for (const name of Object.values(LIBRARIES).flat()) await put(`usr/lib/${triplet}/${name}`, await read(name), 0o755)
+  await put(loader, await read(loader.split('/').at(-1) ?? ''), 0o755)
 }
 
 /** What scanners read, as in other images without a package manager, and the licences. */
-async function contentFiles(packages: readonly DebianPackage[], root: string): Promise<readonly TarFile[]> {
-  const files: TarFile[] = []
+async function putContents(packages: readonly DebianPackage[], root: string, put: Put): Promise<void> {
   for (const { name } of packages) {
-    files.push({ path: `var/lib/dpkg/status.d/${name}`, bytes: await readFile(join(root, '..', `${name}.control`)) })
+    await put(`var/lib/dpkg/status.d/${name}`, await readFile(join(root, '..', `${name}.control`)))
     // Packages of gcc refer to the one that has the text.
     const licence = join(root, 'usr/share/doc', name, 'copyright')
-    if (existsSync(licence)) files.push({ path: `usr/share/doc/${name}/copyright`, bytes: await readFile(licence) })
+    if (existsSync(licence)) await put(`usr/share/doc/${name}/copyright`, await readFile(licence))
   }
-  return files
-}
-
-async function readNode(
-  { node }: Platform,
-  folder: string,
-): Promise<{ readonly program: Uint8Array; readonly licence: Uint8Array }> {
-  fetchLocked(node, folder)
-  return { program: await readFile(join(folder, 'bin/node')), licence: await readFile(join(folder, 'LICENSE')) }
-}
-
-/** Users, names, and folders that volumes are mounted on. */
-function systemFiles(): readonly TarFile[] {
-  const text = (path: string, lines: string): TarFile => ({ path, bytes: Buffer.from(`${lines}\n`) })
-  const folder = (path: string, mode: number, owner = 0): TarFile => ({
-    path,
-    bytes: EMPTY,
-    mode,
-    owner,
-    isFolder: true,
-  })
-  return [
-    text('etc/passwd', `root:x:0:0::/:/nonexistent\nchancery:x:${USER}:${USER}::/${DATA}:/nonexistent`),
-    text('etc/group', `root:x:0:\nchancery:x:${USER}:`),
-    text('etc/nsswitch.conf', 'passwd: files\ngroup: files\nhosts: files dns'),
-    text(
-      'etc/os-release',
-      'PRETTY_NAME="Debian GNU/Linux 12 (bookworm), libraries only"\nID=debian\nVERSION_ID="12"\nVERSION_CODENAME=bookworm',
-    ),
-    folder('tmp', 0o1777),
-    ...['dev', 'proc', 'sys'].map((name) => folder(name, 0o755)),
-    // New volumes mounted here get this owner.
-    ...['', '/marks-a', '/marks-b', '/state'].map((name) => folder(`${DATA}${name}`, 0o755, USER)),
-  ]
 }

@@ -15,6 +15,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type Installed, output, tryAuthority, tryCommands, tryEvidence } from '../try-install.ts'
+import { NOT_RUN } from '../../check/run-command.ts'
 import { PLATFORMS } from './platforms.ts'
 import { type EngineConfig, unpackImage } from './unpack.ts'
 
@@ -45,6 +46,17 @@ const { values, positionals } = parseArgs({
   },
 })
 
+const ARCHIVE = positionals[0] ?? join(ROOT, 'dist/chancery-image.tar')
+
+/** Why the trial cannot run here. */
+function findObstacle(): string | undefined {
+  const emulator = QEMU[values.architecture] ?? ''
+  if (!existsSync(ARCHIVE)) return `${ARCHIVE} is missing: npm run image`
+  if (process.getuid?.() !== 0) return 'the mounts need root'
+  if (values.architecture === OWN || spawnSync('which', [emulator]).status === 0) return undefined
+  return `${emulator} is missing: apt-get install qemu-user-static`
+}
+
 /** Prepares the mounts, then becomes the user. Arguments: root, data folder, user:group, command… */
 const ENTER = `
 set -eu
@@ -71,8 +83,7 @@ class Image {
     this.#folder = mkdtempSync(join(tmpdir(), 'chancery-image-'))
     chmodSync(this.#folder, 0o755)
     this.root = join(this.#folder, 'root')
-    const archive = positionals[0] ?? join(ROOT, 'dist/chancery-image.tar')
-    const config = unpackImage(archive, values.architecture, this.root)
+    const config = unpackImage(ARCHIVE, values.architecture, this.root)
     this.config = { ...config, User: values.user ?? config.User }
     this.data = join(this.#folder, 'data')
     mkdirSync(this.data)
@@ -88,9 +99,7 @@ class Image {
   addEmulator(): void {
     if (values.architecture === OWN) return
     const name = QEMU[values.architecture] ?? ''
-    const { stdout } = spawnSync('which', [name], { encoding: 'utf8' })
-    if (stdout === '') throw new Error(`${name} is missing: apt-get install qemu-user-static`)
-    copyFileSync(stdout.trim(), join(this.root, EMULATOR))
+    copyFileSync(execFileSync('which', [name], { encoding: 'utf8' }).trim(), join(this.root, EMULATOR))
   }
 
   /** Any program of the image, never a shell: it has none. */
@@ -210,4 +219,9 @@ async function checkProcess(image: Image, node: string, say: (line: string) => v
   say(`linux/${values.architecture}, user ${uid}, no capability, no new privilege; root read-only; ${node}`)
 }
 
-await main()
+const obstacle = findObstacle()
+if (obstacle === undefined) await main()
+else {
+  console.log(obstacle)
+  process.exitCode = NOT_RUN
+}
