@@ -83,6 +83,10 @@ describe('workflows of this repository', () => {
     expect(command).toContain(`--signer-workflow OWNER/REPO/${FOLDER}/release.yml`)
     expect(command).toContain('--source-ref refs/tags/v')
     expect(read(`${FOLDER}/release.yml`)).toContain('uses: actions/attest@')
+    const cosign = /cosign verify-blob(?:\\\n|.)*/.exec(read('docs/how-to/verify-a-release.md'))?.[0]
+    expect(cosign).toContain(`https://github.com/OWNER/REPO/${FOLDER}/release.yml@refs/tags/v`)
+    expect(cosign).toContain('--certificate-oidc-issuer https://token.actions.githubusercontent.com')
+    expect(read(`${FOLDER}/release.yml`)).toContain('cosign sign-blob --yes --bundle SHA256SUMS.sigstore.json')
   })
 
   it('split the campaigns into the parts that the report expects', () => {

@@ -104,7 +104,7 @@ function checkTree(): void {
 
 /** Names of files that a release has. */
 const OWN_FILE =
-  /^((helm-)?chancery[-.].+|SHA256SUMS|RELEASE-NOTES\.md|package-lock\.json|provenance(\.dsse)?\.json|release\.(pub|dsse\.json))$/
+  /^((helm-)?chancery[-.].+|SHA256SUMS(\.sigstore\.json)?|RELEASE-NOTES\.md|package-lock\.json|provenance(\.dsse)?\.json|release\.(pub|dsse\.json))$/
 
 /** Deletes the files of an earlier release. Refuses a folder with anything else in it. */
 async function emptyFolder(): Promise<void> {

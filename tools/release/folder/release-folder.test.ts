@@ -5,7 +5,7 @@ import { canonicalJson, readJson, writePrivateKeyFile } from '@chancery/protocol
 import { TestToken, findTokenObstacle, testSeed } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type ReleaseReport, checkRelease, listsOf } from '../../../apps/cli/src/commands/release/check-release.ts'
-import { RELEASE_FILE, SIGSTORE_FILE } from '../../../apps/cli/src/commands/release/release-files.ts'
+import { COSIGN_FILE, RELEASE_FILE, SIGSTORE_FILE } from '../../../apps/cli/src/commands/release/release-files.ts'
 import { CYCLONE_DX, LOCK, SPDX } from '../../../apps/cli/src/commands/release/small-release.suite.ts'
 import { describeBuild, finishBuild, signFolder } from './release-folder.ts'
 import { openSigningKey, throwAwayKey } from './signing-key.ts'
@@ -57,9 +57,10 @@ describe('a folder that is built and signed', () => {
     expect(await readdir(folder)).not.toContain('provenance.json')
   })
 
-  it('takes the provenance of the public host, which is added after the build', async () => {
+  it('takes provenance and signature of the public host, which are added after the build', async () => {
     await finishBuild(folder, FACTS, HOSTED)
     await write(SIGSTORE_FILE, '{}')
+    await write(COSIGN_FILE, '{}')
     const key = await throwAwayKey()
     await signFolder(folder, key)
     expect((await check(key.publicKey)).checks.every(({ status }) => status === 'passed')).toBe(true)

@@ -28,11 +28,20 @@ export const KEY_FILE = 'release.pub'
 export const LOCK_FILE = 'package-lock.json'
 /** Provenance that the public host signed. A release of another machine has none. */
 export const SIGSTORE_FILE = 'chancery.sigstore.json'
+/** Signature of the checksums by cosign, with the identity of the public host. */
+export const COSIGN_FILE = 'SHA256SUMS.sigstore.json'
 
 export const RELEASE_PREDICATE = 'https://in-toto.io/attestation/release/v0.1'
 export const PROVENANCE_PREDICATE = 'https://slsa.dev/provenance/v1'
 
-const ABOUT_OTHERS: readonly string[] = [RELEASE_FILE, CHECKSUMS_FILE, PROVENANCE_FILE, KEY_FILE, SIGSTORE_FILE]
+const ABOUT_OTHERS: readonly string[] = [
+  RELEASE_FILE,
+  CHECKSUMS_FILE,
+  PROVENANCE_FILE,
+  KEY_FILE,
+  SIGSTORE_FILE,
+  COSIGN_FILE,
+]
 /** No separator, no dot or dash at the start: a name is never a path or an option of a program. */
 const FILE_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
 const DIGEST = /^[0-9a-f]{64}$/

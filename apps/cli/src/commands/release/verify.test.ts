@@ -12,6 +12,7 @@ import {
   LOCK_FILE,
   PROVENANCE_FILE,
   RELEASE_FILE,
+  COSIGN_FILE,
   SIGSTORE_FILE,
   openStatement,
 } from './release-files.ts'
@@ -77,9 +78,10 @@ describe('release verify', () => {
 
   it('finds one changed bit in every file, at the first, middle and last byte', async () => {
     release.replaced[SIGSTORE_FILE] = '{}'
+    release.replaced[COSIGN_FILE] = '{}'
     await release.sign()
     const names = await release.names()
-    expect(names).toHaveLength(11)
+    expect(names).toHaveLength(12)
     const problems = async (): Promise<readonly (readonly string[])[]> => {
       const statement = await readFile(join(release.folder, RELEASE_FILE), 'utf8')
       const { checks } = await checkRelease(release.folder, statement, release.signer.publicKey)
