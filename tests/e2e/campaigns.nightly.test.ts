@@ -35,9 +35,6 @@ describe('campaigns with small counts', () => {
     ['hostile', 300, () => import('../campaigns/hostile/hostile.ts')],
     ['http-check', 600, () => import('../campaigns/gateway/http-check.ts')],
     ['races', 5, async () => ({ run: (options) => runRaces({ ...options, callers: 20 }) })],
-    [
-      5,
-    ],
     ['outside-reader', 2, () => import('../campaigns/faults/outside-reader.ts')],
     ['pack-histories', 40, () => import('../campaigns/evidence/pack-histories.ts')],
     ['partner-hostile', 40, () => import('../campaigns/federation/partner-hostile.ts')],

@@ -119,10 +119,9 @@ function choosePlace({ keyUri: place, keyTokenFile: file }: KeySettings, provide
   if (place === undefined) return { problem: `NA_KEY_URI: is required with NA_KEY_PROVIDER=${provider}` }
   if (place.provider !== provider) return { problem: `NA_KEY_URI: needs NA_KEY_PROVIDER=${place.provider}` }
   if (file === undefined) return { problem: 'NA_KEY_TOKEN_FILE: is required with NA_KEY_URI' }
-  const [setting, secret] = ['NA_KEY_URI', { setting: 'NA_KEY_TOKEN_FILE', file }]
-  return {
-    source: place.provider === 'pkcs11' ? { ...place, setting, pin: secret } : { ...place, setting, token: secret },
-  }
+  const named = { ...place, setting: 'NA_KEY_URI' }
+  const secret = { setting: 'NA_KEY_TOKEN_FILE', file }
+  return { source: named.provider === 'pkcs11' ? { ...named, pin: secret } : { ...named, token: secret } }
 }
 
 /** Chooses the last former key, while it still has a list to sign. */
