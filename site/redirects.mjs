@@ -56,7 +56,7 @@ const MOVED = {
   '/decisions/0053-evidence-archive/': '/decisions/0017-evidence/#evidence-archive',
   '/decisions/0054-read-replica/': '/decisions/0003-database/#reads-from-a-replica',
   '/decisions/0056-evidence-partitions/': '/decisions/0017-evidence/#evidence-in-partitions',
-  '/decisions/0057-image-and-platforms/': '/decisions/0001-runtime-and-packages/#image-without-an-engine-and-platforms',
+  '/decisions/0057-image-and-platforms/': '/decisions/0001-runtime-and-packages/#image-and-platforms',
   '/decisions/0058-audit-partitions/': '/decisions/0021-audit/#audit-events-in-partitions',
   '/how-to/join-from-github/': '/how-to/join-with-a-platform/#jobs-of-github-actions',
   '/how-to/join-from-gitlab/': '/how-to/join-with-a-platform/#jobs-of-gitlab-ci',

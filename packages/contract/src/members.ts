@@ -1,4 +1,4 @@
-import { type JsonValue, type Read, type SchemaName, described, shape } from '@chancery/protocol'
+import { type JsonObject, type JsonValue, type Read, type SchemaName, described, shape } from '@chancery/protocol'
 import { LIMITS } from './limits.ts'
 
 const { arrayOf, integer, nullable, open, optional, required, withDefault } = shape
@@ -21,9 +21,17 @@ export function record<Value>(name: SchemaName, read: (value: JsonValue) => Valu
   )
 }
 
-/** A record, or the JSON text in which it was received; see `records` of a route. */
+/** A published record as it is stored, which the caller reads. The OpenAPI document refers to its schema. */
+export function storedRecord(name: SchemaName): Read<JsonObject> {
+  return described(
+    (value, place) => shape.object(value, place),
+    () => ({ $ref: `#/$defs/${name}` }),
+  )
+}
+
+/** A record, or the JSON text in which it was received. On the wire the text has a name that ends in `_text`. */
 export function recordOrText<Value>(read: Read<Value>): Read<Value | string> {
-  return shape.anyOf(shape.string, read)
+  return described(shape.anyOf(shape.string, read), (of) => of(read))
 }
 
 /** A list as long as a page may be. */

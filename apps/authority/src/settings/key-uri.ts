@@ -31,7 +31,7 @@ interface GoogleKmsPlace {
 
 const VAULT = /^vault\+(https:\/\/[^/?#@]+)\/([^?#]+)(?:\?([^#]*))?$/
 const GOOGLE = /^gcpkms:\/\/([^?#]*)(?:\?([^#]*))?$/
-const WORD = '[A-Za-z0-9._:-]+'
+const WORD = '(?!\\.{1,2}/)[A-Za-z0-9._:-]+'
 const KMS_KEY_VERSION = new RegExp(
   `^projects/${WORD}/locations/${WORD}/keyRings/${WORD}/cryptoKeys/${WORD}/cryptoKeyVersions/[1-9][0-9]*$`,
 )
@@ -48,7 +48,8 @@ export const keyUri: Reader<KeyPlace> = (value) => {
 }
 
 function readToken(text: string): TokenPlace {
-  if (/(?:^|[;?&])pin-(?:value|source)=/.test(text))
+  // Also in a place where it would be a part of a label, which messages show.
+  if (/pin-(?:value|source)/i.test(tryDecode(text) ?? text))
     throw new SettingError('must have no PIN: NA_KEY_TOKEN_FILE names the file with it')
   const [path, query] = cutAt(text, '?')
   const { token, object, type = 'private' } = readParts(path, ';', ['token', 'object', 'type'])

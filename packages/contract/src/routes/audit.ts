@@ -16,6 +16,7 @@ const facts = {
     errors: ['invalid_input', 'invalid_page', 'invalid_timestamps', 'unexpected_field'],
     query: {
       ...cursorQuery,
+      limit: shape.integer(1, 100),
       /** Up to ten types, with commas between them. */
       event: shape.string,
       /** The operator who acted. */

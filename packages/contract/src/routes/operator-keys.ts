@@ -1,6 +1,6 @@
 import { shape } from '@chancery/protocol'
 import { type AnswerOf, type PreviewOf, type SentOf, body } from '../form.ts'
-import { count, flag, isDryRun, listOf, text, textOrNull, texts, whole, wholeOrNull } from '../members.ts'
+import { count, flag, isDryRun, listOf, text, textOrNull, whole, wholeOrNull } from '../members.ts'
 import { type Routes, routes } from '../route.ts'
 
 const { open, optional, required } = shape
@@ -150,7 +150,7 @@ const facts = {
         }),
       ),
       /** Empty when any role may be invited. */
-      allowed_roles: texts,
+      allowed_roles: listOf(shape.string, 10_000),
       heartbeat_seconds: whole,
       silent_after_seconds: whole,
       renewal_grace_seconds: whole,

@@ -1,4 +1,4 @@
-import { readAgentDescriptor, readJoinCertificate, shape } from '@chancery/protocol'
+import { shape } from '@chancery/protocol'
 import type { AnswerOf, QueryOf } from '../form.ts'
 import {
   cursorQuery,
@@ -6,7 +6,7 @@ import {
   listOf,
   orNull,
   paging,
-  record,
+  storedRecord,
   text,
   textOrNull,
   texts,
@@ -97,6 +97,7 @@ const facts = {
     query: {},
     answer: open({
       ...summary,
+      state: text,
       /** The newest 100, as they were signed. */
       certificates: listOf(
         open({
@@ -107,11 +108,11 @@ const facts = {
           superseded_at: textOrNull,
           revoked_at: textOrNull,
           revocation_reason: textOrNull,
-          certificate: required(record('join-certificate', readJoinCertificate)),
+          certificate: required(storedRecord('join-certificate')),
         }),
       ),
       more_certificates: flag,
-      agent: required(nullable(record('agent-descriptor', readAgentDescriptor))),
+      agent: required(nullable(storedRecord('agent-descriptor'))),
       invite: orNull({
         token_fingerprint: text,
         roles: texts,

@@ -1,3 +1,4 @@
+import type { CallOptions } from '../http/call.ts'
 import type { Client } from '../client.ts'
 import type { EvidenceSender } from '../governed/evidence-sender.ts'
 import { type EvidenceStoreNames, evidenceStoreNames } from './sub-clients.ts'
@@ -74,7 +75,7 @@ export interface ExistingNames {
     readonly revokeOperatorKey: Client['operatorKeys']['revoke']
     readonly publishPolicy: Client['policy']['publish']
     readonly policyHistory: Client['policy']['history']
-    readonly rollbackPolicy: (policyId: string) => ReturnType<Client['policy']['rollback']>
+    readonly rollbackPolicy: (policyId: string, options?: CallOptions) => ReturnType<Client['policy']['rollback']>
   }
   readonly network: {
     readonly genesis: Client['sovereign']['genesis']
@@ -134,7 +135,7 @@ export function withExistingNames(client: Client, sender?: EvidenceSender): Exis
       revokeOperatorKey: client.operatorKeys.revoke,
       publishPolicy: client.policy.publish,
       policyHistory: client.policy.history,
-      rollbackPolicy: (policy_id) => client.policy.rollback({ policy_id }),
+      rollbackPolicy: (policy_id, options) => client.policy.rollback({ policy_id }, options),
     },
     network: {
       genesis: client.sovereign.genesis,

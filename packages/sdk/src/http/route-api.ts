@@ -1,5 +1,6 @@
 import type { AnswerOf, BodyForm, PreviewOf, QueryOf, Route, SentOf } from '@chancery/contract'
 import type { JsonObject, Read } from '@chancery/protocol'
+import { RequestError } from '../errors.ts'
 import type { Call, CallOptions, Connection, WriteOptions } from './call.ts'
 import { preview } from './dry-run.ts'
 import { omitUndefined } from './omit-undefined.ts'
@@ -8,7 +9,13 @@ import type { Query } from './url.ts'
 
 type ParamNames<Path> = Path extends `${string}{${string}}${infer Rest}` ? [param: string, ...ParamNames<Rest>] : []
 /** A body or query that may be left out has no required member. */
-type Given<Sent> = [Sent] extends [never] ? [] : Partial<Sent> extends Sent ? [given?: Sent] : [given: Sent]
+type Given<Sent> = [Sent] extends [never]
+  ? []
+  : [keyof Sent] extends [never]
+    ? []
+    : Partial<Sent> extends Sent
+      ? [given?: Sent]
+      : [given: Sent]
 type Input<R> = [SentOf<R>] extends [never] ? Given<QueryOf<R>> : Given<SentOf<R>>
 /** For a route that shows more to an operator. */
 export interface ReadOptions extends CallOptions {
@@ -61,22 +68,26 @@ export function routeApi<Routes extends Table>(table: Routes, connection: Connec
 
 function methodOf(route: Route, answer: Read<unknown>, connection: Connection) {
   const hasBody = route.body !== undefined
-  const hasInput = hasBody || route.query !== undefined
+  const names = route.body !== undefined && 'names' in route.body ? route.body.names : Object.keys(route.query ?? {})
+  const hasInput = names.length > 0
   const count = route.params.length
-  return (...given: readonly unknown[]): Promise<unknown> => {
+  return async (...given: readonly unknown[]): Promise<unknown> => {
     const input = hasInput ? omitUndefined((given[count] ?? {}) as JsonObject) : {}
     const options = given[count + (hasInput ? 1 : 0)] as (WriteOptions & ReadOptions) | undefined
+    const idempotencyKey = route.repeatable === true ? options?.idempotencyKey : undefined
+    const { preview: form } = route
+    // A name of an earlier release. An authority that ignores it would carry out the change.
+    if (form !== undefined && 'dryRun' in input) throw new RequestError('the member is dry_run, not dryRun')
     const call: Call<unknown> = {
       route,
       params: Object.fromEntries(route.params.map((name, index) => [name, given[index] as string])),
       ...(hasBody ? { body: input } : { query: input as Query }),
       ...(options?.asOperator === true ? { asOperator: true } : {}),
-      idempotencyKey: options?.idempotencyKey,
-      repeatable: route.idempotent === true || options?.idempotencyKey !== undefined,
+      idempotencyKey,
+      repeatable: route.idempotent === true || idempotencyKey !== undefined,
       read: json((value) => answer(value, '')),
       options,
     }
-    const { preview: form } = route
     if (form === undefined || input['dry_run'] !== true) return connection.call(call)
     return preview(connection, { ...call, repeatable: true, read: json((value) => form(value, '')) })
   }

@@ -25,8 +25,10 @@ export async function supersedeUsed(parts: EnrollmentParts): Promise<void> {
   // Otherwise a renewal ends its predecessor directly, or all certificates of the former key have ended. Without this
   // check all certificates would be read every minute after the first succession, permanently.
   if (former === undefined) return
+  // Read first: on SQLite one writer at a time would wait for it.
+  const ended = [...(await findUsed(database.read, now)), ...(await findLeft(database.read, parts, now))]
+  if (ended.length === 0) return
   await database.write(async (tx) => {
-    const ended = [...(await findUsed(tx.query, now)), ...(await findLeft(tx.query, parts, now))]
     for (const row of ended) await supersede(tx, row.cert_id, graceEnd(parts, row, now))
   })
 }
@@ -62,25 +64,32 @@ async function findLeft(db: Reader, parts: EnrollmentParts, now: Instant): Promi
   // Of two renewals at about the same time either response may be the lost one: the node uses the other.
   const [unusedBefore, usedBefore] = [now - pause, now - (pause > window ? pause : window)]
   const { rows } = await sql<Ended>`
-    with recursive pairs(cert_id, expires_at, own_id) as (
-      select left_one.cert_id, left_one.expires_at, own.cert_id
+    with recursive used(cert_id, node_public_key, place) as (
+      select own.cert_id, own.node_public_key,
+        row_number() over (partition by own.node_public_key order by live.last_heartbeat desc, own.issued_at desc)
+      from node_liveness live join issued_certs own on own.cert_id = live.cert_id
+      where own.status = 'issued' and own.revoke_after is null
+        and live.last_heartbeat > own.issued_at and live.last_heartbeat > ${writeSortable(now - window)}),
+    pairs(cert_id, expires_at, own_id) as (
+      select left_one.cert_id, left_one.expires_at, used.cert_id
       from issued_certs left_one
       join node_liveness seen on seen.cert_id = left_one.cert_id
-      join issued_certs own on own.node_public_key = left_one.node_public_key and own.cert_id <> left_one.cert_id
-      join node_liveness live on live.cert_id = own.cert_id
+      join used on used.node_public_key = left_one.node_public_key and used.place = 1
       where left_one.status = 'issued' and left_one.revoke_after is null and left_one.expires_at > ${writeSortable(now)}
+        and used.cert_id <> left_one.cert_id and used.cert_id <> coalesce(left_one.renewed_from, '')
         and ((seen.last_heartbeat <= left_one.issued_at and left_one.issued_at < ${writeSortable(unusedBefore)})
-          or seen.last_heartbeat < ${writeSortable(usedBefore)})
-        and live.last_heartbeat > own.issued_at and live.last_heartbeat > ${writeSortable(now - window)}),
+          or seen.last_heartbeat < ${writeSortable(usedBefore)})),
     line(start_id, cert_id) as (
       select cert_id, cert_id from pairs union select own_id, own_id from pairs
       union select line.start_id, renewed.renewed_from from line
-        join issued_certs renewed on renewed.cert_id = line.cert_id where renewed.renewed_from is not null)
-    select distinct cert_id, expires_at from pairs
-    where exists (
-        select 1 from line mine join line other on other.cert_id = mine.cert_id
-        where mine.start_id = pairs.cert_id and other.start_id = pairs.own_id)
-      and not exists (select 1 from line where start_id = pairs.cert_id and cert_id = pairs.own_id)
+        join issued_certs renewed on renewed.cert_id = line.cert_id where renewed.renewed_from is not null),
+    roots(start_id, root_id) as (
+      select line.start_id, line.cert_id from line left join issued_certs at on at.cert_id = line.cert_id
+      where at.renewed_from is null)
+    select distinct pairs.cert_id, pairs.expires_at from pairs
+    join roots mine on mine.start_id = pairs.cert_id
+    join roots other on other.start_id = pairs.own_id and other.root_id = mine.root_id
+    where not exists (select 1 from line where line.start_id = pairs.cert_id and line.cert_id = pairs.own_id)
     limit ${MAX_AT_ONCE}`.execute(db)
   return rows
 }

@@ -5,9 +5,9 @@ import { ref, toOpenApi } from './component-schemas.ts'
 
 /** Returns the schema of a body. A record may be replaced by its text, so neither of the two is required. */
 export function bodySchema(route: Route, facts: BodyFacts | BodyForm): JsonObject {
-  if ('read' in facts) return formSchema(facts.read)
-  const { example, optional = [], more = {}, nullable = [], choices = {}, closed } = facts
   const records = Object.keys(route.records ?? {})
+  if ('read' in facts) return withTexts(formSchema(facts.read), records)
+  const { example, optional = [], more = {}, nullable = [], choices = {}, closed } = facts
   const properties: Record<string, JsonObject> = {}
   for (const [name, value] of Object.entries({ ...example, ...more })) {
     const schema = valueSchema(value)
@@ -37,6 +37,17 @@ export function answerSchema(answer: Route['answer'], preview: Route['preview'])
 /** Published records are named, not repeated. */
 function formSchema(read: Read<unknown>): JsonObject {
   return toOpenApi(schemaOf(read) as JsonObject)
+}
+
+function withTexts(schema: JsonObject, records: readonly string[]): JsonObject {
+  const { properties, required, ...rest } = schema as {
+    properties: Record<string, JsonObject>
+    required?: readonly string[]
+  }
+  const all = { ...properties }
+  for (const name of records) addText(all, name)
+  const needed = (required ?? []).filter((name) => !records.includes(name))
+  return { ...rest, properties: all, ...(needed.length === 0 ? {} : { required: needed }) }
 }
 
 function addText(properties: Record<string, JsonObject>, name: string): void {

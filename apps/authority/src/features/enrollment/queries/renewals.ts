@@ -190,7 +190,15 @@ export async function supersede(
   cert_id: string,
   end: { revoke_after: string; list_after: string | null },
 ): Promise<void> {
-  await tx.query.updateTable('issued_certs').set(end).where('cert_id', '=', cert_id).execute()
+  const { numUpdatedRows } = await tx.query
+    .updateTable('issued_certs')
+    .set(end)
+    .where('cert_id', '=', cert_id)
+    .where('status', '=', 'issued')
+    .where('revoke_after', 'is', null)
+    .executeTakeFirst()
+  // It was revoked or ended meanwhile. An end is written once and never moved.
+  if (numUpdatedRows === 0n) return
   await tx.query
     .updateTable('node_liveness')
     .set({ revoke_after: end.revoke_after })
