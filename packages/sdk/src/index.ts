@@ -351,3 +351,15 @@ export type { GivenRecords } from './evidence-pack/collect.ts'
 export * from './trust-history/index.ts'
 export { replayEvidencePack } from './evidence-pack/replay.ts'
 export type { AskCedar } from './evidence-pack/replay.ts'
+// Parts of the types that methods return, so that a program can name them.
+export type {
+  DefaultMember,
+  FormMember,
+  FormMembers,
+  Member,
+  Members,
+  OptionalMember,
+  RecordOf,
+  SignedClass,
+  ValueOf,
+} from '@chancery/protocol'
