@@ -132,7 +132,7 @@ export type {
   SaltedCommitment,
 } from './api/disclosure.ts'
 export { DryRunUnsupportedError } from './http/dry-run.ts'
-export type { CountedSample, DryRun, RealRun } from './api/dry-run.ts'
+export type { CountedSample, DryRun, RealRun } from './http/dry-run.ts'
 export type {
   EnrollmentApi,
   HeartbeatResponse,
@@ -351,15 +351,3 @@ export type { GivenRecords } from './evidence-pack/collect.ts'
 export * from './trust-history/index.ts'
 export { replayEvidencePack } from './evidence-pack/replay.ts'
 export type { AskCedar } from './evidence-pack/replay.ts'
-// Parts of the types that methods return, so that a program can name them.
-export type {
-  DefaultMember,
-  FormMember,
-  FormMembers,
-  Member,
-  Members,
-  OptionalMember,
-  RecordOf,
-  SignedClass,
-  ValueOf,
-} from '@chancery/protocol'

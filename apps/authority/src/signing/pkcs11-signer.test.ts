@@ -141,7 +141,7 @@ describe.skipIf(findTokenObstacle() !== undefined)('a key in a PKCS#11 token', (
     })
 
     it.each([
-      ['NA_KEY_URI: the token holds no private key', { keyLabel: 'nobody' }],
+      ['NA_KEY_URI: the token holds no private key', { keyLabel: 'missing' }],
       ['NA_KEY_URI: no token with the label elsewhere', { tokenLabel: 'elsewhere' }],
       ['NA_KEY_URI: /nowhere/lib.so cannot be loaded', { modulePath: '/nowhere/lib.so' }],
       ['NA_KEY_TOKEN_FILE: the file /nowhere/pin', { pin: { setting: 'NA_KEY_TOKEN_FILE', file: '/nowhere/pin' } }],

@@ -1,4 +1,4 @@
-import { STANDINGS, readRecognitionTreaty, shape } from '@chancery/protocol'
+import { EXPIRY_RISKS, LIFECYCLE_STATES, STANDINGS, readRecognitionTreaty, shape } from '@chancery/protocol'
 import { type AnswerOf, type PreviewOf, type QueryOf, type SentOf, body, openBody } from '../form.ts'
 import {
   flag,
@@ -18,7 +18,7 @@ import { type Routes, routes } from '../route.ts'
 const { arrayOf, integer, nullable, oneOf, open, optional, required, withDefault } = shape
 
 const treaty = record('recognition-treaty', readRecognitionTreaty)
-const state = oneOf('active', 'expiring_soon', 'expired', 'revoked', 'replaced')
+const state = oneOf(...LIFECYCLE_STATES)
 
 /** The unchanged signed record and its state. */
 const row = open({
@@ -29,7 +29,7 @@ const row = open({
   lifecycle: required(
     open({
       state: required(state),
-      expiry_risk: required(oneOf('none', 'low', 'medium', 'high', 'expired')),
+      expiry_risk: required(oneOf(...EXPIRY_RISKS)),
       seconds_until_expiry: wholeOrNull,
       expires_at: text,
       revoked_at: textOrNull,

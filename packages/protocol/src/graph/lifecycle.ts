@@ -1,8 +1,10 @@
 import { HOUR, type Instant, SECOND } from '../canonical/time.ts'
 import { instantOf } from '../reading/text.ts'
 
-export type LifecycleState = 'active' | 'expiring_soon' | 'expired' | 'revoked' | 'replaced'
-export type ExpiryRisk = 'none' | 'low' | 'medium' | 'high' | 'expired'
+export const LIFECYCLE_STATES = ['active', 'expiring_soon', 'expired', 'revoked', 'replaced'] as const
+export type LifecycleState = (typeof LIFECYCLE_STATES)[number]
+export const EXPIRY_RISKS = ['none', 'low', 'medium', 'high', 'expired'] as const
+export type ExpiryRisk = (typeof EXPIRY_RISKS)[number]
 
 /** What the store knows of a treaty besides the signed record. */
 export interface TreatyRecordState {

@@ -1,6 +1,6 @@
 import { LIMITS, NODE_STATES, type NodeState, agents } from '@chancery/contract'
 import { type AgentDescriptor, readAgentDescriptor, shape } from '@chancery/protocol'
-import { json, known } from '../http/read-response.ts'
+import { json } from '../http/read-response.ts'
 import type { CallOptions, Connection } from '../http/call.ts'
 import { type Paging, paging } from './page.ts'
 import { allRows } from './pages.ts'
@@ -65,21 +65,23 @@ export interface AgentListApi {
 const word = shape.required(shape.string)
 const whole = shape.required(shape.integer(0, Number.MAX_SAFE_INTEGER))
 
-const readAgent = known({
+const readAgent = shape.open({
   descriptor: shape.required((value): AgentDescriptor => readAgentDescriptor(value)),
   node_label: shape.required(shape.nullable(shape.string)),
   node_state: shape.required(shape.nullable(shape.oneOf(...NODE_STATES))),
 })
 
-const readAgentPage = known({
+const readAgentPage = shape.open({
   count: whole,
   agents: shape.required(shape.arrayOf(readAgent, { max: LIMITS.listPageRows })),
   ...paging,
 })
 
-const readCapabilityPage = known({
+const readCapabilityPage = shape.open({
   count: whole,
-  capabilities: shape.required(shape.arrayOf(known({ capability: word, agents: whole }), { max: LIMITS.listPageRows })),
+  capabilities: shape.required(
+    shape.arrayOf(shape.open({ capability: word, agents: whole }), { max: LIMITS.listPageRows }),
+  ),
   ...paging,
 })
 

@@ -10,7 +10,7 @@ import {
   writeInstant,
 } from '@chancery/protocol'
 import type { AgentDescriptor, Instant, JsonObject, Signer } from '@chancery/protocol'
-import { json, known } from '../http/read-response.ts'
+import { json } from '../http/read-response.ts'
 import type { CallOptions, Connection } from '../http/call.ts'
 import { RequestError } from '../errors.ts'
 import { requireNode } from '../http/node-signing.ts'
@@ -66,11 +66,11 @@ export interface AgentsApi extends AgentListApi {
 const word = shape.required(shape.string)
 const whole = shape.required(shape.integer(0, Number.MAX_SAFE_INTEGER))
 
-const readRegistered = known({ status: word, expires_at: word })
-const readCount = known({ count: whole })
-const readStatus = known({ status: word })
+const readRegistered = shape.open({ status: word, expires_at: word })
+const readCount = shape.open({ count: whole })
+const readStatus = shape.open({ status: word })
 
-const readPage = known({
+const readPage = shape.open({
   count: whole,
   capability: word,
   agents: shape.required(

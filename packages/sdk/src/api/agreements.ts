@@ -8,7 +8,7 @@ import {
   shape,
 } from '@chancery/protocol'
 import type { AgreementRecord, CapabilityCounter, CapabilityOffer, JsonObject } from '@chancery/protocol'
-import { json, known } from '../http/read-response.ts'
+import { json } from '../http/read-response.ts'
 import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
 import { omitUndefined } from '../http/omit-undefined.ts'
 import type { RecordOrText } from '../http/record-texts.ts'
@@ -80,7 +80,7 @@ export interface AgreementsApi {
 const word = shape.required(shape.string)
 /** Absent at an authority of an earlier release. */
 const stated = shape.withDefault<boolean | null>(shape.nullable(shape.boolean), null)
-const readVerdict = known({
+const readVerdict = shape.open({
   accepted: shape.required(shape.boolean),
   reason: word,
   agreement_id: word,

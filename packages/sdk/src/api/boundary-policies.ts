@@ -1,6 +1,6 @@
 import { LIMITS, boundaryPolicies } from '@chancery/contract'
 import { BOUNDARY_POLICY_FORM, type BoundaryPolicy, type JsonObject, type JsonValue, shape } from '@chancery/protocol'
-import { json, known } from '../http/read-response.ts'
+import { json } from '../http/read-response.ts'
 import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
 import { omitUndefined } from '../http/omit-undefined.ts'
 import type { RecordOrText } from '../http/record-texts.ts'
@@ -131,11 +131,11 @@ const wholeOrNull = shape.withDefault(shape.nullable(shape.integer(0, Number.MAX
 
 const readPolicy = signedRecord(BOUNDARY_POLICY_FORM)
 
-const readIssue = known({ code: word, message: word, gate_id: wordOrNull })
-const readValidation = known({
+const readIssue = shape.open({ code: word, message: word, gate_id: wordOrNull })
+const readValidation = shape.open({
   valid: flag,
   issues: shape.required(shape.arrayOf(readIssue, { max: 16_384 })),
-  warnings: shape.withDefault(shape.arrayOf(known({ code: word, message: word }), { max: 64 }), []),
+  warnings: shape.withDefault(shape.arrayOf(shape.open({ code: word, message: word }), { max: 64 }), []),
   policy_id: word,
   next_version: whole,
 })
@@ -158,29 +158,29 @@ const row = {
 const policyOrNull = shape.required(shape.nullable((value: JsonValue) => readPolicy(value)))
 const rows = { max: LIMITS.listPageRows } as const
 
-const readPage = known({ policies: shape.required(shape.arrayOf(known(row), rows)), ...paging })
-const readHistory = known({
+const readPage = shape.open({ policies: shape.required(shape.arrayOf(shape.open(row), rows)), ...paging })
+const readHistory = shape.open({
   policy_id: word,
-  versions: shape.required(shape.arrayOf(known({ ...row, policy: policyOrNull }), rows)),
+  versions: shape.required(shape.arrayOf(shape.open({ ...row, policy: policyOrNull }), rows)),
   ...paging,
 })
-const readActive = known({
+const readActive = shape.open({
   enforcement: word,
   policy_set_healthy: flag,
-  problems: shape.required(shape.arrayOf(known({ policy: word, reason: word }), { max: 100_000 })),
+  problems: shape.required(shape.arrayOf(shape.open({ policy: word, reason: word }), { max: 100_000 })),
   registry_gate_types: shape.required(shape.arrayOf(shape.string, { max: 1000 })),
   active: shape.required(
-    shape.arrayOf(known({ policy_id: word, version: whole, policy_digest: word, policy: policyOrNull }), {
+    shape.arrayOf(shape.open({ policy_id: word, version: whole, policy_digest: word, policy: policyOrNull }), {
       max: 100_000,
     }),
   ),
 })
 
 const done = { policy_id: word, version: whole, active: flag } as const
-const readActivation = known({ ...done, previous_version: wholeOrNull })
-const readDeactivation = known(done)
-const readText = known({ text_digest: word, text: word })
-const readVerdict = known({ valid: flag, reason: word, policy_id: word, version: whole, policy_digest: word })
+const readActivation = shape.open({ ...done, previous_version: wholeOrNull })
+const readDeactivation = shape.open(done)
+const readText = shape.open({ text_digest: word, text: word })
+const readVerdict = shape.open({ valid: flag, reason: word, policy_id: word, version: whole, policy_digest: word })
 
 // oxlint-disable-next-line max-lines-per-function -- one entry for each route
 export function boundaryPoliciesApi({ call }: Connection): BoundaryPoliciesApi {

@@ -11,7 +11,7 @@ import type {
   JustificationProof,
   ResourceHead,
 } from '@chancery/protocol'
-import { json, known } from '../http/read-response.ts'
+import { json } from '../http/read-response.ts'
 import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
 import { requireNode } from '../http/node-signing.ts'
 import { omitUndefined } from '../http/omit-undefined.ts'
@@ -120,20 +120,20 @@ const signed = {
   justification_proof: shape.required((value: JsonValue) => signedRecord(justificationForm)(value)),
 }
 const readContext = (value: JsonValue): ContextRecord => readReceived(contextRecordForm, value).record
-const readEvaluated = known({
+const readEvaluated = shape.open({
   ...signed,
   context: shape.withDefault<ContextRecord | undefined>(readContext, undefined),
 })
-const resourceHead: (value: JsonValue, field: string) => ResourceHead = known({
+const resourceHead: (value: JsonValue, field: string) => ResourceHead = shape.open({
   resource_sequence: shape.required(shape.integer(1, Number.MAX_SAFE_INTEGER)),
   record_digest: word,
 })
-const readRequested = known({
+const readRequested = shape.open({
   ...signed,
   context: shape.required(readContext),
   resource_head: shape.withDefault<ResourceHead | null | undefined>(shape.nullable(resourceHead), undefined),
 })
-const readVerdict = known({ accepted: flag, authorized: flag, reason: word, decision_id: word })
+const readVerdict = shape.open({ accepted: flag, authorized: flag, reason: word, decision_id: word })
 
 function toEvaluated(value: JsonValue): EvaluateResult {
   const { context: shown, ...rest } = readEvaluated(value, '')

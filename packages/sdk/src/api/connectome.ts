@@ -11,7 +11,7 @@ import type {
   ExplainedPath,
   PathEdge,
 } from '@chancery/protocol'
-import { json, known, text } from '../http/read-response.ts'
+import { json, text } from '../http/read-response.ts'
 import type { CallOptions, Connection } from '../http/call.ts'
 
 /** The graph in reading order (protocol/core 20.2). */
@@ -57,7 +57,7 @@ const wordOrNull = shape.required(shape.nullable(shape.string))
 const whole = shape.required(shape.integer(0, Number.MAX_SAFE_INTEGER))
 const state = shape.required(shape.oneOf('active', 'expiring_soon', 'expired', 'revoked', 'replaced'))
 
-const readEdge = known({
+const readEdge = shape.open({
   from: word,
   to: word,
   treaty_id: word,
@@ -68,10 +68,10 @@ const readEdge = known({
   expires_at: word,
 })
 
-const sovereigns = shape.required(shape.arrayOf(known({ sovereign_id: word }), MANY))
+const sovereigns = shape.required(shape.arrayOf(shape.open({ sovereign_id: word }), MANY))
 const edges = shape.required(shape.arrayOf((value, place): RecognitionEdge => readEdge(value, place), MANY))
 
-const readEnded = known({
+const readEnded = shape.open({
   type: shape.required(shape.oneOf('recognition_treaty')),
   id: word,
   lifecycle_state: state,
@@ -88,7 +88,7 @@ const withdrawn = {
   reason: wordOrNull,
   revoked_at: word,
 }
-const readWithdrawn = known(withdrawn)
+const readWithdrawn = shape.open(withdrawn)
 
 function readMaterial(value: JsonValue, place: string): RevokedMaterial {
   const { type } = shape.object(value, place)
@@ -102,12 +102,12 @@ const graphMembers = {
   revoked_trust_material: shape.required(shape.arrayOf(readMaterial, MANY)),
 }
 
-const readGraph = known(graphMembers)
+const readGraph = shape.open(graphMembers)
 
 const revokedMembers = {
   revoked_trust_material: graphMembers.revoked_trust_material,
   summary: shape.required(
-    known({
+    shape.open({
       sovereign_count: whole,
       recognition_edge_count: whole,
       active_edge_count: whole,
@@ -118,17 +118,17 @@ const revokedMembers = {
   ),
   revocation_blast_radius: shape.required(
     shape.arrayOf(
-      known({ ...withdrawn, affected_accepting_sovereigns: shape.required(shape.arrayOf(shape.string, MANY)) }),
+      shape.open({ ...withdrawn, affected_accepting_sovereigns: shape.required(shape.arrayOf(shape.string, MANY)) }),
       MANY,
     ),
   ),
   next_cursor: shape.withDefault(shape.nullable(shape.string), null),
 }
 
-const readConnectome = known({ ...graphMembers, ...revokedMembers })
-const readRevoked = known(revokedMembers)
+const readConnectome = shape.open({ ...graphMembers, ...revokedMembers })
+const readRevoked = shape.open(revokedMembers)
 
-const readPath = known({
+const readPath = shape.open({
   from: word,
   to: word,
   trusted: flag,
@@ -158,7 +158,7 @@ function readExplainedPath(value: JsonValue): ExplainedPath {
   return { ...found, own_hops: found.hop_count - reported_hops, reported_hops }
 }
 
-const readAtlas = known({
+const readAtlas = shape.open({
   sovereigns,
   recognition_edges: edges,
   active_treaty_count: whole,

@@ -7,7 +7,7 @@ import type {
   JustificationProof,
   ValidatorVote,
 } from '@chancery/protocol'
-import { json, known } from '../http/read-response.ts'
+import { json } from '../http/read-response.ts'
 import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
 import { omitUndefined } from '../http/omit-undefined.ts'
 import type { RecordOrText } from '../http/record-texts.ts'
@@ -61,7 +61,7 @@ export interface ConsensusApi {
 }
 
 const word = shape.required(shape.string)
-const readVerdict = known({ valid: shape.required(shape.boolean), reason: word, consensus_id: word })
+const readVerdict = shape.open({ valid: shape.required(shape.boolean), reason: word, consensus_id: word })
 
 export function consensusApi({ call }: Connection): ConsensusApi {
   return {

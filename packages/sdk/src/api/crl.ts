@@ -1,13 +1,12 @@
-import { crl } from '@chancery/contract'
+import { crl, members } from '@chancery/contract'
 import { asJson, readCrl, shape } from '@chancery/protocol'
 import type { CompactCrl, Crl, JoinCertificate, JsonObject, RevocationReason } from '@chancery/protocol'
-import { json, known } from '../http/read-response.ts'
+import { json } from '../http/read-response.ts'
 import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
 import { RefusedError, RequestError } from '../errors.ts'
 import { compactCrl, scannedList } from '../trust/scanned-list.ts'
 import type { OfferedList } from '../verify/relying-party.ts'
-import { preview } from '../http/dry-run.ts'
-import { type CountedSample, type DryRun, type RealRun, isDryRun, readCounted } from './dry-run.ts'
+import { type CountedSample, type DryRun, type RealRun, preview } from '../http/dry-run.ts'
 
 /**
  * Certificates by id, up to 1000 in one version of the list; an unknown id among them changes nothing. One that a
@@ -83,22 +82,22 @@ const MAX_TEXTS = 100
 const count = shape.required(shape.integer(0, Number.MAX_SAFE_INTEGER))
 
 /** Present when there are any. */
-const namedOthers = shape.withDefault<CountedSample>(readCounted, { count: 0, sample: [] })
+const namedOthers = shape.withDefault<CountedSample>(members.countedSample, { count: 0, sample: [] })
 
 const numbers = { crl_sequence: count, revoked_count: count }
 const rules = shape.withDefault<readonly string[] | undefined>(shape.arrayOf(shape.string, { max: 1000 }), undefined)
 const more = { also_revoked: namedOthers, admission_rules: rules }
-const readResult = known({ ...numbers, other_certificates: namedOthers, ...more })
+const readResult = shape.open({ ...numbers, other_certificates: namedOthers, ...more })
 /** Required: an authority that does not name them does not support `all_of_key`, and left them in use. */
-const readResultOfKey = known({ ...numbers, other_certificates: shape.required(readCounted), ...more })
+const readResultOfKey = shape.open({ ...numbers, other_certificates: shape.required(members.countedSample), ...more })
 
-const readPreview = known({
-  dry_run: shape.required(isDryRun),
+const readPreview = shape.open({
+  dry_run: shape.required(shape.isTrue),
   would_change: shape.required(shape.boolean),
-  certificates_revoked: shape.required(readCounted),
+  certificates_revoked: shape.required(members.countedSample),
   other_certificates: namedOthers,
-  reasons_raised: shape.withDefault<CountedSample>(readCounted, { count: 0, sample: [] }),
-  agents_dropped: shape.required(readCounted),
+  reasons_raised: shape.withDefault<CountedSample>(members.countedSample, { count: 0, sample: [] }),
+  agents_dropped: shape.required(members.countedSample),
 })
 
 function nameCertificates({ cert_ids, certificates, nodeKey }: RevokedCertificates): JsonObject {

@@ -1,6 +1,6 @@
 import { dashboard } from '@chancery/contract'
 import { type ConnectomeSummary, type JsonObject, type JsonValue, shape } from '@chancery/protocol'
-import { bytes, json, known, text } from '../http/read-response.ts'
+import { bytes, json, text } from '../http/read-response.ts'
 import type { CallOptions, Connection } from '../http/call.ts'
 
 /** GET /dashboard.json (protocol/core 20.5). The rows are for display; their members may change. */
@@ -73,16 +73,16 @@ const word = shape.required(shape.string)
 const whole = shape.required(shape.integer(0, Number.MAX_SAFE_INTEGER))
 const MANY = { max: 10_000_000 } as const
 const object = (value: JsonValue, place: string): JsonObject => shape.object(value, place)
-const decided = shape.required(known({ authorized: whole, denied: whole }))
+const decided = shape.required(shape.open({ authorized: whole, denied: whole }))
 const objects = shape.required(shape.arrayOf(object, MANY))
 
-const readView = known({
-  sovereign: shape.required(known({ id: word, version: word })),
-  readiness: shape.required(known({ status: word, backend: word })),
-  signing_key: shape.withDefault(shape.nullable(known({ key_id: word, valid_to: word, days_left: whole })), null),
-  nodes: shape.required(known({ active: whole, tracked: whole })),
+const readView = shape.open({
+  sovereign: shape.required(shape.open({ id: word, version: word })),
+  readiness: shape.required(shape.open({ status: word, backend: word })),
+  signing_key: shape.withDefault(shape.nullable(shape.open({ key_id: word, valid_to: word, days_left: whole })), null),
+  nodes: shape.required(shape.open({ active: whole, tracked: whole })),
   connectome_summary: shape.required(
-    known({
+    shape.open({
       sovereign_count: whole,
       recognition_edge_count: whole,
       active_edge_count: whole,
@@ -92,7 +92,7 @@ const readView = known({
     }),
   ),
   treaty_summary: shape.required(
-    known({
+    shape.open({
       total: whole,
       active: whole,
       expiring_soon: whole,
@@ -105,7 +105,7 @@ const readView = known({
   treaties: objects,
   own_feed: shape.withDefault(
     shape.nullable(
-      known({
+      shape.open({
         sequence: whole,
         issued_at: word,
         age_hours: whole,
@@ -119,12 +119,12 @@ const readView = known({
     null,
   ),
   revocation_feed_summary: shape.required(
-    known({ count: whole, freshness: word, stale_count: whole, watch_count: whole }),
+    shape.open({ count: whole, freshness: word, stale_count: whole, watch_count: whole }),
   ),
   revocation_feeds: objects,
   boundary_policies: shape.required(object),
   decisions: shape.withDefault(
-    shape.nullable(known({ operator: decided, node: decided, partner_node: decided, relay: decided })),
+    shape.nullable(shape.open({ operator: decided, node: decided, partner_node: decided, relay: decided })),
     null,
   ),
   recent_changes: objects,

@@ -7,7 +7,7 @@ import type {
   EvidenceStoreEntry,
   JsonObject,
 } from '@chancery/protocol'
-import { json, known } from '../http/read-response.ts'
+import { json } from '../http/read-response.ts'
 import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
 import { omitUndefined } from '../http/omit-undefined.ts'
 import type { RecordOrText } from '../http/record-texts.ts'
@@ -81,7 +81,7 @@ export interface DataUsageApi {
 
 const word = shape.required(shape.string)
 
-const readViolation = known({
+const readViolation = shape.open({
   violation_id: word,
   intent_id: word,
   agent_sovereign_id: word,
@@ -97,9 +97,9 @@ const verdictMembers = {
   violations: shape.required(shape.arrayOf(readViolation, { max: 10_000 })),
 }
 
-const readVerdict = known(verdictMembers)
+const readVerdict = shape.open(verdictMembers)
 
-const readRecorded = known({
+const readRecorded = shape.open({
   ...verdictMembers,
   entry: shape.required(shape.nullable(evidenceStoreEntryShape)),
   entry_digest: shape.required(shape.nullable(shape.string)),

@@ -1,6 +1,6 @@
 import { evidence } from '@chancery/contract'
 import { type EvidenceStoreEntry, type JsonValue, shape } from '@chancery/protocol'
-import { json, known } from '../http/read-response.ts'
+import { json } from '../http/read-response.ts'
 import type { CallOptions, Connection } from '../http/call.ts'
 import { omitUndefined } from '../http/omit-undefined.ts'
 import type { EvidenceEvent, EvidenceFilter } from './evidence-entries.ts'
@@ -99,40 +99,40 @@ const complete = shape.withDefault(shape.boolean, true)
 const next_before_sequence = shape.required(shape.nullable(shape.integer(1, Number.MAX_SAFE_INTEGER)))
 
 /** Envelopes are closed records: one with another member is not valid. */
-export const readEvent: (value: JsonValue, field: string) => EvidenceEvent = known({
+export const readEvent: (value: JsonValue, field: string) => EvidenceEvent = shape.open({
   entry: shape.required((value: JsonValue, field: string) => shape.object(value, field) as EvidenceStoreEntry),
   entry_digest: word,
   payload: shape.required(shape.object),
 })
-const readNewest = known({
+const readNewest = shape.open({
   count,
   next_before_sequence,
   complete,
   entries: shape.required(shape.arrayOf(readEvent, { max: 1000 })),
 })
-const readGroup = known({
+const readGroup = shape.open({
   decision_id: word,
   executions: count,
   entries: shape.required(shape.arrayOf(readEvent, { max: 100 })),
 })
-const readGroups = known({
+const readGroups = shape.open({
   count,
   next_before_sequence,
   complete,
   groups: shape.required(shape.arrayOf(readGroup, { max: 100 })),
 })
-const readCount = known({
+const readCount = shape.open({
   hour: maybeWord,
   outcome: maybeWord,
   capability: maybeWord,
   policy: maybeWord,
   decisions: count,
 })
-const readRejections = known({
+const readRejections = shape.open({
   count,
   rejections: shape.required(
     shape.arrayOf(
-      known({
+      shape.open({
         rejection_id: word,
         rejected_at: word,
         code: word,
@@ -149,7 +149,7 @@ const readRejections = known({
   ),
   next_cursor: maybeWord,
 })
-const readCounts = known({
+const readCounts = shape.open({
   since: word,
   until: word,
   complete: shape.required(shape.boolean),

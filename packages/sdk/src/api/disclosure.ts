@@ -6,7 +6,7 @@ import type {
   CapabilityNullifier,
   JsonObject,
 } from '@chancery/protocol'
-import { json, known } from '../http/read-response.ts'
+import { json } from '../http/read-response.ts'
 import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
 import { omitUndefined } from '../http/omit-undefined.ts'
 import type { RecordOrText } from '../http/record-texts.ts'
@@ -66,13 +66,13 @@ export interface DisclosureApi {
 }
 
 const word = shape.required(shape.string)
-const readVerdict = known({
+const readVerdict = shape.open({
   valid: shape.required(shape.boolean),
   reason: word,
   commitment_id: word,
   warning: shape.withDefault(shape.nullable(shape.string), null),
 })
-const readSalted = known({
+const readSalted = shape.open({
   commitment: shape.required(signedRecord(commitmentForm)),
   seed: shape.required(field.digest),
 })

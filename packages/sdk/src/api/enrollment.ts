@@ -1,6 +1,6 @@
 import { enrollment } from '@chancery/contract'
 import { type JoinCertificate, type JsonValue, asJson, field, readJoinCertificate, shape } from '@chancery/protocol'
-import { json, known } from '../http/read-response.ts'
+import { json } from '../http/read-response.ts'
 import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
 import { omitUndefined } from '../http/omit-undefined.ts'
 import { requireNode } from '../http/node-signing.ts'
@@ -118,9 +118,9 @@ export interface EnrollmentApi extends InvitesApi, InventoryApi {
 const word = shape.required(shape.string)
 const whole = shape.integer(0, Number.MAX_SAFE_INTEGER)
 
-const readInvite = known({ token_id: word, expires_at: shape.required(field.timestamp) })
+const readInvite = shape.open({ token_id: word, expires_at: shape.required(field.timestamp) })
 
-const readHeartbeat = known({
+const readHeartbeat = shape.open({
   server_time: shape.required(field.timestamp),
   next_heartbeat_seconds: shape.withDefault<number | undefined>(whole, undefined),
   crl_sequence: shape.withDefault<number | undefined>(whole, undefined),
@@ -128,13 +128,13 @@ const readHeartbeat = known({
   genesis_digest: shape.withDefault<string | undefined>(shape.string, undefined),
 })
 
-const readIssuedWit = known({ wit: word, expires_at: shape.required(field.timestamp) })
+const readIssuedWit = shape.open({ wit: word, expires_at: shape.required(field.timestamp) })
 
-const readPresented = known({ cert_id: word, state: word })
+const readPresented = shape.open({ cert_id: word, state: word })
 
-const readCount = known({ count: shape.required(whole) })
+const readCount = shape.open({ count: shape.required(whole) })
 
-const readEntry = known({
+const readEntry = shape.open({
   node_public_key: word,
   roles: shape.required(shape.arrayOf(shape.string, { max: 64 })),
   status: word,
@@ -144,7 +144,7 @@ const readEntry = known({
   label: shape.withDefault(shape.nullable(shape.string), null),
 })
 
-const readRoster = known({ count: shape.required(whole), nodes: shape.required(readEntries) })
+const readRoster = shape.open({ count: shape.required(whole), nodes: shape.required(readEntries) })
 
 function readEntries(value: JsonValue, place: string): Readonly<Record<string, RosterEntry>> {
   const entries = Object.entries(shape.object(value, place))

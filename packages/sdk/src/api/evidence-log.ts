@@ -1,7 +1,7 @@
 import { evidenceLog } from '@chancery/contract'
 import { HASH_BYTES, fromUtf8, logIdentityForm, readReceived, shape, tilePath } from '@chancery/protocol'
 import type { JsonValue, LogIdentity, TileName } from '@chancery/protocol'
-import { bytes, json, known, text } from '../http/read-response.ts'
+import { bytes, json, text } from '../http/read-response.ts'
 import type { CallOptions, Connection } from '../http/call.ts'
 import { ResponseError } from '../errors.ts'
 import type { Incoming } from '../http/transport.ts'
@@ -63,7 +63,7 @@ export interface LogWitnessState {
 const { arrayOf, boolean, integer, nullable, oneOf, required, string } = shape
 const count = integer(0, Number.MAX_SAFE_INTEGER)
 const texts = arrayOf(string, { max: 64 })
-const readDescription = known({
+const readDescription = shape.open({
   origin: required(string),
   tree_size: required(count),
   verifier_keys: required(texts),
@@ -71,7 +71,7 @@ const readDescription = known({
   witnesses: required(texts),
   quorum: required(count),
 })
-const readWitnesses = known({
+const readWitnesses = shape.open({
   tree_size: required(count),
   quorum: required(count),
   cosigned_size: required(count),
@@ -79,7 +79,7 @@ const readWitnesses = known({
   pending_since: required(nullable(string)),
   witnesses: required(
     arrayOf(
-      known({
+      shape.open({
         name: required(string),
         url: required(nullable(string)),
         known_size: required(count),

@@ -17,13 +17,12 @@ import type {
   StoreAnchor,
 } from '@chancery/protocol'
 import { readDsseEnvelope } from '../decision-bundle/format.ts'
-import { json, known, text } from '../http/read-response.ts'
+import { json, text } from '../http/read-response.ts'
 import type { CallOptions, Connection } from '../http/call.ts'
 import { omitUndefined } from '../http/omit-undefined.ts'
 import type { RecordOrText } from '../http/record-texts.ts'
 import { type DecisionSearchApi, decisionSearchApi, readEvent } from './decision-search.ts'
 import { preview } from '../http/dry-run.ts'
-import { isDryRun } from './dry-run.ts'
 import type { EvidenceEvent, EvidenceFilter } from './evidence-entries.ts'
 import { type ExportOptions, type ExportedPage, MAX_PAGE, exportPages, linesOf } from './evidence-export.ts'
 
@@ -130,54 +129,54 @@ const word = shape.required(shape.string)
 const count = shape.required(shape.integer(0, Number.MAX_SAFE_INTEGER))
 const place = shape.required(shape.nullable(shape.integer(0, Number.MAX_SAFE_INTEGER)))
 
-const readPage = known({
+const readPage = shape.open({
   count,
   next_after_sequence: place,
   entries: shape.required(shape.arrayOf(readEvent, { max: MAX_PAGE })),
 })
-const readRecorded = known({
+const readRecorded = shape.open({
   entry: shape.required((value: JsonValue, field: string) => shape.object(value, field) as EvidenceStoreEntry),
   entry_digest: word,
   status: shape.required(shape.oneOf('recorded', 'duplicate')),
 })
-const readHead = known({ resource_id: word, resource_sequence: count, record_digest: word })
-const readKey = known({
+const readHead = shape.open({ resource_id: word, resource_sequence: count, record_digest: word })
+const readKey = shape.open({
   key_id: word,
   public_key: word,
   executor_sovereign_id: word,
   registered_at: word,
   retired_at: shape.required(shape.nullable(shape.string)),
 })
-const readKeys = known({ executor_keys: shape.required(shape.arrayOf(readKey, { max: 1_000_000 })) })
+const readKeys = shape.open({ executor_keys: shape.required(shape.arrayOf(readKey, { max: 1_000_000 })) })
 const active = shape.required(shape.boolean)
-const readRegistered = known({ key_id: word, executor_sovereign_id: word, active })
-const readRetired = known({ key_id: word, active })
+const readRegistered = shape.open({ key_id: word, executor_sovereign_id: word, active })
+const readRetired = shape.open({ key_id: word, active })
 const readAnchor = (value: JsonValue): StoreAnchor => readReceived(storeAnchorForm, value).record
-const readAnchors = known({
+const readAnchors = shape.open({
   count,
   next_after_anchor: place,
   anchors: shape.required(shape.arrayOf(readAnchor, { max: MAX_PAGE })),
 })
-const readAnchored = known({
+const readAnchored = shape.open({
   anchor: shape.required(shape.nullable(readAnchor)),
   status: shape.required(shape.oneOf('anchored', 'unchanged')),
 })
-const readBundle = known({
+const readBundle = shape.open({
   envelope: shape.required((value: JsonValue, field: string): DsseEnvelope => {
     const envelope = readDsseEnvelope(value)
     if (envelope === undefined) throw new FormError(field, 'a DSSE envelope with one signature is needed')
     return envelope
   }),
 })
-const readRetention = known({
+const readRetention = shape.open({
   removed_count: count,
   checkpoint: shape.required(
     shape.nullable((value: JsonValue): RetentionCheckpoint => readReceived(retentionCheckpointForm, value).record),
   ),
   stopped_by: shape.withDefault(shape.nullable(shape.string), null),
 })
-const readRetentionPreview = known({
-  dry_run: shape.required(isDryRun),
+const readRetentionPreview = shape.open({
+  dry_run: shape.required(shape.isTrue),
   would_change: active,
   removed_count: count,
   removed_through_sequence: place,

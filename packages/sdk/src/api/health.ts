@@ -1,6 +1,6 @@
 import { health } from '@chancery/contract'
 import { shape } from '@chancery/protocol'
-import { json, known, text } from '../http/read-response.ts'
+import { json, text } from '../http/read-response.ts'
 import type { CallOptions, Connection } from '../http/call.ts'
 import { ResponseError, RefusedError, UnreachableError } from '../errors.ts'
 
@@ -84,11 +84,11 @@ export interface HealthApi {
 const word = shape.required(shape.string)
 const count = shape.integer(0, Number.MAX_SAFE_INTEGER)
 
-const readLiveness = known({ status: word })
+const readLiveness = shape.open({ status: word })
 
 const codes = shape.withDefault<readonly string[]>(shape.arrayOf(shape.string, { max: 100 }), [])
 
-const readHealth = known({
+const readHealth = shape.open({
   status: word,
   reasons: codes,
   network: word,
@@ -101,12 +101,12 @@ const readHealth = known({
 const perhaps = <Value>(read: Parameters<typeof shape.required<Value>>[0]) =>
   shape.withDefault<Value | undefined>(read, undefined)
 
-const readReadiness = known({
+const readReadiness = shape.open({
   status: word,
   instance: perhaps(shape.string),
   ha_mode: perhaps(shape.string),
   database: perhaps(
-    known({
+    shape.open({
       backend: word,
       expected_schema_version: shape.required(count),
       writable: shape.required(shape.boolean),
@@ -114,7 +114,7 @@ const readReadiness = known({
     }),
   ),
   signing_key: perhaps(
-    known({
+    shape.open({
       key_id: word,
       provider: word,
       fingerprint: word,

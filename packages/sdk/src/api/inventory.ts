@@ -1,6 +1,6 @@
 import { LIMITS, enrollment } from '@chancery/contract'
 import { shape } from '@chancery/protocol'
-import { json, known } from '../http/read-response.ts'
+import { json } from '../http/read-response.ts'
 import type { CallOptions, Connection } from '../http/call.ts'
 import { allRows } from './pages.ts'
 import { type Paging, paging } from './page.ts'
@@ -66,7 +66,7 @@ export interface InventoryApi {
 const word = shape.required(shape.string)
 const wordOrNull = shape.required(shape.nullable(shape.string))
 
-const readRow = known({
+const readRow = shape.open({
   cert_id: word,
   node_public_key: word,
   roles: shape.required(shape.arrayOf(shape.string, { max: 64 })),
@@ -83,13 +83,13 @@ const readRow = known({
   label: wordOrNull,
 })
 
-const readPage = known({
+const readPage = shape.open({
   count: shape.required(shape.integer(0, Number.MAX_SAFE_INTEGER)),
   certificates: shape.required(shape.arrayOf(readRow, { max: LIMITS.listPageRows })),
   ...paging,
 })
 
-const readLabelled = known({ node_public_key: word, label: wordOrNull })
+const readLabelled = shape.open({ node_public_key: word, label: wordOrNull })
 
 export function inventoryApi({ call }: Connection): InventoryApi {
   const certificates: InventoryApi['certificates'] = (query = {}, options) =>

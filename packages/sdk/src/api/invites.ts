@@ -1,10 +1,9 @@
 import { LIMITS, enrollment } from '@chancery/contract'
 import { field, shape } from '@chancery/protocol'
-import { json, known } from '../http/read-response.ts'
+import { json } from '../http/read-response.ts'
 import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
 import { omitUndefined } from '../http/omit-undefined.ts'
-import { preview } from '../http/dry-run.ts'
-import { type DryRun, type RealRun, isDryRun } from './dry-run.ts'
+import { type DryRun, type RealRun, preview } from '../http/dry-run.ts'
 import { type PageQuery, type Paging, paging } from './page.ts'
 import { allRows } from './pages.ts'
 
@@ -101,14 +100,14 @@ const wordOrNull = shape.withDefault(shape.nullable(shape.string), null)
 const whole = shape.required(shape.integer(0, Number.MAX_SAFE_INTEGER))
 const fingerprints = shape.required(shape.arrayOf(shape.string, { max: 1000 }))
 
-const readBatch = known({
+const readBatch = shape.open({
   count: whole,
   batch_id: word,
   expires_at: shape.required(field.timestamp),
   token_ids: shape.required(shape.arrayOf(shape.string, { max: 1000 })),
 })
 
-const readRow = known({
+const readRow = shape.open({
   token_fingerprint: word,
   state: shape.required(shape.oneOf('open', 'used', 'withdrawn', 'expired')),
   roles: shape.required(shape.arrayOf(shape.string, { max: 64 })),
@@ -124,16 +123,16 @@ const readRow = known({
   withdrawn_by: wordOrNull,
 })
 
-const readPage = known({
+const readPage = shape.open({
   count: whole,
   invites: shape.required(shape.arrayOf(readRow, { max: LIMITS.listPageRows })),
   ...paging,
 })
 
-const readDone = known({ withdrawn: whole, unknown_fingerprints: fingerprints })
+const readDone = shape.open({ withdrawn: whole, unknown_fingerprints: fingerprints })
 
-const readPreview = known({
-  dry_run: shape.required(isDryRun),
+const readPreview = shape.open({
+  dry_run: shape.required(shape.isTrue),
   would_change: shape.required(shape.boolean),
   open_invites: whole,
   unknown_fingerprints: fingerprints,

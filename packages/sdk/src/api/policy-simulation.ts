@@ -1,5 +1,4 @@
 import { type JsonObject, type JsonValue, shape } from '@chancery/protocol'
-import { known } from '../http/read-response.ts'
 
 type SimulatedVerdict = { readonly authorized: boolean; readonly denial_reason: string | null }
 
@@ -46,8 +45,8 @@ const flag = shape.required(shape.boolean)
 const whole = shape.required(shape.integer(0, Number.MAX_SAFE_INTEGER))
 const wordOrNull = shape.withDefault(shape.nullable(shape.string), null)
 const wholeOrNull = shape.withDefault(shape.nullable(shape.integer(0, Number.MAX_SAFE_INTEGER)), null)
-const readSimulated = known({ authorized: flag, denial_reason: wordOrNull })
-export const readSimulation: (value: JsonValue, field: string) => PolicySimulation = known({
+const readSimulated = shape.open({ authorized: flag, denial_reason: wordOrNull })
+export const readSimulation: (value: JsonValue, field: string) => PolicySimulation = shape.open({
   policy_id: word,
   version: whole,
   active_set_healthy: flag,
@@ -62,7 +61,7 @@ export const readSimulation: (value: JsonValue, field: string) => PolicySimulati
   next_sample_cursor: wordOrNull,
   sample: shape.required(
     shape.arrayOf(
-      known({
+      shape.open({
         index: whole,
         store_sequence: wholeOrNull,
         change: word,

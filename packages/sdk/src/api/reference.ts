@@ -1,6 +1,6 @@
 import { type SurfaceMap, reference } from '@chancery/contract'
 import { type JsonObject, type JsonValue, shape } from '@chancery/protocol'
-import { json, known, text } from '../http/read-response.ts'
+import { json, text } from '../http/read-response.ts'
 import type { CallOptions, Connection } from '../http/call.ts'
 
 /** GET /surfaces (protocol/core 22.3). */
@@ -18,7 +18,7 @@ export interface ReferenceApi {
 const word = shape.required(shape.string)
 const count = shape.required(shape.integer(0, Number.MAX_SAFE_INTEGER))
 
-const readSurface = known({
+const readSurface = shape.open({
   method: word,
   target: word,
   title: word,
@@ -28,15 +28,15 @@ const readSurface = known({
   rate_limit: shape.required(shape.nullable(shape.string)),
 })
 
-const readMap = known({
+const readMap = shape.open({
   network: word,
   version: word,
   groups: shape.required(
-    shape.arrayOf(known({ group: word, surfaces: shape.required(shape.arrayOf(readSurface, { max: 10_000 })) }), {
+    shape.arrayOf(shape.open({ group: word, surfaces: shape.required(shape.arrayOf(readSurface, { max: 10_000 })) }), {
       max: 100,
     }),
   ),
-  counts: shape.required(known({ http: count, cli: count, browser_safe: count })),
+  counts: shape.required(shape.open({ http: count, cli: count, browser_safe: count })),
 })
 
 /** Method, group and access are not restricted: a newer authority may add values. */

@@ -1,7 +1,7 @@
 import { revocationFeeds } from '@chancery/contract'
 import { asJson, readFeedIndex, readFeedPart, readRevocationFeed, shape, toUtf8, writeJson } from '@chancery/protocol'
 import type { FeedIndex, FeedPart, RevocationFeed } from '@chancery/protocol'
-import { json, known } from '../http/read-response.ts'
+import { json } from '../http/read-response.ts'
 import type { CallOptions, Connection } from '../http/call.ts'
 import { RequestError } from '../errors.ts'
 import { omitUndefined } from '../http/omit-undefined.ts'
@@ -60,7 +60,7 @@ export interface RevocationFeedsApi {
 const word = shape.required(shape.string)
 const whole = shape.required(shape.integer(0, Number.MAX_SAFE_INTEGER))
 
-const readImport = known({
+const readImport = shape.open({
   accepted: shape.required(shape.boolean),
   reason: word,
   feed_id: word,

@@ -1,6 +1,6 @@
 import { trustEvidence } from '@chancery/contract'
 import { type JsonObject, type TrustEvidence, type TrustFinding, shape, trustEvidenceForm } from '@chancery/protocol'
-import { json, known } from '../http/read-response.ts'
+import { json } from '../http/read-response.ts'
 import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
 import { omitUndefined } from '../http/omit-undefined.ts'
 import type { RecordOrText } from '../http/record-texts.ts'
@@ -41,7 +41,7 @@ export interface TrustEvidenceApi {
 }
 
 const word = shape.required(shape.string)
-const readVerdict = known({
+const readVerdict = shape.open({
   accepted: shape.required(shape.boolean),
   reason: word,
   evidence_id: word,

@@ -1,7 +1,7 @@
 import { GATEWAY_ROUTES, type GatewayRouteName } from '@chancery/contract'
 import { FormError, shape } from '@chancery/protocol'
 import type { JoinCertificate, JsonObject, JsonValue, TrustDecision } from '@chancery/protocol'
-import { bytes, json, known, text } from '../http/read-response.ts'
+import { bytes, json, text } from '../http/read-response.ts'
 import { type CallOptions, type CallRoute, makeCaller } from '../http/call.ts'
 import type { Client } from '../client.ts'
 import { type ConnectionOptions, toCallerParts } from '../http/options.ts'
@@ -78,8 +78,8 @@ const flag = shape.required(shape.boolean)
 const orNull = shape.required(shape.nullable(shape.string))
 const words = shape.required(shape.arrayOf(shape.string, { max: 10_000 }))
 
-const readStatus = known({ status: word })
-const readDescription = known({
+const readStatus = shape.open({ status: word })
+const readDescription = shape.open({
   service: word,
   version: word,
   mode: word,
@@ -89,19 +89,19 @@ const readDescription = known({
   service_catalog: word,
 })
 const optionalWord = shape.withDefault<string | undefined>(shape.string, undefined)
-const readNetworks = known({
+const readNetworks = shape.open({
   policy_revision: optionalWord,
   client_id: optionalWord,
   networks: shape.required(shape.arrayOf(readNetwork, { max: 10_000 })),
 })
-const readDecision = known({
+const readDecision = shape.open({
   trusted: flag,
   reasons: words,
   findings: shape.required(
     shape.arrayOf((value: JsonValue, place: string) => shape.object(value, place), { max: 100 }),
   ),
   evaluation: shape.required(
-    known({
+    shape.open({
       evaluated_at: word,
       policy_revision: orNull,
       network: word,
@@ -201,10 +201,13 @@ export function createGatewayClient(options: GatewayOptions): GatewayClient {
   }
 }
 
-const readServices = known({
+const readServices = shape.open({
   operations: shape.required(
     shape.arrayOf(
-      (value: JsonValue, place: string) => ({ ...shape.object(value, place), ...known({ id: word })(value, place) }),
+      (value: JsonValue, place: string) => ({
+        ...shape.object(value, place),
+        ...shape.open({ id: word })(value, place),
+      }),
       { max: 10_000 },
     ),
   ),
@@ -234,7 +237,7 @@ function readVerdict(value: JsonValue, place: string): TrustVerdict {
 }
 
 function readBatch(value: JsonValue, count: number): readonly TrustVerdict[] {
-  const { results } = known({
+  const { results } = shape.open({
     results: shape.required(shape.arrayOf(readVerdict, { max: count })),
   })(value, '')
   if (results.length !== count) throw new FormError('results', 'one for each certificate is needed')
@@ -242,7 +245,7 @@ function readBatch(value: JsonValue, count: number): readonly TrustVerdict[] {
 }
 
 function readNetwork(value: JsonValue, place: string): JsonObject & { readonly name: string; readonly ready: boolean } {
-  const facts = known({ name: word, ready: flag })(value, place)
+  const facts = shape.open({ name: word, ready: flag })(value, place)
   return { ...shape.object(value, place), ...facts }
 }
 

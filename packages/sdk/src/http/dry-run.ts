@@ -1,9 +1,22 @@
-import { DRY_RUN_SURFACE, sovereign } from '@chancery/contract'
+import { DRY_RUN_SURFACE, type members, sovereign } from '@chancery/contract'
+import type { ReadBy } from '@chancery/protocol'
 import { ChanceryError, ResponseError } from '../errors.ts'
 import type { Call, Connection } from './call.ts'
 import { json } from './read-response.ts'
 
 const { metadata } = sovereign
+
+/** Previews a revocation; nothing is changed or audited. */
+export interface DryRun {
+  readonly dryRun: true
+}
+
+export interface RealRun {
+  readonly dryRun?: false
+}
+
+/** The number, and some of them by name. */
+export type CountedSample = ReadBy<typeof members.countedSample>
 
 /** The authority does not report support for dry runs, so none was sent: it might have executed the change. */
 export class DryRunUnsupportedError extends ChanceryError {

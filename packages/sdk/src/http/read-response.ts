@@ -1,5 +1,5 @@
 import { isErrorCode, isGatewayErrorCode } from '@chancery/contract'
-import { FormError, JsonError, fromUtf8, isJsonObject, member, readJsonBytes, shape, visible } from '@chancery/protocol'
+import { FormError, JsonError, fromUtf8, isJsonObject, member, readJsonBytes, visible } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
 import { type RefusedCode, type RefusedError, ResponseError, toRefusedError } from '../errors.ts'
 import type { Incoming } from './transport.ts'
@@ -28,20 +28,6 @@ export const text: ReadResponse<string> = (incoming) => {
 
 /** A file as it is: an icon, a script. */
 export const bytes: ReadResponse<Uint8Array> = (incoming) => incoming.body
-
-type Members = Parameters<typeof shape.closed>[0]
-
-/**
- * An unsigned object: these members are read, others are ignored, because an answer may gain members within a version
- * (signed records may not: their readers refuse unknown members).
- */
-export function known<Shape extends Members>(members: Shape): ReturnType<typeof shape.closed<Shape>> {
-  const read = shape.closed(members)
-  return (value, field) => {
-    const entries = Object.entries(shape.object(value, field)).filter(([name]) => Object.hasOwn(members, name))
-    return read(Object.fromEntries(entries), field)
-  }
-}
 
 export interface RefusalContext {
   readonly nowMs: number

@@ -6,4 +6,3 @@ export { expressNodeProof, fastifyNodeProof, httpNodeProof } from './node-proof.
 export type { HttpRequestVerifierOptions, SignedMessage } from './node-proof.ts'
 export { readGenesisFile, readSignerFile } from './files.ts'
 export type * from '../record-types.ts'
-export type { DefaultMember, Member, OptionalMember, ValueOf } from '@chancery/protocol'

@@ -1,5 +1,5 @@
 import { Refusal } from '@chancery/contract'
-import { field, isIssuableScope, isPlainText, readTreatyScope } from '@chancery/protocol'
+import { LIFECYCLE_STATES, field, isIssuableScope, isPlainText, readTreatyScope } from '@chancery/protocol'
 import type { JsonObject, TreatyLifecycle, TreatyScope } from '@chancery/protocol'
 import type { Query } from '@chancery/service-kit'
 import { readIssuePosition, writeIssuePosition } from '../../requests/list-position.ts'
@@ -78,14 +78,12 @@ export interface TreatyListRequest {
   readonly prefix: string | undefined
 }
 
-const STATES = ['active', 'expiring_soon', 'expired', 'revoked', 'replaced'] as const
-
 /** The members of a list that are beta; an unreadable one must not return everything. */
 export function readTreatyList(query: Query): TreatyListRequest {
   const [sort, lifecycle, prefix] = [query.first('sort'), query.first('lifecycle'), query.first('q')]
   if (sort !== undefined && sort !== 'issued_at' && sort !== 'expires_at')
     throw new Refusal('invalid_input', { field: 'sort' })
-  const state = STATES.find((each) => each === lifecycle)
+  const state = LIFECYCLE_STATES.find((each) => each === lifecycle)
   if (lifecycle !== undefined && state === undefined) throw new Refusal('invalid_input', { field: 'lifecycle' })
   if (prefix !== undefined && !isPlainText(prefix, 128)) throw new Refusal('invalid_input', { field: 'q' })
   return { sort: sort ?? 'issued_at', lifecycle: state, prefix }

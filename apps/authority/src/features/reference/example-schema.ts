@@ -35,7 +35,7 @@ export function answerSchema(answer: Route['answer'], preview: Route['preview'])
 }
 
 /** Published records are named, not repeated. */
-function formSchema(read: Read<unknown>): JsonObject {
+export function formSchema(read: Read<unknown>): JsonObject {
   return toOpenApi(schemaOf(read) as JsonObject)
 }
 

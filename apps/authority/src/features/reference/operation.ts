@@ -12,10 +12,10 @@ import {
   surfaceGroup,
 } from '@chancery/contract'
 import type { ErrorCode, Route, SECURITY_SCHEMES } from '@chancery/contract'
-import { type JsonObject, schemaOf } from '@chancery/protocol'
-import { ref, toOpenApi } from './component-schemas.ts'
+import type { JsonObject } from '@chancery/protocol'
+import { ref } from './component-schemas.ts'
 import { type ExampleFacts, fillExample } from './example-body.ts'
-import { answerSchema, bodySchema } from './example-schema.ts'
+import { answerSchema, bodySchema, formSchema } from './example-schema.ts'
 import type { ReferenceParts } from './parts.ts'
 
 /** Returns one operation of the document, from the facts of its route. */
@@ -49,7 +49,7 @@ function parametersOf(route: Route): JsonObject[] {
     name,
     in: place,
     required,
-    schema: readers[name] === undefined ? plainSchema(name) : toOpenApi(schemaOf(readers[name]) as JsonObject),
+    schema: readers[name] === undefined ? plainSchema(name) : formSchema(readers[name]),
   })
   const signed = route.access.includes('operator:')
   return [
