@@ -1,6 +1,11 @@
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type TemporaryPostgres, type TestDatabase, startTemporaryPostgres } from '@chancery/testkit'
+import {
+  type AuthorityProcess,
+  type TemporaryPostgres,
+  type TestDatabase,
+  startTemporaryPostgres,
+} from '@chancery/testkit'
 import pg from 'pg'
 import { checkPromises } from '../faults/fault-checks.ts'
 import { type FaultInstances, openFaultInstances } from '../faults/fault-instances.ts'
@@ -25,7 +30,7 @@ const SQLITE_MEGABYTES = 48
 /** A new cluster takes 40 MB, its write-ahead log 16 MB more for each segment. */
 const POSTGRES_MEGABYTES = 160
 const NOTICED_SECONDS = 45
-/** The reserve is tried again every minute on PostgreSQL, by a job that runs every five seconds (docs/operate/incidents.md). */
+/** On PostgreSQL the reserve is tried again about every minute (docs/operate/incidents.md). */
 const READY_SECONDS = 90
 
 export const diskFullOnSqlite: OperateCase = {
@@ -120,6 +125,7 @@ async function fillAndFree(full: FullDisk): Promise<readonly string[]> {
   for (const index of await instances.awaitReady(READY_SECONDS))
     findings.add(`instance ${index + 1} is not ready again ${READY_SECONDS} s after there was room`)
   await requireJobsRecover(instances.processes, findings)
+  await requireReserve(instances.processes, findings)
   const acked = recorder.acked
   await alarms.scrape(SCRAPES_AFTER, 60)
   alarms.expect('after there was room', [], WITHOUT_STANDBY)
@@ -131,6 +137,15 @@ async function fillAndFree(full: FullDisk): Promise<readonly string[]> {
   )
   const promises = await withRows(database, (rows) => checkPromises(instances, recorder, rows))
   return [...findings.violations, ...promises, ...(await alarms.verdict())]
+}
+
+/** Until then decisions are refused, and ChanceryDiskReserveInUse says so. */
+async function requireReserve(processes: readonly AuthorityProcess[], findings: Findings): Promise<void> {
+  for (const [index, process] of processes.entries())
+    await findings.until(`instance ${index + 1}: the disk reserve is held again`, READY_SECONDS, async () => {
+      const { status, text } = await process.request('GET', '/metrics')
+      return status === 200 && /^chancery_disk_reserve_released(\{[^}]*\})? 0$/m.test(text)
+    })
 }
 
 async function whileFull({ instances, disk, kind }: FullDisk, findings: Findings): Promise<void> {
