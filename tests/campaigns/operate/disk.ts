@@ -29,6 +29,8 @@ import { type SmallDisk, mountSmallDisk } from '../lib/small-disk.ts'
 const SQLITE_MEGABYTES = 48
 /** A new cluster takes 40 MB, its write-ahead log 16 MB more for each segment. */
 const POSTGRES_MEGABYTES = 160
+/** More than the write-ahead log takes before it is reused (max_wal_size, 1 GB), on any machine. */
+const ENLARGED_MEGABYTES = 3000
 const NOTICED_SECONDS = 45
 /** On PostgreSQL the reserve is tried again about every minute (docs/operate/incidents.md). */
 const READY_SECONDS = 90
@@ -121,7 +123,11 @@ async function fillAndFree(full: FullDisk): Promise<readonly string[]> {
   const maybe = ['ChanceryDiskFull', 'ChanceryDiskLow', 'ChanceryDiskReserveInUse']
   alarms.expect('while the disk is full', firing, [...WITHOUT_STANDBY, ...maybe])
   await disk.free()
-  if (server !== undefined) await startIfEnded(server)
+  if (server !== undefined) {
+    // What is stored from here on would fill the small disk again.
+    await disk.enlarge(ENLARGED_MEGABYTES)
+    await startIfEnded(server)
+  }
   for (const index of await instances.awaitReady(READY_SECONDS))
     findings.add(`instance ${index + 1} is not ready again ${READY_SECONDS} s after there was room`)
   await requireJobsRecover(instances.processes, findings)
