@@ -158,13 +158,13 @@ async function whileFull({ instances, disk, kind }: FullDisk, findings: Findings
   const reason = kind === 'data' ? 'disk_full' : 'database_unavailable'
   for (const [index, process] of instances.processes.entries()) {
     const name = `instance ${index + 1}`
-    await findings.until(`${name} says ${reason} in /readyz`, NOTICED_SECONDS, async () => {
-      // Space that the authority releases from its reserve is taken, too.
+    await findings.until(`${name} says ${reason} in /readyz and unhealthy in /health`, NOTICED_SECONDS, async () => {
+      // Space that the authority releases from its reserve is taken, too: with it the instance is ready again.
       await disk.fill()
-      return readinessNames(process, 'reasons', reason)
+      if (!(await readinessNames(process, 'reasons', reason))) return false
+      const { status, reasons } = await healthOf(process)
+      return status === 'unhealthy' && reasons.includes('not_ready')
     })
-    const { status, reasons } = await healthOf(process)
-    findings.require(status === 'unhealthy' && reasons.includes('not_ready'), `${name}: /health says ${String(status)}`)
     for (const path of ['/healthz', ...DOCUMENTS]) {
       const answer = await process.request('GET', path)
       findings.require(answer.status === 200, `${name} answered ${answer.status} to GET ${path}`)
