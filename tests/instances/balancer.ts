@@ -1,7 +1,9 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { startOwnBalancer } from './own-balancer.ts'
 
 export interface Balancer {
@@ -34,7 +36,23 @@ export async function startBalancer(facts: BalancerFacts): Promise<Balancer> {
     detached: true,
   })
   await once(child, 'spawn')
+  await listens(child, facts)
   return { stop: () => end(child) }
+}
+
+/** HAProxy reads its file first: an earlier request would be refused. */
+async function listens(child: ChildProcess, { host, port }: BalancerFacts): Promise<void> {
+  while (child.exitCode === null) {
+    const socket = connect({ host, port })
+    const isOpen = await once(socket, 'connect').then(
+      () => true,
+      () => false,
+    )
+    socket.destroy()
+    if (isOpen) return
+    await pause(10)
+  }
+  throw new Error(`HAProxy ended with ${child.exitCode}`)
 }
 
 function configure(facts: BalancerFacts): string {
