@@ -48,6 +48,8 @@ export class FaultRecorder {
   /** Response to the last refused request. */
   lastRefusal = ''
   unknown = 0
+  /** What the last call without a certain answer got. */
+  lastUnknown = ''
   acked = 0
   readonly #instances: CheckedInstances
   readonly #random: Random
@@ -90,8 +92,9 @@ export class FaultRecorder {
     while (this.#isWorking) {
       // No response: the connection broke with its instance. The outcome is unknown.
       const before = this.acked
-      await this.#step().catch(() => {
+      await this.#step().catch((error: unknown) => {
         this.unknown += 1
+        this.lastUnknown = String(error)
       })
       // Refused or cut off. A client waits before it retries.
       if (this.acked === before) await pause(20)
@@ -120,8 +123,10 @@ export class FaultRecorder {
     }
     const error = isJsonObject(body['error']) ? body['error'] : {}
     if (answer.status === 503) {
-      if (isUnknown(answer)) this.unknown += 1
-      else {
+      if (isUnknown(answer)) {
+        this.unknown += 1
+        this.lastUnknown = answer.text.slice(0, 300)
+      } else {
         this.unavailable += 1
         this.lastRefusal = answer.text.slice(0, 300)
       }

@@ -94,8 +94,8 @@ async function endure(facts: {
   }
   await requireReported(instances, false, findings)
   await recorder.stop()
-  const { unavailable, unknown, acked, lastRefusal } = recorder
-  findings.require(unknown === 0, `${unknown} requests got no certain answer`)
+  const { unavailable, unknown, acked, lastRefusal, lastUnknown } = recorder
+  findings.require(unknown === 0, `${unknown} requests got no certain answer (${lastUnknown})`)
   findings.require(
     unavailable <= acked * REFUSED_AT_MOST,
     `${unavailable} requests were refused, ${acked} acknowledged (${lastRefusal})`,
