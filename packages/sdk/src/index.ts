@@ -230,6 +230,8 @@ export type {
   AuditPage,
   AuditQuery,
   Changes,
+  FeedImport,
+  FeedImportRequest,
   FirstSteps,
   NetworkFinding,
   NetworkFindings,
@@ -270,13 +272,7 @@ export type { PolicyApi, PolicyRequest, PublishedPolicy } from './api/policy.ts'
 export type { RecognitionPolicyApi } from './api/recognition-policy.ts'
 export type { RecognitionTreatiesApi } from './api/recognition-treaties.ts'
 export type { ReferenceApi, Surfaces } from './api/reference.ts'
-export type {
-  FeedImport,
-  FeedImportOptions,
-  FeedImportRequest,
-  FeedPartsImportRequest,
-  RevocationFeedsApi,
-} from './api/revocation-feeds.ts'
+export type { FeedPartsImportRequest, RevocationFeedsApi } from './api/revocation-feeds.ts'
 export { readFeedInParts, readWholeFeed } from './trust/whole-feed.ts'
 export type { FeedInParts, WholeFeed, WholeFeedOptions } from './trust/whole-feed.ts'
 export type { SovereignApi } from './api/sovereign.ts'
