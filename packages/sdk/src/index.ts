@@ -59,15 +59,7 @@ export type { EvidenceStoreNames, ResourceState } from './compat/sub-clients.ts'
 export { RETRY_DEFAULTS, isContention, canFailOver, canRetry } from './http/retry.ts'
 export type { RetryDelay, RetryOptions } from './http/retry.ts'
 export type { Fetch } from './http/transport.ts'
-export type {
-  AgentFilter,
-  AgentListApi,
-  CapabilityCount,
-  CapabilityPage,
-  ListedAgent,
-  ListedAgentPage,
-} from './api/agent-list.ts'
-export type { AgentFacts, AgentPage, AgentRegistration, AgentsApi } from './api/agents.ts'
+export type { AgentFacts, AgentRegistration, AgentsApi } from './api/agents.ts'
 export type { AttestationsApi } from './api/attestations.ts'
 export type {
   AcceptRequest,
@@ -207,6 +199,8 @@ export type {
   AddedRule,
   AdmissionRequest,
   AdmissionVerdict,
+  AgentFilter,
+  AgentPage,
   AttestationFilter,
   AttestationPage,
   AttestationPreview,
@@ -229,6 +223,8 @@ export type {
   ArchivePage,
   AuditPage,
   AuditQuery,
+  CapabilityCount,
+  CapabilityPage,
   Changes,
   FeedImport,
   FeedImportRequest,
@@ -253,6 +249,8 @@ export type {
   PolicyHistory,
   PolicyVersion,
   KeySuccession,
+  ListedAgent,
+  ListedAgentPage,
   ListedPartner,
   Partner,
   PartnerAlarm,

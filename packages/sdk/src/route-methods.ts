@@ -69,7 +69,7 @@ export const ROUTE_METHODS: RouteMethods = {
     search: 'search',
     find: 'find',
     remove: 'remove',
-    list: 'page',
+    list: 'list',
     capabilities: 'capabilities',
   },
   attestations: {
