@@ -107,15 +107,7 @@ export type { BlastRadius } from '@chancery/protocol'
 export type { AssemblyRequest, ConsensusApi, ConsensusVerdict } from './api/consensus.ts'
 export type { CrlApi, RevocationPreview, RevocationRequest, RevocationResult, RevokedCertificates } from './api/crl.ts'
 export type { DashboardApi, DashboardView } from './api/dashboard.ts'
-export type {
-  DataUsageApi,
-  IntentRequest,
-  LicenseRequest,
-  RecordedUsage,
-  UsageRequest,
-  UsageVerdict,
-  UsageViolation,
-} from './api/data-usage.ts'
+export type { DataUsageApi } from './api/data-usage.ts'
 export type {
   CommitRequest,
   DisclosureApi,
@@ -248,7 +240,9 @@ export type {
   PastAnswer,
   PolicyHistory,
   PolicyVersion,
+  IntentRequest,
   KeySuccession,
+  LicenseRequest,
   ListedAgent,
   ListedAgentPage,
   ListedPartner,
@@ -261,8 +255,12 @@ export type {
   PartnerRequest,
   PartnerState,
   PartnerTreaties,
+  RecordedUsage,
   RemovedPartner,
   SovereignMetadata,
+  UsageRequest,
+  UsageVerdict,
+  UsageViolation,
 } from '@chancery/contract'
 export type { PartnersApi } from './api/partners.ts'
 export type { AdmissionApi } from './api/admission.ts'

@@ -146,7 +146,7 @@ export const ROUTE_METHODS: RouteMethods = {
   trustEvidence: { issue: 'issue', verify: 'verify' },
   disclosure: { commit: 'commit', nullifier: 'nullify', prove: 'prove', verify: 'verify' },
   consensus: { vote: 'vote', proof: 'assemble', verify: 'verify' },
-  dataUsage: { publish: 'publish', intent: 'declare', current: 'current', record: 'record', verify: 'verify' },
+  dataUsage: { publish: 'publish', intent: 'intent', current: 'current', record: 'record', verify: 'verify' },
 }
 
 export const GATEWAY_METHODS: GatewayMethods = {

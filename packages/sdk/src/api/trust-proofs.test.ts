@@ -124,7 +124,7 @@ describe('dataUsage', () => {
     const key = na.genesis.network_authority.public_key
     expect(await verifyReceived(asReceived(licensePolicyForm, policy), [key])).toEqual({ ok: true })
     const source = { source_id: 's-2', source_type: 'public', owner_sovereign_id: 'TEST-NET' }
-    const intent = await client.dataUsage.declare({ sources: [source], access_types: ['read'] })
+    const intent = await client.dataUsage.intent({ sources: [source], access_types: ['read'] })
     const verdict = await client.dataUsage.verify({ intent, policy })
     const recorded = await client.dataUsage.record({ intent, policy })
     expect(recorded).toMatchObject({ valid: verdict.valid, entry: { entry_kind: 'usage_violation' } })

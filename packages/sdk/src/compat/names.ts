@@ -40,7 +40,7 @@ export interface ExistingNames {
   }
   readonly dataUsage: {
     readonly createPolicy: Client['dataUsage']['publish']
-    readonly createIntent: Client['dataUsage']['declare']
+    readonly createIntent: Client['dataUsage']['intent']
     readonly getPolicy: Client['dataUsage']['current']
     readonly verify: Client['dataUsage']['verify']
   }
@@ -116,7 +116,7 @@ export function withExistingNames(client: Client, sender?: EvidenceSender): Exis
     consensus: { vote: consensus.vote, proof: consensus.assemble, verify: consensus.verify },
     dataUsage: {
       createPolicy: dataUsage.publish,
-      createIntent: dataUsage.declare,
+      createIntent: dataUsage.intent,
       getPolicy: dataUsage.current,
       verify: dataUsage.verify,
     },
