@@ -82,12 +82,7 @@ export type {
   NodeDecisionRequest,
   PresentedAttestation,
 } from './api/boundary.ts'
-export type {
-  TrustDecision,
-  TrustEvidenceApi,
-  TrustEvidenceRequest,
-  TrustEvidenceVerdict,
-} from './api/trust-evidence.ts'
+export type { TrustEvidenceApi } from './api/trust-evidence.ts'
 export type {
   ActiveBoundaryPolicies,
   BoundaryPoliciesApi,
@@ -258,6 +253,9 @@ export type {
   RecordedUsage,
   RemovedPartner,
   SovereignMetadata,
+  TrustDecision,
+  TrustEvidenceRequest,
+  TrustEvidenceVerdict,
   UsageRequest,
   UsageVerdict,
   UsageViolation,
