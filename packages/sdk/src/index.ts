@@ -99,7 +99,7 @@ export type {
 export type { PolicySimulation, SimulationRequest } from './api/policy-simulation.ts'
 export type { Atlas, Connectome, ConnectomeApi, RevokedPage } from './api/connectome.ts'
 export type { BlastRadius } from '@chancery/protocol'
-export type { AssemblyRequest, ConsensusApi, ConsensusVerdict } from './api/consensus.ts'
+export type { ConsensusApi } from './api/consensus.ts'
 export type { CrlApi, RevocationPreview, RevocationRequest, RevocationResult, RevokedCertificates } from './api/crl.ts'
 export type { DashboardApi, DashboardView } from './api/dashboard.ts'
 export type { DataUsageApi } from './api/data-usage.ts'
@@ -208,11 +208,13 @@ export type {
   TreatyRow,
   TreatyVerdict,
   ArchivePage,
+  AssemblyRequest,
   AuditPage,
   AuditQuery,
   CapabilityCount,
   CapabilityPage,
   Changes,
+  ConsensusVerdict,
   FeedImport,
   FeedImportRequest,
   FirstSteps,

@@ -145,7 +145,7 @@ export const ROUTE_METHODS: RouteMethods = {
   },
   trustEvidence: { issue: 'issue', verify: 'verify' },
   disclosure: { commit: 'commit', nullifier: 'nullify', prove: 'prove', verify: 'verify' },
-  consensus: { vote: 'vote', proof: 'assemble', verify: 'verify' },
+  consensus: { vote: 'vote', proof: 'proof', verify: 'verify' },
   dataUsage: { publish: 'publish', intent: 'intent', current: 'current', record: 'record', verify: 'verify' },
 }
 

@@ -88,7 +88,7 @@ describe('consensus', () => {
     expect(vote).toMatchObject({ validator_sovereign_id: 'TEST-NET', reason: 'fine' })
     const { proof_id, decision_id } = justification_proof
     const other = foreignVote(partner, { proof_id, decision_id }, clock.now() - 120_000_000n)
-    const proof = await client.consensus.assemble({
+    const proof = await client.consensus.proof({
       justification_proof,
       votes: [vote, other],
       required_threshold: 2,

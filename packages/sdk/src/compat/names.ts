@@ -35,7 +35,7 @@ export interface ExistingNames {
   }
   readonly consensus: {
     readonly vote: Client['consensus']['vote']
-    readonly proof: Client['consensus']['assemble']
+    readonly proof: Client['consensus']['proof']
     readonly verify: Client['consensus']['verify']
   }
   readonly dataUsage: {
@@ -113,7 +113,7 @@ export function withExistingNames(client: Client, sender?: EvidenceSender): Exis
       nullifier: disclosure.nullify,
       verify: disclosure.verify,
     },
-    consensus: { vote: consensus.vote, proof: consensus.assemble, verify: consensus.verify },
+    consensus: { vote: consensus.vote, proof: consensus.proof, verify: consensus.verify },
     dataUsage: {
       createPolicy: dataUsage.publish,
       createIntent: dataUsage.intent,
