@@ -103,13 +103,7 @@ export type { ConsensusApi } from './api/consensus.ts'
 export type { CrlApi, RevocationPreview, RevocationRequest, RevocationResult, RevokedCertificates } from './api/crl.ts'
 export type { DashboardApi, DashboardView } from './api/dashboard.ts'
 export type { DataUsageApi } from './api/data-usage.ts'
-export type {
-  CommitRequest,
-  DisclosureApi,
-  DisclosureVerdict,
-  ProveRequest,
-  SaltedCommitment,
-} from './api/disclosure.ts'
+export type { DisclosureApi } from './api/disclosure.ts'
 export { DryRunUnsupportedError } from './http/dry-run.ts'
 export type { CountedSample, DryRun, RealRun } from './http/dry-run.ts'
 export type {
@@ -214,7 +208,9 @@ export type {
   CapabilityCount,
   CapabilityPage,
   Changes,
+  CommitRequest,
   ConsensusVerdict,
+  DisclosureVerdict,
   FeedImport,
   FeedImportRequest,
   FirstSteps,
@@ -252,8 +248,10 @@ export type {
   PartnerRequest,
   PartnerState,
   PartnerTreaties,
+  ProveRequest,
   RecordedUsage,
   RemovedPartner,
+  SaltedCommitment,
   SovereignMetadata,
   TrustDecision,
   TrustEvidenceRequest,

@@ -144,7 +144,7 @@ export const ROUTE_METHODS: RouteMethods = {
     witnesses: 'witnesses',
   },
   trustEvidence: { issue: 'issue', verify: 'verify' },
-  disclosure: { commit: 'commit', nullifier: 'nullify', prove: 'prove', verify: 'verify' },
+  disclosure: { commit: 'commit', nullifier: 'nullifier', prove: 'prove', verify: 'verify' },
   consensus: { vote: 'vote', proof: 'proof', verify: 'verify' },
   dataUsage: { publish: 'publish', intent: 'intent', current: 'current', record: 'record', verify: 'verify' },
 }

@@ -73,7 +73,7 @@ describe('disclosure', () => {
     })
     const verdict = await client.disclosure.verify({ proof, commitment, issuer_public_keys: [partner.publicKey] })
     expect(verdict.reason).toBe('commitment_invalid_signature')
-    expect((await client.disclosure.nullify({ proof })).proof_id).toBe(proof.proof_id)
+    expect((await client.disclosure.nullifier({ proof })).proof_id).toBe(proof.proof_id)
   })
 })
 

@@ -30,7 +30,7 @@ export interface ExistingNames {
   readonly disclosure: {
     readonly commit: Client['disclosure']['commitUnsalted']
     readonly prove: Client['disclosure']['prove']
-    readonly nullifier: Client['disclosure']['nullify']
+    readonly nullifier: Client['disclosure']['nullifier']
     readonly verify: Client['disclosure']['verify']
   }
   readonly consensus: {
@@ -110,7 +110,7 @@ export function withExistingNames(client: Client, sender?: EvidenceSender): Exis
     disclosure: {
       commit: disclosure.commitUnsalted,
       prove: disclosure.prove,
-      nullifier: disclosure.nullify,
+      nullifier: disclosure.nullifier,
       verify: disclosure.verify,
     },
     consensus: { vote: consensus.vote, proof: consensus.proof, verify: consensus.verify },
