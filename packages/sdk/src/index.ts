@@ -61,16 +61,7 @@ export type { RetryDelay, RetryOptions } from './http/retry.ts'
 export type { Fetch } from './http/transport.ts'
 export type { AgentFacts, AgentRegistration, AgentsApi } from './api/agents.ts'
 export type { AttestationsApi } from './api/attestations.ts'
-export type {
-  AcceptRequest,
-  AgreementTermsRequest,
-  AgreementVerdict,
-  AgreementVerifyRequest,
-  AgreementsApi,
-  CosignRequest,
-  CounterRequest,
-  OfferRequest,
-} from './api/agreements.ts'
+export type { AgreementsApi } from './api/agreements.ts'
 export type {
   BoundaryApi,
   BoundaryContext,
@@ -182,6 +173,8 @@ export type {
   AdmissionVerdict,
   AgentFilter,
   AgentPage,
+  AgreementTermsRequest,
+  AgreementVerdict,
   AttestationFilter,
   AttestationPage,
   AttestationPreview,
@@ -222,6 +215,7 @@ export type {
   NodePage,
   NodeState,
   NodeSummary,
+  OfferRequest,
   OperatorIdentity,
   OperatorKeyActivity,
   OperatorKeyList,
