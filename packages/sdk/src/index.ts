@@ -91,7 +91,7 @@ export type { PolicySimulation, SimulationRequest } from './api/policy-simulatio
 export type { Atlas, Connectome, ConnectomeApi, RevokedPage } from './api/connectome.ts'
 export type { BlastRadius } from '@chancery/protocol'
 export type { ConsensusApi } from './api/consensus.ts'
-export type { CrlApi, RevocationPreview, RevocationRequest, RevocationResult, RevokedCertificates } from './api/crl.ts'
+export type { CrlApi, RevocationRequest, RevocationResult, RevokedCertificates } from './api/crl.ts'
 export type { DashboardApi, DashboardView } from './api/dashboard.ts'
 export type { DataUsageApi } from './api/data-usage.ts'
 export type { DisclosureApi } from './api/disclosure.ts'
@@ -184,6 +184,9 @@ export type {
   ListedRule,
   RemovedRule,
   RenewedTreaty,
+  RevocationAnswer,
+  RevocationPreview,
+  RevocationTerms,
   RulePage,
   SavedRecognitionPolicy,
   TestedEvidence,

@@ -57,7 +57,7 @@ export const ROUTE_METHODS: RouteMethods = {
   },
   admission: { add: 'add', list: 'list', test: 'test', remove: 'remove' },
   roster: { list: 'list', find: 'find', events: 'events' },
-  crl: { current: 'current', keys: 'ofKey', delta: 'delta', version: 'version', revoke: 'revoke' },
+  crl: { current: 'current', keys: 'keys', delta: 'delta', version: 'version', revoke: 'revoke' },
   policy: { current: 'current', history: 'history', publish: 'publish', rollback: 'rollback' },
   operatorKeys: { revoke: 'revoke', activity: 'activity', list: 'list', whoami: 'whoami' },
   audit: { list: 'list' },
