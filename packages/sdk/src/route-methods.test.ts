@@ -64,7 +64,7 @@ const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   'GET /sovereign-revocation-feed/parts/{part}': ['0'],
   'POST /admin/revoke': [{ cert_ids: ['x'] }],
   'POST /admin/policy/rollback': ['x'],
-  'POST /admin/nodes/label': ['x', null],
+  'POST /admin/nodes/label': [{ node_public_key: 'x', label: null }],
   'GET /admin/nodes/{node_public_key}': ['x'],
   'GET /admin/nodes/{node_public_key}/events': ['x'],
   'GET /admin/boundary-policies/{policy_id}/history': ['x'],

@@ -44,8 +44,8 @@ export const ROUTE_METHODS: RouteMethods = {
   enrollment: {
     invite: 'invite',
     inviteBatch: 'inviteBatch',
-    inviteList: 'invites',
-    inviteWithdraw: 'withdrawInvites',
+    inviteList: 'inviteList',
+    inviteWithdraw: 'inviteWithdraw',
     join: 'join',
     heartbeat: 'heartbeat',
     renew: 'renew',
