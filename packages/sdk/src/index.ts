@@ -59,26 +59,9 @@ export type { EvidenceStoreNames, ResourceState } from './compat/sub-clients.ts'
 export { RETRY_DEFAULTS, isContention, canFailOver, canRetry } from './http/retry.ts'
 export type { RetryDelay, RetryOptions } from './http/retry.ts'
 export type { Fetch } from './http/transport.ts'
-export type {
-  AgentFilter,
-  AgentListApi,
-  CapabilityCount,
-  CapabilityPage,
-  ListedAgent,
-  ListedAgentPage,
-} from './api/agent-list.ts'
-export type { AgentFacts, AgentPage, AgentRegistration, AgentsApi } from './api/agents.ts'
+export type { AgentFacts, AgentRegistration, AgentsApi } from './api/agents.ts'
 export type { AttestationsApi } from './api/attestations.ts'
-export type {
-  AcceptRequest,
-  AgreementTermsRequest,
-  AgreementVerdict,
-  AgreementVerifyRequest,
-  AgreementsApi,
-  CosignRequest,
-  CounterRequest,
-  OfferRequest,
-} from './api/agreements.ts'
+export type { AgreementsApi } from './api/agreements.ts'
 export type {
   BoundaryApi,
   BoundaryContext,
@@ -90,12 +73,7 @@ export type {
   NodeDecisionRequest,
   PresentedAttestation,
 } from './api/boundary.ts'
-export type {
-  TrustDecision,
-  TrustEvidenceApi,
-  TrustEvidenceRequest,
-  TrustEvidenceVerdict,
-} from './api/trust-evidence.ts'
+export type { TrustEvidenceApi } from './api/trust-evidence.ts'
 export type {
   ActiveBoundaryPolicies,
   BoundaryPoliciesApi,
@@ -112,62 +90,15 @@ export type {
 export type { PolicySimulation, SimulationRequest } from './api/policy-simulation.ts'
 export type { Atlas, Connectome, ConnectomeApi, RevokedPage } from './api/connectome.ts'
 export type { BlastRadius } from '@chancery/protocol'
-export type { AssemblyRequest, ConsensusApi, ConsensusVerdict } from './api/consensus.ts'
-export type { CrlApi, RevocationPreview, RevocationRequest, RevocationResult, RevokedCertificates } from './api/crl.ts'
+export type { ConsensusApi } from './api/consensus.ts'
+export type { CrlApi, RevocationRequest, RevocationResult, RevokedCertificates } from './api/crl.ts'
 export type { DashboardApi, DashboardView } from './api/dashboard.ts'
-export type {
-  DataUsageApi,
-  IntentRequest,
-  LicenseRequest,
-  RecordedUsage,
-  UsageRequest,
-  UsageVerdict,
-  UsageViolation,
-} from './api/data-usage.ts'
-export type {
-  CommitRequest,
-  DisclosureApi,
-  DisclosureVerdict,
-  ProveRequest,
-  SaltedCommitment,
-} from './api/disclosure.ts'
+export type { DataUsageApi } from './api/data-usage.ts'
+export type { DisclosureApi } from './api/disclosure.ts'
 export { DryRunUnsupportedError } from './http/dry-run.ts'
 export type { CountedSample, DryRun, RealRun } from './http/dry-run.ts'
-export type {
-  EnrollmentApi,
-  HeartbeatResponse,
-  HeartbeatRequest,
-  Invite,
-  IssuedWit,
-  PresentedCertificate,
-  InviteRequest,
-  JoinEvidence,
-  JoinRequest,
-  RenewRequest,
-  Roster,
-  RosterEntry,
-} from './api/enrollment.ts'
+export type { EnrollmentApi, JoinRequest } from './api/enrollment.ts'
 export type { RosterApi } from './api/roster.ts'
-export type {
-  InviteBatch,
-  InviteBatchRequest,
-  InviteChoice,
-  InviteFilter,
-  InvitePreview,
-  InvitePage,
-  InviteRow,
-  InviteState,
-  InviteWithdrawal,
-  InviteWithdrawalRequest,
-  InvitesApi,
-} from './api/invites.ts'
-export type {
-  CertificateFilter,
-  CertificatePage,
-  InventoryApi,
-  IssuedCertificate,
-  IssuedState,
-} from './api/inventory.ts'
 export type {
   AnchorPage,
   AnchorResult,
@@ -207,6 +138,10 @@ export type {
   AddedRule,
   AdmissionRequest,
   AdmissionVerdict,
+  AgentFilter,
+  AgentPage,
+  AgreementTermsRequest,
+  AgreementVerdict,
   AttestationFilter,
   AttestationPage,
   AttestationPreview,
@@ -216,6 +151,9 @@ export type {
   ListedRule,
   RemovedRule,
   RenewedTreaty,
+  RevocationAnswer,
+  RevocationPreview,
+  RevocationTerms,
   RulePage,
   SavedRecognitionPolicy,
   TestedEvidence,
@@ -227,10 +165,22 @@ export type {
   TreatyRow,
   TreatyVerdict,
   ArchivePage,
+  AssemblyRequest,
   AuditPage,
   AuditQuery,
+  CapabilityCount,
+  CapabilityPage,
+  CertificateFilter,
+  CertificatePage,
   Changes,
+  CommitRequest,
+  ConsensusVerdict,
+  DisclosureVerdict,
+  FeedImport,
+  FeedImportRequest,
   FirstSteps,
+  HeartbeatRequest,
+  HeartbeatResponse,
   NetworkFinding,
   NetworkFindings,
   NodeAuditEvents,
@@ -239,6 +189,7 @@ export type {
   NodePage,
   NodeState,
   NodeSummary,
+  OfferRequest,
   OperatorIdentity,
   OperatorKeyActivity,
   OperatorKeyList,
@@ -250,7 +201,26 @@ export type {
   PastAnswer,
   PolicyHistory,
   PolicyVersion,
+  IntentRequest,
+  Invite,
+  InviteBatch,
+  InviteBatchRequest,
+  InviteFilter,
+  InvitePage,
+  InvitePreview,
+  InviteRequest,
+  InviteRow,
+  InviteState,
+  InviteWithdrawal,
+  InviteWithdrawalRequest,
+  IssuedCertificate,
+  IssuedState,
+  IssuedWit,
+  JoinEvidence,
   KeySuccession,
+  LicenseRequest,
+  ListedAgent,
+  ListedAgentPage,
   ListedPartner,
   Partner,
   PartnerAlarm,
@@ -261,8 +231,21 @@ export type {
   PartnerRequest,
   PartnerState,
   PartnerTreaties,
+  ProveRequest,
+  PresentedCertificate,
+  RecordedUsage,
   RemovedPartner,
+  RenewRequest,
+  Roster,
+  RosterEntry,
+  SaltedCommitment,
   SovereignMetadata,
+  TrustDecision,
+  TrustEvidenceRequest,
+  TrustEvidenceVerdict,
+  UsageRequest,
+  UsageVerdict,
+  UsageViolation,
 } from '@chancery/contract'
 export type { PartnersApi } from './api/partners.ts'
 export type { AdmissionApi } from './api/admission.ts'
@@ -270,13 +253,7 @@ export type { PolicyApi, PolicyRequest, PublishedPolicy } from './api/policy.ts'
 export type { RecognitionPolicyApi } from './api/recognition-policy.ts'
 export type { RecognitionTreatiesApi } from './api/recognition-treaties.ts'
 export type { ReferenceApi, Surfaces } from './api/reference.ts'
-export type {
-  FeedImport,
-  FeedImportOptions,
-  FeedImportRequest,
-  FeedPartsImportRequest,
-  RevocationFeedsApi,
-} from './api/revocation-feeds.ts'
+export type { FeedPartsImportRequest, RevocationFeedsApi } from './api/revocation-feeds.ts'
 export { readFeedInParts, readWholeFeed } from './trust/whole-feed.ts'
 export type { FeedInParts, WholeFeed, WholeFeedOptions } from './trust/whole-feed.ts'
 export type { SovereignApi } from './api/sovereign.ts'

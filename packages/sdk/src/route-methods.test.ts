@@ -10,17 +10,17 @@ import { NA_PUBLIC_KEY, OPERATOR_SEED } from './testing/records.suite.ts'
 const removed: RouteMethods = {
   ...ROUTE_METHODS,
   // @ts-expect-error a line of a route that the contract does not have
-  crl: { current: 'current', keys: 'ofKey', revoke: 'revoke', gone: 'current' },
+  crl: { current: 'current', keys: 'keys', revoke: 'revoke', gone: 'current' },
 }
 const missing: RouteMethods = {
   ...ROUTE_METHODS,
   // @ts-expect-error a route without a method
-  crl: { current: 'current', keys: 'ofKey' },
+  crl: { current: 'current', keys: 'keys' },
 }
 const misspelt: RouteMethods = {
   ...ROUTE_METHODS,
   // @ts-expect-error a method that the area does not have
-  crl: { current: 'current', keys: 'ofKey', revoke: 'withdraw' },
+  crl: { current: 'current', keys: 'keys', revoke: 'withdraw' },
 }
 // @ts-expect-error a route of the gateway without a method
 const incomplete: GatewayMethods = { health: 'health' }
@@ -60,9 +60,11 @@ const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   'GET /admin/history/trusted': [{ id: 'x', at: 'x' }],
   'GET /admin/history/archive': [{ kind: 'treaty' }],
   'GET /crl/keys/{key_id}': ['x'],
+  'GET /crl/{sequence}': ['1'],
+  'GET /sovereign-revocation-feed/parts/{part}': ['0'],
   'POST /admin/revoke': [{ cert_ids: ['x'] }],
   'POST /admin/policy/rollback': ['x'],
-  'POST /admin/nodes/label': ['x', null],
+  'POST /admin/nodes/label': [{ node_public_key: 'x', label: null }],
   'GET /admin/nodes/{node_public_key}': ['x'],
   'GET /admin/nodes/{node_public_key}/events': ['x'],
   'GET /admin/boundary-policies/{policy_id}/history': ['x'],

@@ -44,8 +44,8 @@ export const ROUTE_METHODS: RouteMethods = {
   enrollment: {
     invite: 'invite',
     inviteBatch: 'inviteBatch',
-    inviteList: 'invites',
-    inviteWithdraw: 'withdrawInvites',
+    inviteList: 'inviteList',
+    inviteWithdraw: 'inviteWithdraw',
     join: 'join',
     heartbeat: 'heartbeat',
     renew: 'renew',
@@ -57,7 +57,7 @@ export const ROUTE_METHODS: RouteMethods = {
   },
   admission: { add: 'add', list: 'list', test: 'test', remove: 'remove' },
   roster: { list: 'list', find: 'find', events: 'events' },
-  crl: { current: 'current', keys: 'ofKey', delta: 'delta', version: 'version', revoke: 'revoke' },
+  crl: { current: 'current', keys: 'keys', delta: 'delta', version: 'version', revoke: 'revoke' },
   policy: { current: 'current', history: 'history', publish: 'publish', rollback: 'rollback' },
   operatorKeys: { revoke: 'revoke', activity: 'activity', list: 'list', whoami: 'whoami' },
   audit: { list: 'list' },
@@ -69,7 +69,7 @@ export const ROUTE_METHODS: RouteMethods = {
     search: 'search',
     find: 'find',
     remove: 'remove',
-    list: 'page',
+    list: 'list',
     capabilities: 'capabilities',
   },
   attestations: {
@@ -144,9 +144,9 @@ export const ROUTE_METHODS: RouteMethods = {
     witnesses: 'witnesses',
   },
   trustEvidence: { issue: 'issue', verify: 'verify' },
-  disclosure: { commit: 'commit', nullifier: 'nullify', prove: 'prove', verify: 'verify' },
-  consensus: { vote: 'vote', proof: 'assemble', verify: 'verify' },
-  dataUsage: { publish: 'publish', intent: 'declare', current: 'current', record: 'record', verify: 'verify' },
+  disclosure: { commit: 'commit', nullifier: 'nullifier', prove: 'prove', verify: 'verify' },
+  consensus: { vote: 'vote', proof: 'proof', verify: 'verify' },
+  dataUsage: { publish: 'publish', intent: 'intent', current: 'current', record: 'record', verify: 'verify' },
 }
 
 export const GATEWAY_METHODS: GatewayMethods = {

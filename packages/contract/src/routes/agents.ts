@@ -1,4 +1,13 @@
+import { field, readAgentDescriptor, shape } from '@chancery/protocol'
+import { type AnswerOf, type QueryOf, openBody } from '../form.ts'
+import { LIMITS } from '../limits.ts'
+import { cursorQuery, listOf, pageQuery, paging, record, text, textOrNull, whole } from '../members.ts'
 import { type Routes, routes } from '../route.ts'
+import { NODE_STATES } from './roster.ts'
+
+const { arrayOf, nullable, oneOf, open, optional, required, withDefault } = shape
+
+const descriptor = record('agent-descriptor', readAgentDescriptor)
 
 const facts = {
   register: {
@@ -19,8 +28,20 @@ const facts = {
       'node_has_no_active_certificate',
       'node_key_revoked',
     ],
-    body: {
-      example: {
+    body: openBody(
+      'invalid_agent_descriptor',
+      {
+        agent_id: text,
+        node_public_key: required(field.publicKey),
+        network_name: text,
+        capabilities: listOf(shape.string, 64),
+        endpoint: required(shape.object),
+        registered_at: required(field.timestamp),
+        expires_at: required(field.timestamp),
+        metadata: required(shape.object),
+        signatures: required(field.signatures),
+      },
+      {
         agent_id: 'agent-1',
         node_public_key: '<public key>',
         network_name: '<network name>',
@@ -31,8 +52,8 @@ const facts = {
         metadata: {},
         signatures: [{ key_id: '<public key>', sig: '<signature>' }],
       },
-    },
-    answer: { status: 'registered', expires_at: '2026-01-01T00:00:00Z' },
+    ),
+    answer: open({ status: text, expires_at: text }),
     emptyBody: 'refused',
     bodyLimit: 'node',
     gateway: { operation: 'discovery-register-agent', group: 'discovery' },
@@ -47,8 +68,15 @@ const facts = {
     summary: 'Find agents by capability',
     purpose: 'Gives the descriptors that carry a capability tag, or only a count without one.',
     errors: ['invalid_page'],
-    query: ['capability', 'cursor', 'limit', 'offset'],
-    answer: { count: 1, capability: 'payments.read', agents: [{ paste: '<agent descriptor>' }] },
+    query: { ...pageQuery, capability: shape.string },
+    answer: open({
+      count: whole,
+      /** Null: the route was asked for the number only. */
+      capability: textOrNull,
+      /** Newest first. Check each with protocol's verifyAgentDescriptor before calling it. */
+      agents: withDefault(arrayOf(descriptor, { max: LIMITS.listPageRows }), []),
+      ...paging,
+    }),
     gateway: { operation: 'discovery-list-agents', group: 'discovery', query: ['capability', 'limit', 'offset'] },
   },
   find: {
@@ -61,7 +89,7 @@ const facts = {
     summary: 'One agent',
     purpose: 'Gives the descriptor registered by one node key.',
     errors: ['agent_not_registered'],
-    answer: 'agent-descriptor',
+    answer: descriptor,
     tail: true,
     gateway: { operation: 'discovery-get-agent', group: 'discovery' },
   },
@@ -81,11 +109,12 @@ const facts = {
       'invalid_signed_at',
       'signed_at_outside_window',
     ],
-    body: {
-      example: { version: 'v1', signed_at: '2026-01-01T00:00:00Z', signature: '<signature>' },
-      optional: ['version'],
-    },
-    answer: { status: 'deregistered' },
+    body: openBody(
+      'delete_signature_required',
+      { version: optional(shape.string), signed_at: required(field.timestamp), signature: text },
+      { version: 'v1', signed_at: '2026-01-01T00:00:00Z', signature: '<signature>' },
+    ),
+    answer: open({ status: text }),
     emptyBody: 'refused',
     bodyLimit: 'node',
     tail: true,
@@ -102,11 +131,34 @@ const facts = {
     purpose:
       'Lists registered agents with the label and state of their nodes: all, newest first, or those that match the filters.',
     errors: ['invalid_input', 'invalid_page', 'invalid_public_key', 'invalid_timestamps', 'unexpected_field'],
-    query: ['capability', 'cursor', 'expires_before', 'host', 'limit', 'node_public_key', 'q', 'state'],
-    answer: {
-      count: 1,
-      agents: [{ descriptor: { paste: '<agent descriptor>' }, node_label: 'Berlin 3', node_state: 'active' }],
+    query: {
+      ...cursorQuery,
+      /** Begins the agent id, the host or a capability; upper and lower case differ. */
+      q: shape.string,
+      /** Compared exactly. */
+      capability: shape.string,
+      /** Of the endpoint, compared exactly. */
+      host: shape.string,
+      /** In base64. */
+      node_public_key: shape.string,
+      /** State of the node. */
+      state: oneOf(...NODE_STATES),
+      /** Only registrations that end before this time; the soonest first when no other filter is sent. */
+      expires_before: shape.string,
     },
+    /** Newest first without a filter. A page with filters may have fewer rows than the limit although there are more. */
+    answer: open({
+      count: whole,
+      agents: listOf(
+        open({
+          /** Check it with protocol's verifyAgentDescriptor before calling the agent. */
+          descriptor: required(descriptor),
+          node_label: textOrNull,
+          node_state: required(nullable(oneOf(...NODE_STATES))),
+        }),
+      ),
+      ...paging,
+    }),
   },
   capabilities: {
     id: 'GET /admin/agents/capabilities',
@@ -119,8 +171,8 @@ const facts = {
     purpose:
       'Lists capabilities with their number of agents, the most common first, or by name those that begin with a text.',
     errors: ['invalid_input', 'invalid_page', 'unexpected_field'],
-    query: ['cursor', 'limit', 'q'],
-    answer: { count: 1, capabilities: [{ capability: 'payments.read', agents: 1 }] },
+    query: { ...cursorQuery, q: shape.string },
+    answer: open({ count: whole, capabilities: listOf(open({ capability: text, agents: whole })), ...paging }),
   },
 } as const
 
@@ -129,3 +181,11 @@ const facts = {
  * (protocol/core 3, 13).
  */
 export const agents: Routes<typeof facts> = routes(facts)
+
+export type AgentPage = AnswerOf<typeof agents.search>
+export type ListedAgentPage = AnswerOf<typeof agents.list>
+/** A registered agent and its node. */
+export type ListedAgent = ListedAgentPage['agents'][number]
+export type AgentFilter = Omit<QueryOf<typeof agents.list>, keyof typeof cursorQuery>
+export type CapabilityPage = AnswerOf<typeof agents.capabilities>
+export type CapabilityCount = CapabilityPage['capabilities'][number]

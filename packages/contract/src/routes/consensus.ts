@@ -1,4 +1,14 @@
+import { consensusForm, form, shape, voteForm } from '@chancery/protocol'
+import { type AnswerOf, type SentOf, openBody } from '../form.ts'
+import { flag, listOf, recordOrText, signedRecord, storedRecord, text, whole } from '../members.ts'
 import { type Routes, routes } from '../route.ts'
+
+const { arrayOf, mapOf, nullable, open, optional, required } = shape
+
+/** Records of others are sent unchanged, because a member that this release does not know may be signed. */
+const justification = required(recordOrText(storedRecord('justification-proof')))
+/** By the sovereign id of each validator. */
+const keysById = mapOf(shape.string)
 
 const facts = {
   vote: {
@@ -23,13 +33,20 @@ const facts = {
       'vote_failed',
     ],
     repeatable: true,
-    body: {
-      example: { justification_proof: { paste: '<justification proof>' }, vote: true, reason: 'reviewed' },
-      optional: ['reason'],
-      more: { justification_public_keys: ['<public key>'], decision: { paste: '<boundary decision>' } },
-      nullable: ['reason', 'justification_public_keys'],
-    },
-    answer: 'validator-vote',
+    body: openBody(
+      'missing_vote_fields',
+      {
+        justification_proof: justification,
+        vote: flag,
+        reason: optional(nullable(shape.string)),
+        /** Keys of the issuer. They need a privileged operator. Without them the authority uses the keys it knows. */
+        justification_public_keys: optional(nullable(arrayOf(shape.string, { min: 1, max: 16 }))),
+        /** The decision that the proof explains. It is verified with the same keys. */
+        decision: optional(recordOrText(storedRecord('boundary-decision'))),
+      },
+      { justification_proof: { paste: '<justification proof>' }, vote: true, reason: 'reviewed' },
+    ),
+    answer: signedRecord('validator-vote', voteForm),
     records: { justification_proof: 'invalid_justification', decision: 'invalid_decision' },
     gateway: { operation: 'consensus-vote', group: 'consensus' },
   },
@@ -53,17 +70,25 @@ const facts = {
       'proof_assembly_failed',
     ],
     repeatable: true,
-    body: {
-      example: {
+    body: openBody(
+      'missing_proof_fields',
+      {
+        justification_proof: justification,
+        votes: listOf(storedRecord('validator-vote'), form.MAX_ITEMS),
+        /** How many distinct validators must approve. */
+        required_threshold: whole,
+        validator_sovereign_ids: listOf(shape.string, form.MAX_ITEMS),
+        /** Without them the authority uses the keys that it knows. */
+        validator_public_keys: optional(nullable(keysById)),
+      },
+      {
         justification_proof: { paste: '<justification proof>' },
         votes: [{ paste: '<validator vote>' }],
         required_threshold: 1,
         validator_sovereign_ids: ['<sovereign id>'],
       },
-      more: { validator_public_keys: { '<sovereign id>': '<public key>' } },
-      nullable: ['validator_public_keys'],
-    },
-    answer: 'consensus-proof',
+    ),
+    answer: signedRecord('consensus-proof', consensusForm),
     records: { justification_proof: 'invalid_input' },
     gateway: { operation: 'consensus-proof', group: 'consensus' },
   },
@@ -77,11 +102,18 @@ const facts = {
     summary: 'Verify a consensus proof',
     purpose: 'Verifies a consensus proof under the keys of its validators without storing anything.',
     errors: ['invalid_proof', 'invalid_public_keys', 'missing_proof', 'missing_validator_public_keys'],
-    body: {
-      example: { proof: { paste: '<consensus proof>' }, validator_public_keys: { '<sovereign id>': '<public key>' } },
-      more: { assembler_public_keys: ['<public key>'] },
-    },
-    answer: { valid: true, reason: 'valid', consensus_id: '<consensus id>' },
+    body: openBody(
+      'missing_proof',
+      {
+        proof: required(recordOrText(storedRecord('consensus-proof'))),
+        /** There is no default. */
+        validator_public_keys: required(keysById),
+        assembler_public_keys: optional(arrayOf(shape.string, { max: 64 })),
+      },
+      { proof: { paste: '<consensus proof>' }, validator_public_keys: { '<sovereign id>': '<public key>' } },
+    ),
+    answer: open({ valid: flag, reason: text, consensus_id: text }),
+    idempotent: true,
     records: { proof: 'invalid_proof' },
     gateway: { operation: 'consensus-verify', group: 'consensus' },
   },
@@ -89,3 +121,7 @@ const facts = {
 
 /** K of N validators approve a justification (protocol/trust-operations 8). */
 export const consensus: Routes<typeof facts> = routes(facts)
+
+export type AssemblyRequest = SentOf<typeof consensus.proof>
+/** protocol/trust-operations 8.6: a negative result is a verdict, not an error. */
+export type ConsensusVerdict = AnswerOf<typeof consensus.verify>

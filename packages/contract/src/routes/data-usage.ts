@@ -1,4 +1,54 @@
+import { accessIntentForm, form, licensePolicyForm, readEvidenceStoreEntry, shape } from '@chancery/protocol'
+import { type AnswerOf, type SentOf, openBody } from '../form.ts'
+import {
+  count,
+  flag,
+  listOf,
+  record,
+  recordOrText,
+  signedRecord,
+  storedRecord,
+  text,
+  textOrNull,
+  whole,
+} from '../members.ts'
 import { type Routes, routes } from '../route.ts'
+
+const { arrayOf, nullable, open, optional, required } = shape
+
+const labels = listOf(shape.string, form.MAX_ITEMS)
+const license = signedRecord('data-license-policy', licensePolicyForm)
+
+/** Records of others are sent unchanged, because a member that this release does not know may be signed. */
+const presented = openBody(
+  'missing_verify_fields',
+  {
+    intent: required(recordOrText(storedRecord('data-access-intent'))),
+    policy: required(recordOrText(storedRecord('data-license-policy'))),
+    agent_public_keys: optional(arrayOf(shape.string, { max: 64 })),
+    /** Keys of the licensor; without them only a policy of this authority is checked for its signature. */
+    policy_public_keys: optional(arrayOf(shape.string, { max: 64 })),
+  },
+  { intent: { paste: '<data access intent>' }, policy: { paste: '<data license policy>' } },
+)
+
+const verdict = {
+  valid: flag,
+  violation_reason: textOrNull,
+  violation_count: whole,
+  violations: listOf(
+    open({
+      violation_id: text,
+      intent_id: text,
+      record_id: textOrNull,
+      agent_sovereign_id: text,
+      violation_type: text,
+      detail: text,
+      detected_at: text,
+    }),
+    10_000,
+  ),
+}
 
 const facts = {
   publish: {
@@ -18,8 +68,20 @@ const facts = {
       'policy_sign_failed',
     ],
     repeatable: true,
-    body: {
-      example: {
+    body: openBody(
+      'missing_policy_fields',
+      {
+        licensee_sovereign_id: text,
+        /** Empty: nothing is licensed. */
+        allowed_source_ids: labels,
+        /** Empty: only read. */
+        allowed_access_types: labels,
+        max_volume_bytes_per_session: optional(nullable(count)),
+        prohibited_classification_tags: optional(labels.read),
+        valid_from: text,
+        valid_until: text,
+      },
+      {
         licensee_sovereign_id: '<sovereign id>',
         allowed_source_ids: ['<source id>'],
         allowed_access_types: ['read'],
@@ -28,10 +90,8 @@ const facts = {
         valid_from: '2026-01-01T00:00:00Z',
         valid_until: '2027-01-01T00:00:00Z',
       },
-      optional: ['max_volume_bytes_per_session', 'prohibited_classification_tags'],
-      nullable: ['max_volume_bytes_per_session'],
-    },
-    answer: 'data-license-policy',
+    ),
+    answer: license,
     gateway: { operation: 'data_usage-create-policy', group: 'data_usage' },
   },
   intent: {
@@ -45,8 +105,24 @@ const facts = {
     purpose: 'Signs which sources will be used and how.',
     errors: ['conflict', 'intent_create_failed', 'invalid_source', 'missing_intent_fields'],
     repeatable: true,
-    body: {
-      example: {
+    body: openBody(
+      'missing_intent_fields',
+      {
+        sources: listOf(
+          open({
+            source_id: text,
+            source_type: text,
+            owner_sovereign_id: text,
+            classification_tags: optional(labels.read),
+          }),
+          form.MAX_ITEMS,
+        ),
+        access_types: labels,
+        /** The authority chooses one when it is left out. */
+        decision_id: optional(shape.string),
+        estimated_volume_bytes: optional(nullable(count)),
+      },
+      {
         sources: [
           {
             source_id: '<source id>',
@@ -58,11 +134,8 @@ const facts = {
         access_types: ['read'],
         estimated_volume_bytes: 1024,
       },
-      optional: ['estimated_volume_bytes'],
-      more: { decision_id: '<decision id>' },
-      nullable: ['estimated_volume_bytes'],
-    },
-    answer: 'data-access-intent',
+    ),
+    answer: signedRecord('data-access-intent', accessIntentForm),
     gateway: { operation: 'data_usage-create-intent', group: 'data_usage' },
   },
   current: {
@@ -76,8 +149,8 @@ const facts = {
     purpose: 'Gives the data license policy in force for a licensee, or without a filter the newest.',
     errors: ['invalid_input', 'no_policy', 'unexpected_field'],
     // The gateway forwards no filter: it is beta.
-    query: ['licensee_sovereign_id'],
-    answer: 'data-license-policy',
+    query: { licensee_sovereign_id: shape.string },
+    answer: license,
     gateway: { operation: 'data_usage-get-policy', group: 'data_usage' },
   },
   // 200 when there is no violation, and nothing is stored.
@@ -101,11 +174,13 @@ const facts = {
       'missing_verify_fields',
     ],
     repeatable: true,
-    body: {
-      example: { intent: { paste: '<data access intent>' }, policy: { paste: '<data license policy>' } },
-      more: { agent_public_keys: ['<public key>'], policy_public_keys: ['<public key>'] },
-    },
-    answer: { valid: false, violation_count: 1, violations: [{}], entry: {}, entry_digest: '<digest>' },
+    body: presented,
+    /** Without a violation nothing is stored, and entry and digest are null. */
+    answer: open({
+      ...verdict,
+      entry: required(nullable(record('evidence-store-entry', readEvidenceStoreEntry))),
+      entry_digest: textOrNull,
+    }),
     records: { intent: 'invalid_input', policy: 'invalid_input' },
   },
   verify: {
@@ -118,11 +193,9 @@ const facts = {
     summary: 'Verify a data access intent',
     purpose: 'Verifies an intent against a data license policy without storing anything.',
     errors: ['invalid_input', 'invalid_public_keys', 'missing_verify_fields'],
-    body: {
-      example: { intent: { paste: '<data access intent>' }, policy: { paste: '<data license policy>' } },
-      more: { agent_public_keys: ['<public key>'], policy_public_keys: ['<public key>'] },
-    },
-    answer: { valid: true, violation_count: 0, violations: [{}] },
+    body: presented,
+    answer: open(verdict),
+    idempotent: true,
     records: { intent: 'invalid_input', policy: 'invalid_input' },
     gateway: { operation: 'data_usage-verify', group: 'data_usage' },
   },
@@ -130,3 +203,12 @@ const facts = {
 
 /** Data licenses and declared use (protocol/trust-operations 9). */
 export const dataUsage: Routes<typeof facts> = routes(facts)
+
+/** protocol/trust-operations 9.1; absent members get the defaults of the authority. */
+export type LicenseRequest = SentOf<typeof dataUsage.publish>
+export type IntentRequest = SentOf<typeof dataUsage.intent>
+export type UsageRequest = SentOf<typeof dataUsage.verify>
+/** protocol/trust-operations 9.3: a violation is a verdict, not an error. */
+export type UsageVerdict = AnswerOf<typeof dataUsage.verify>
+export type UsageViolation = UsageVerdict['violations'][number]
+export type RecordedUsage = AnswerOf<typeof dataUsage.record>

@@ -1,4 +1,28 @@
+import { SEVERITIES, TRUST_VERDICTS, form, shape, trustEvidenceForm } from '@chancery/protocol'
+import { type AnswerOf, type SentOf, openBody } from '../form.ts'
+import { count, flag, record, recordOrText, signedRecord, text } from '../members.ts'
 import { type Routes, routes } from '../route.ts'
+
+const { arrayOf, nullable, oneOf, open, optional, required } = shape
+
+const max = form.MAX_ITEMS
+
+/** A finding about a network; absent members get the defaults of protocol/trust-operations 2.3. */
+const decision = open({
+  source_sovereign_id: text,
+  target_sovereign_id: text,
+  verdict: required(oneOf(...TRUST_VERDICTS)),
+  reason: optional(shape.string),
+  requested_roles: optional(arrayOf(shape.string, { max })),
+  trusted: optional(shape.boolean),
+  hop_count: optional(count),
+  signals: optional(
+    arrayOf(open({ code: text, severity: required(oneOf(...SEVERITIES)), detail: optional(shape.string) }), { max }),
+  ),
+  evaluated_at: optional(shape.string),
+  /** Read and not recorded. */
+  trust_path: optional(arrayOf(shape.object, { max })),
+})
 
 const facts = {
   issue: {
@@ -12,8 +36,14 @@ const facts = {
     purpose: 'Signs a trust decision together with the digest of the graph it rests on.',
     errors: ['conflict', 'evidence_build_failed', 'invalid_decision', 'missing_decision'],
     repeatable: true,
-    body: {
-      example: {
+    body: openBody(
+      'invalid_decision',
+      {
+        decision: required(decision),
+        /** The current graph when left out. */
+        graph_digest: optional(shape.string),
+      },
+      {
         decision: {
           source_sovereign_id: '<sovereign id>',
           target_sovereign_id: '<sovereign id>',
@@ -21,9 +51,8 @@ const facts = {
           requested_roles: ['role:client'],
         },
       },
-      more: { graph_digest: '<digest>' },
-    },
-    answer: 'trust-evidence',
+    ),
+    answer: signedRecord('trust-evidence', trustEvidenceForm),
     gateway: { operation: 'evidence-build', group: 'evidence' },
   },
   verify: {
@@ -36,19 +65,17 @@ const facts = {
     summary: 'Verify trust evidence',
     purpose: 'Verifies trust evidence without storing anything.',
     errors: ['invalid_evidence', 'invalid_public_keys', 'missing_evidence'],
-    body: {
-      example: { evidence: { paste: '<trust evidence>' }, issuer_public_keys: ['<public key>'] },
-      optional: ['issuer_public_keys'],
-      more: { expected_graph_digest: '<digest>' },
-      nullable: ['expected_graph_digest'],
-    },
-    answer: {
-      accepted: true,
-      reason: 'accepted',
-      evidence_id: '<evidence id>',
-      issuer_sovereign_id: '<sovereign id>',
-      verdict: 'allow',
-    },
+    body: openBody(
+      'invalid_evidence',
+      {
+        evidence: required(recordOrText(record('trust-evidence', trustEvidenceForm.read))),
+        issuer_public_keys: optional(arrayOf(shape.string, { max: 64 })),
+        expected_graph_digest: optional(nullable(shape.string)),
+      },
+      { evidence: { paste: '<trust evidence>' }, issuer_public_keys: ['<public key>'] },
+    ),
+    answer: open({ accepted: flag, reason: text, evidence_id: text, issuer_sovereign_id: text, verdict: text }),
+    idempotent: true,
     records: { evidence: 'invalid_evidence' },
     gateway: { operation: 'evidence-verify', group: 'evidence' },
   },
@@ -56,3 +83,7 @@ const facts = {
 
 /** Signed records of trust decisions (protocol/trust-operations 2). */
 export const trustEvidence: Routes<typeof facts> = routes(facts)
+
+export type TrustEvidenceRequest = SentOf<typeof trustEvidence.issue>
+export type TrustDecision = TrustEvidenceRequest['decision']
+export type TrustEvidenceVerdict = AnswerOf<typeof trustEvidence.verify>

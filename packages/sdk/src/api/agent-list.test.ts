@@ -16,9 +16,9 @@ async function connect(reply: (count: number) => JsonValue): Promise<Client> {
 const targets = (): readonly string[] => server?.received.map(({ target }) => target) ?? []
 const ROW = { descriptor: DESCRIPTOR, node_label: null, node_state: 'silent' }
 
-it('agents.page sends the filters, signed, and reads agents with their nodes', async () => {
+it('agents.list sends the filters, signed, and reads agents with their nodes', async () => {
   const client = await connect(() => ({ count: 1, agents: [{ ...ROW, later: 1 }], total: 1, next_cursor: null }))
-  const page = await client.agents.page({ q: 'pay', capability: 'a b', state: 'silent', limit: 2 })
+  const page = await client.agents.list({ q: 'pay', capability: 'a b', state: 'silent', limit: 2 })
   expect(page).toMatchObject({ count: 1, total: 1, next_cursor: null })
   expect(page.agents).toEqual([ROW])
   expect(targets()).toEqual(['/admin/agents?q=pay&capability=a%20b&state=silent&limit=2'])
@@ -27,10 +27,10 @@ it('agents.page sends the filters, signed, and reads agents with their nodes', a
   expect(request !== undefined && (await isSignedFor(NA_PUBLIC_KEY, publicKey, request))).toBe(true)
 })
 
-it('agents.list reads all pages', async () => {
+it('agents.all reads all pages', async () => {
   const client = await connect((count) => ({ count: 1, agents: [ROW], next_cursor: count < 3 ? `c${count}` : null }))
   const ids: string[] = []
-  for await (const { descriptor } of client.agents.list({ host: 'h' })) ids.push(descriptor.agent_id)
+  for await (const { descriptor } of client.agents.all({ host: 'h' })) ids.push(descriptor.agent_id)
   expect(ids).toHaveLength(3)
   expect(targets()).toEqual([
     '/admin/agents?host=h',
@@ -47,7 +47,7 @@ it('agents.capabilities reads capabilities with their numbers', async () => {
   expect(targets()).toEqual(['/admin/agents/capabilities?q=pay'])
 })
 
-it('agents.page refuses an answer without descriptors', async () => {
+it('agents.list refuses an answer without descriptors', async () => {
   const client = await connect(() => ({ count: 1, agents: [{ ...ROW, descriptor: {} }], next_cursor: null }))
-  await expect(client.agents.page()).rejects.toMatchObject({ name: 'ResponseError' })
+  await expect(client.agents.list()).rejects.toMatchObject({ name: 'ResponseError' })
 })

@@ -1,21 +1,22 @@
-import { LIMITS, agents } from '@chancery/contract'
+import { type AgentFilter, type AgentPage, LIMITS, type ListedAgent, agents } from '@chancery/contract'
 import {
+  type AgentDescriptor,
   FormError,
+  type Instant,
+  type JsonObject,
+  type Signer,
   draftAgentDescriptor,
-  readAgentDescriptor,
   seconds,
-  shape,
   signAgentDelete,
   signList,
   writeInstant,
 } from '@chancery/protocol'
-import type { AgentDescriptor, Instant, JsonObject, Signer } from '@chancery/protocol'
-import { json } from '../http/read-response.ts'
-import type { CallOptions, Connection } from '../http/call.ts'
 import { RequestError } from '../errors.ts'
+import type { CallOptions, Connection } from '../http/call.ts'
 import { requireNode } from '../http/node-signing.ts'
-import { type AgentListApi, agentListApi } from './agent-list.ts'
-import { type PageQuery, type Paging, paging } from './page.ts'
+import { json } from '../http/read-response.ts'
+import { type RouteApi, routeApi } from '../http/route-api.ts'
+import type { PageQuery } from './page.ts'
 import { allRows } from './pages.ts'
 
 /** Fields of an agent; key, times and signature are added. */
@@ -35,14 +36,8 @@ export interface AgentRegistration {
   readonly descriptor: AgentDescriptor
 }
 
-export interface AgentPage extends Paging {
-  readonly count: number
-  readonly capability: string
-  /** Newest first. Check each with protocol's verifyAgentDescriptor before calling it. */
-  readonly agents: readonly AgentDescriptor[]
-}
-
-export interface AgentsApi extends AgentListApi {
+/** `list` and `capabilities`: as operator, 50 rows when no limit is sent. Beta. */
+export interface AgentsApi extends Omit<RouteApi<typeof agents>, 'register' | 'search' | 'remove'> {
   /** Registers the agent of this node or refreshes its registration; every attempt signs a new descriptor. */
   register(facts: AgentFacts, options?: CallOptions): Promise<AgentRegistration>
   /** One page of the agents that have exactly this tag. */
@@ -58,41 +53,25 @@ export interface AgentsApi extends AgentListApi {
   ): AsyncGenerator<AgentDescriptor, void, undefined>
   /** Returns the number of registered agents. Public. */
   count(options?: CallOptions): Promise<number>
-  find(nodePublicKey: string, options?: CallOptions): Promise<AgentDescriptor>
+  /** Returns all that `list` returns, page after page. Beta. */
+  all(
+    query?: AgentFilter & { readonly limit?: number },
+    options?: CallOptions,
+  ): AsyncGenerator<ListedAgent, void, undefined>
   /** Removes the agent of this node from the registry. */
   remove(options?: CallOptions): Promise<void>
 }
 
-const word = shape.required(shape.string)
-const whole = shape.required(shape.integer(0, Number.MAX_SAFE_INTEGER))
-
-const readRegistered = shape.open({ status: word, expires_at: word })
-const readCount = shape.open({ count: whole })
-const readStatus = shape.open({ status: word })
-
-const readPage = shape.open({
-  count: whole,
-  capability: word,
-  agents: shape.required(
-    shape.arrayOf((value): AgentDescriptor => readAgentDescriptor(value), { max: LIMITS.listPageRows }),
-  ),
-  ...paging,
-})
-
 export function agentsApi(connection: Connection): AgentsApi {
   const { call, node } = connection
-  const search: AgentsApi['search'] = async (capability, { limit, offset, cursor } = {}, options) => {
+  const api = routeApi(agents, connection)
+  const search: AgentsApi['search'] = async (capability, page, options) => {
     // Without a tag the route returns only the number.
     if (capability === '') throw new RequestError('a capability is required')
-    return call({
-      route: agents.search,
-      query: { capability, limit, offset, cursor },
-      read: json((value) => readPage(value, '')),
-      options,
-    })
+    return api.search({ capability, ...page }, options)
   }
   return {
-    ...agentListApi(connection),
+    ...api,
     register: async (facts, options) => {
       const { signer } = requireNode(node, 'register')
       let descriptor: AgentDescriptor | undefined
@@ -101,7 +80,7 @@ export function agentsApi(connection: Connection): AgentsApi {
         body: async (now) => (descriptor = await signDescriptor(facts, signer, now)),
         repeatable: true,
         read: json((value) => {
-          const { expires_at } = readRegistered(value, '')
+          const { expires_at } = agents.register.answer(value, '')
           if (descriptor === undefined) throw new Error('an answer without a request')
           return { expires_at, descriptor }
         }),
@@ -115,22 +94,20 @@ export function agentsApi(connection: Connection): AgentsApi {
         (page) => page.agents,
         limit,
       ),
-    count: async (options) =>
-      (await call({ route: agents.search, read: json((value) => readCount(value, '')), options })).count,
-    find: (nodePublicKey, options) =>
-      call({
-        route: agents.find,
-        params: { node_public_key: nodePublicKey },
-        read: json(readAgentDescriptor),
-        options,
-      }),
+    count: async (options) => (await api.search({}, options)).count,
+    all: ({ limit, ...filter } = {}, options) =>
+      allRows(
+        (bounds) => api.list({ ...filter, ...bounds }, options),
+        (page) => page.agents,
+        limit,
+      ),
     remove: async (options) => {
       const { signer } = requireNode(node, 'remove')
       await call({
         route: agents.remove,
         params: { node_public_key: signer.publicKey },
         body: (now) => signAgentDelete(writeInstant(now), signer),
-        read: json((value) => readStatus(value, '')),
+        read: json((value) => agents.remove.answer(value, '')),
         options,
       })
     },

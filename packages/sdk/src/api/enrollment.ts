@@ -1,35 +1,29 @@
-import { enrollment } from '@chancery/contract'
-import { type JoinCertificate, type JsonValue, asJson, field, readJoinCertificate, shape } from '@chancery/protocol'
-import { json } from '../http/read-response.ts'
-import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
-import { omitUndefined } from '../http/omit-undefined.ts'
+import {
+  type CertificateFilter,
+  type HeartbeatRequest,
+  type HeartbeatResponse,
+  type Invite,
+  type InviteBatch,
+  type InviteBatchRequest,
+  type InviteFilter,
+  type InviteRequest,
+  type InviteRow,
+  type IssuedCertificate,
+  type IssuedWit,
+  type JoinEvidence,
+  type PresentedCertificate,
+  type RenewRequest,
+  type Roster,
+  enrollment,
+} from '@chancery/contract'
+import type { JoinCertificate, Read } from '@chancery/protocol'
+import { ResponseError } from '../errors.ts'
+import type { CallOptions, CallRoute, Connection, WriteOptions } from '../http/call.ts'
 import { requireNode } from '../http/node-signing.ts'
-import { type InventoryApi, inventoryApi } from './inventory.ts'
-import { type InvitesApi, invitesApi } from './invites.ts'
-
-/** protocol/core 8; absent members get the defaults of the authority. */
-export interface InviteRequest {
-  readonly roles?: readonly string[]
-  readonly max_validity_hours?: number
-  readonly token_expiry_hours?: number
-  readonly recipient_public_key?: string
-  /** Name of the node for operators, 1 to 64 characters. */
-  readonly label?: string
-}
-
-export interface Invite {
-  /** A secret: anyone with it can join once. The authority stores only its digest and cannot show it again. */
-  readonly token_id: string
-  readonly expires_at: string
-}
-
-/** What a platform says of this node (docs/protocol/admission.md). It is a secret until it expires. */
-export type JoinEvidence = {
-  readonly rule_id: string
-  readonly token: string
-  /** For X.509-SVIDs: the leaf first, each as base64 of its DER form. */
-  readonly certificate_chain?: readonly string[]
-}
+import { omitUndefined } from '../http/omit-undefined.ts'
+import { json } from '../http/read-response.ts'
+import { type RouteApi, routeApi } from '../http/route-api.ts'
+import { allRows } from './pages.ts'
 
 /** With an invite or with evidence, one of them. */
 export type JoinRequest = (
@@ -37,67 +31,25 @@ export type JoinRequest = (
   | { readonly evidence: JoinEvidence; readonly invite_token?: never }
 ) & { readonly validity_hours?: number }
 
-export interface HeartbeatRequest {
-  readonly cert_id: string
-  /** Shown in the roster; `unknown` when not given. */
-  readonly status?: string
-  /** Fingerprint of the genesis block of this node: the authority counts the nodes that follow a key succession. */
-  readonly genesis_digest?: string
-}
+type ProvenCall = 'join' | 'heartbeat' | 'renew' | 'wit' | 'present'
 
-/** The last three are undefined from an authority that sends no interval (protocol/core 7). */
-export interface HeartbeatResponse {
-  readonly server_time: string
-  readonly next_heartbeat_seconds: number | undefined
-  readonly crl_sequence: number | undefined
-  readonly policy_id: string | null | undefined
-  /** Fingerprint of the newest block of the root; only for nodes that sent theirs, and after a succession. */
-  readonly genesis_digest?: string | undefined
-}
-
-export interface RenewRequest {
-  readonly cert_id: string
-  readonly validity_hours?: number
-  /** Fresh, of the same rule; needed for a certificate that came from evidence. */
-  readonly evidence?: JoinEvidence
-}
-
-/** A workload identity token of a certificate (docs/protocol/wimse.md). Beta. */
-export interface IssuedWit {
-  readonly wit: string
-  readonly expires_at: string
-}
-
-/** `waiting`: an operator decides. `known`: the authority has it, and accepts it. */
-export interface PresentedCertificate {
-  readonly cert_id: string
-  readonly state: string
-}
-
-/** A type, not an interface: it is JSON and may be passed on as such. */
-export type RosterEntry = {
-  readonly node_public_key: string
-  readonly roles: readonly string[]
-  readonly status: string
-  readonly last_heartbeat: string
-  readonly remote_addr: string
-  readonly expires_at: string
-  /** Null when the node has none, or the authority has no labels. */
-  readonly label: string | null
-}
-
-export interface Roster {
-  readonly count: number
-  /** By certificate id. */
-  readonly nodes: Readonly<Record<string, RosterEntry>>
-}
-
-export interface EnrollmentApi extends InvitesApi, InventoryApi {
+/**
+ * `inviteList`, `inviteWithdraw`, `certificates` and `labelNode`: as operator. A standard key withdraws the invites it
+ * made itself, a privileged key any. A repeat changes nothing.
+ */
+export interface EnrollmentApi extends Omit<RouteApi<typeof enrollment>, ProvenCall | 'invite' | 'inviteBatch'> {
   /**
    * As operator. The response contains a secret and is never sent twice, so an attempt with an unknown outcome is not
    * repeated.
    */
   invite(request?: InviteRequest, options?: WriteOptions): Promise<Invite>
+  /** As operator: creates many invites with the same terms, all or none. The response is never sent twice. */
+  inviteBatch(request: InviteBatchRequest, options?: WriteOptions): Promise<InviteBatch>
+  /** Returns all invites, page after page. */
+  allInvites(
+    query?: InviteFilter & { readonly limit?: number },
+    options?: CallOptions,
+  ): AsyncGenerator<InviteRow, void, undefined>
   /** Spends the invite. Verify the certificate with protocol's verifyJoinCertificate before you use it. */
   join(request: JoinRequest, options?: CallOptions): Promise<JoinCertificate>
   heartbeat(request: HeartbeatRequest, options?: CallOptions): Promise<HeartbeatResponse>
@@ -109,87 +61,69 @@ export interface EnrollmentApi extends InvitesApi, InventoryApi {
   wit(request: { readonly cert_id: string }, options?: CallOptions): Promise<IssuedWit>
   /** Presents a valid certificate that a restored authority lacks, for its adoption by an operator. Beta. */
   present(request: { readonly certificate: JoinCertificate }, options?: CallOptions): Promise<PresentedCertificate>
-  /** Returns the number of active nodes. Public. */
-  nodes(options?: CallOptions): Promise<{ readonly count: number }>
   /** Returns the active nodes, for an operator. */
   roster(options?: CallOptions): Promise<Roster>
+  /** Returns all issued certificates, page after page. */
+  allCertificates(
+    query?: CertificateFilter & { readonly limit?: number },
+    options?: CallOptions,
+  ): AsyncGenerator<IssuedCertificate, void, undefined>
 }
 
-const word = shape.required(shape.string)
-const whole = shape.integer(0, Number.MAX_SAFE_INTEGER)
-
-const readInvite = shape.open({ token_id: word, expires_at: shape.required(field.timestamp) })
-
-const readHeartbeat = shape.open({
-  server_time: shape.required(field.timestamp),
-  next_heartbeat_seconds: shape.withDefault<number | undefined>(whole, undefined),
-  crl_sequence: shape.withDefault<number | undefined>(whole, undefined),
-  policy_id: shape.withDefault<string | null | undefined>(shape.nullable(shape.string), undefined),
-  genesis_digest: shape.withDefault<string | undefined>(shape.string, undefined),
-})
-
-const readIssuedWit = shape.open({ wit: word, expires_at: shape.required(field.timestamp) })
-
-const readPresented = shape.open({ cert_id: word, state: word })
-
-const readCount = shape.open({ count: shape.required(whole) })
-
-const readEntry = shape.open({
-  node_public_key: word,
-  roles: shape.required(shape.arrayOf(shape.string, { max: 64 })),
-  status: word,
-  last_heartbeat: word,
-  remote_addr: word,
-  expires_at: word,
-  label: shape.withDefault(shape.nullable(shape.string), null),
-})
-
-const readRoster = shape.open({ count: shape.required(whole), nodes: shape.required(readEntries) })
-
-function readEntries(value: JsonValue, place: string): Readonly<Record<string, RosterEntry>> {
-  const entries = Object.entries(shape.object(value, place))
-  return Object.fromEntries(entries.map(([id, entry]) => [id, readEntry(entry, `${place}.${id}`)]))
-}
-
-type ProvenCall = 'join' | 'heartbeat' | 'renew' | 'wit' | 'present'
+type AnsweringRoute<Answer> = CallRoute & { readonly answer: Read<Answer> }
 
 export function enrollmentApi(connection: Connection): EnrollmentApi {
   const { call, node } = connection
+  const api = routeApi(enrollment, connection)
   /** A call that the key of the node proves. All but a join may be repeated. */
-  const proven = async <Value>(
+  const proven = async <Answer>(
     name: ProvenCall,
+    route: AnsweringRoute<Answer>,
     given: object,
-    read: (value: JsonValue) => Value,
     options?: CallOptions,
-  ) => {
+  ): Promise<Answer> => {
     const identity = requireNode(node, name)
     return call({
-      route: enrollment[name],
+      route,
       body: (now) => identity.prove(name, omitUndefined({ ...given }), now),
       ...(name === 'join' ? {} : { repeatable: true as const }),
-      read: json(read),
+      read: json((value) => route.answer(value, '')),
       options,
     })
   }
+  const issueOnce = <Answer>(route: AnsweringRoute<Answer>, request: object, options?: WriteOptions): Promise<Answer> =>
+    call({
+      route,
+      body: omitUndefined({ ...request }),
+      idempotencyKey: options?.idempotencyKey,
+      read: json((value) => route.answer(value, '')),
+      options,
+    })
   return {
-    ...invitesApi(connection),
-    ...inventoryApi(connection),
-    invite: (request = {}, options) =>
-      call({
-        route: enrollment.invite,
-        body: omitUndefined({ ...request }),
-        idempotencyKey: options?.idempotencyKey,
-        read: json((value) => readInvite(value, '')),
-        options,
-      }),
-    join: (request, options) => proven('join', request, readJoinCertificate, options),
-    heartbeat: (request, options) => proven('heartbeat', request, (value) => readHeartbeat(value, ''), options),
-    renew: (request, options) => proven('renew', request, readJoinCertificate, options),
-    wit: (request, options) => proven('wit', request, (value) => readIssuedWit(value, ''), options),
-    present: ({ certificate }, options) =>
-      proven('present', { certificate: asJson(certificate) }, (value) => readPresented(value, ''), options),
-    nodes: (options) => call({ route: enrollment.nodes, read: json((value) => readCount(value, '')), options }),
-    roster: (options) =>
-      call({ route: enrollment.nodes, asOperator: true, read: json((value) => readRoster(value, '')), options }),
+    ...api,
+    invite: (request = {}, options) => issueOnce(enrollment.invite, request, options),
+    inviteBatch: (request, options) => issueOnce(enrollment.inviteBatch, request, options),
+    allInvites: ({ limit, ...filter } = {}, options) =>
+      allRows(
+        (bounds) => api.inviteList({ ...filter, ...bounds }, options),
+        (page) => page.invites,
+        limit,
+      ),
+    join: (request, options) => proven('join', enrollment.join, request, options),
+    heartbeat: (request, options) => proven('heartbeat', enrollment.heartbeat, request, options),
+    renew: (request, options) => proven('renew', enrollment.renew, request, options),
+    wit: (request, options) => proven('wit', enrollment.wit, request, options),
+    present: (request, options) => proven('present', enrollment.present, request, options),
+    async roster(options) {
+      const { count, nodes } = await api.nodes({ ...options, asOperator: true })
+      if (nodes !== undefined) return { count, nodes }
+      throw new ResponseError({ status: 200, problem: 'it does not name the nodes', requestId: undefined })
+    },
+    allCertificates: ({ limit, ...filter } = {}, options) =>
+      allRows(
+        (bounds) => api.certificates({ ...filter, ...bounds }, options),
+        (page) => page.certificates,
+        limit,
+      ),
   }
 }

@@ -214,7 +214,7 @@ describe('a dry run', () => {
     const audience = na.genesis.network_authority.public_key
     const node = createClient({ url: na.url, node: { signer, audience }, clock: () => clock.now() })
     const { cert_id } = await node.enrollment.join({ invite_token: await createInvite(na) })
-    const forecast = await client.crl.revoke({ cert_ids: [cert_id], dryRun: true })
+    const forecast = await client.crl.revoke({ cert_ids: [cert_id], dry_run: true })
     expect(forecast).toEqual({
       dry_run: true,
       would_change: true,
@@ -276,7 +276,7 @@ describe('a dry run', () => {
     const signer = await testSigner('op-privileged')
     const other = createClient({ url: server.url, operator: { signer, audience: partnerKey }, retry: false })
     for (const dryRun of [
-      other.crl.revoke({ cert_ids: ['c'], dryRun: true }),
+      other.crl.revoke({ cert_ids: ['c'], dry_run: true }),
       other.operatorKeys.revoke('op-standard', { dry_run: true }),
       other.attestations.revoke('a', { dry_run: true }),
       other.recognitionTreaties.revoke('t', { dry_run: true }),

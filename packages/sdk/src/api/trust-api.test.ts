@@ -1,4 +1,4 @@
-import type { TrustDecision } from './trust-evidence.ts'
+import type { TrustDecision } from '@chancery/contract'
 import { type AgreementRecord, JsonFloat, asJson, writeJson } from '@chancery/protocol'
 import { ManualClock, type TestAuthority, foreignSovereign, startTestAuthority, testSigner } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

@@ -73,7 +73,7 @@ describe('disclosure', () => {
     })
     const verdict = await client.disclosure.verify({ proof, commitment, issuer_public_keys: [partner.publicKey] })
     expect(verdict.reason).toBe('commitment_invalid_signature')
-    expect((await client.disclosure.nullify({ proof })).proof_id).toBe(proof.proof_id)
+    expect((await client.disclosure.nullifier({ proof })).proof_id).toBe(proof.proof_id)
   })
 })
 
@@ -88,7 +88,7 @@ describe('consensus', () => {
     expect(vote).toMatchObject({ validator_sovereign_id: 'TEST-NET', reason: 'fine' })
     const { proof_id, decision_id } = justification_proof
     const other = foreignVote(partner, { proof_id, decision_id }, clock.now() - 120_000_000n)
-    const proof = await client.consensus.assemble({
+    const proof = await client.consensus.proof({
       justification_proof,
       votes: [vote, other],
       required_threshold: 2,
@@ -124,7 +124,7 @@ describe('dataUsage', () => {
     const key = na.genesis.network_authority.public_key
     expect(await verifyReceived(asReceived(licensePolicyForm, policy), [key])).toEqual({ ok: true })
     const source = { source_id: 's-2', source_type: 'public', owner_sovereign_id: 'TEST-NET' }
-    const intent = await client.dataUsage.declare({ sources: [source], access_types: ['read'] })
+    const intent = await client.dataUsage.intent({ sources: [source], access_types: ['read'] })
     const verdict = await client.dataUsage.verify({ intent, policy })
     const recorded = await client.dataUsage.record({ intent, policy })
     expect(recorded).toMatchObject({ valid: verdict.valid, entry: { entry_kind: 'usage_violation' } })

@@ -30,17 +30,17 @@ export interface ExistingNames {
   readonly disclosure: {
     readonly commit: Client['disclosure']['commitUnsalted']
     readonly prove: Client['disclosure']['prove']
-    readonly nullifier: Client['disclosure']['nullify']
+    readonly nullifier: Client['disclosure']['nullifier']
     readonly verify: Client['disclosure']['verify']
   }
   readonly consensus: {
     readonly vote: Client['consensus']['vote']
-    readonly proof: Client['consensus']['assemble']
+    readonly proof: Client['consensus']['proof']
     readonly verify: Client['consensus']['verify']
   }
   readonly dataUsage: {
     readonly createPolicy: Client['dataUsage']['publish']
-    readonly createIntent: Client['dataUsage']['declare']
+    readonly createIntent: Client['dataUsage']['intent']
     readonly getPolicy: Client['dataUsage']['current']
     readonly verify: Client['dataUsage']['verify']
   }
@@ -110,13 +110,13 @@ export function withExistingNames(client: Client, sender?: EvidenceSender): Exis
     disclosure: {
       commit: disclosure.commitUnsalted,
       prove: disclosure.prove,
-      nullifier: disclosure.nullify,
+      nullifier: disclosure.nullifier,
       verify: disclosure.verify,
     },
-    consensus: { vote: consensus.vote, proof: consensus.assemble, verify: consensus.verify },
+    consensus: { vote: consensus.vote, proof: consensus.proof, verify: consensus.verify },
     dataUsage: {
       createPolicy: dataUsage.publish,
-      createIntent: dataUsage.declare,
+      createIntent: dataUsage.intent,
       getPolicy: dataUsage.current,
       verify: dataUsage.verify,
     },

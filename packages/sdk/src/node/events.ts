@@ -7,7 +7,7 @@ import type {
   JoinCertificate,
   PolicyManifest,
 } from '@chancery/protocol'
-import type { HeartbeatResponse } from '../api/enrollment.ts'
+import type { HeartbeatResponse } from '@chancery/contract'
 
 /** The events of a running node. */
 export interface NodeEvents {

@@ -1,5 +1,5 @@
 import { joinAudience } from '@chancery/protocol'
-import type { JoinEvidence } from '../api/enrollment.ts'
+import type { JoinEvidence } from '@chancery/contract'
 import { ChanceryError } from '../errors.ts'
 
 /** The platform gave no evidence. The message never has a token. */

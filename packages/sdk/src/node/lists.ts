@@ -12,7 +12,7 @@ import {
   writeJson,
 } from '@chancery/protocol'
 import type { Crl, CrlEntry, Instant, PolicyManifest } from '@chancery/protocol'
-import type { HeartbeatResponse } from '../api/enrollment.ts'
+import type { HeartbeatResponse } from '@chancery/contract'
 import type { Client } from '../client.ts'
 import type { FollowedKeys } from './followed.ts'
 import type { NodeEmitter, RefusedList } from './events.ts'

@@ -104,7 +104,8 @@ async function readParts(
   const parts: FeedPart[] = []
   for (const { part: number, digest } of index.parts) {
     const held = known.get(digest)
-    const part = held !== undefined && isPartOf(held, index) ? held : await api.part(number, call).catch(ifMissing)
+    const part =
+      held !== undefined && isPartOf(held, index) ? held : await api.part(String(number), call).catch(ifMissing)
     if (part?.part !== number || (part !== held && !isPartOf(part, index))) return undefined
     known.set(digest, part)
     parts.push(part)

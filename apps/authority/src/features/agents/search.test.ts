@@ -197,6 +197,11 @@ describe('GET /agents?capability', () => {
   })
 
   it('a total is exact up to 10,000 matches and null above; expired agents are not counted', async () => {
+    await newAgent(['one'])
+    const { descriptor_json } = await db()
+      .selectFrom('agent_registrations')
+      .select('descriptor_json')
+      .executeTakeFirstOrThrow()
     const at = writeSortable(clock.now())
     const [live, past] = [writeSortable(clock.now() + seconds(60)), writeSortable(clock.now())]
     const seed = async (from: number, count: number, expires_at: string): Promise<void> => {
@@ -208,7 +213,7 @@ describe('GET /agents?capability', () => {
             keys.map((node_public_key) => ({
               node_public_key,
               agent_id: 'x',
-              descriptor_json: '{}',
+              descriptor_json,
               capabilities_json: '["many"]',
               registered_at: at,
               expires_at,

@@ -1,4 +1,4 @@
-import { Refusal } from '@chancery/contract'
+import { Refusal, crl } from '@chancery/contract'
 import {
   FormError,
   REVOCATION_REASONS,
@@ -31,16 +31,7 @@ const MAX_TEXTS = 100
 
 /** One certificate, or up to a thousand in one version of the list (protocol/core 9.3). */
 export function readRevokeRequest(body: JsonObject): RevokeRequest {
-  refuseUnknownMembers(body, [
-    'cert_id',
-    'cert_ids',
-    'certificates',
-    'node_public_key',
-    'reason',
-    'all_of_key',
-    'only_this',
-    'dry_run',
-  ])
+  refuseUnknownMembers(body, crl.revoke.body.names)
   const certificates = readCertificates(body)
   const form = body['cert_ids'] === undefined && certificates.length === 0 ? 'cert_id' : 'cert_ids'
   const cert_ids =

@@ -1,13 +1,13 @@
-import { Refusal } from '@chancery/contract'
-import { type JsonObject, isKeyId, readJson, writeSortable } from '@chancery/protocol'
+import { Refusal, enrollment } from '@chancery/contract'
+import { type JsonObject, readJson, writeSortable } from '@chancery/protocol'
 import type { Query } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { EnrollmentParts } from './parts.ts'
 import { toWireTime } from '../../requests/list-position.ts'
+import { readOrRefuse } from '../../requests/read-fields.ts'
 import { type Page, pageMembers, readPage } from '../../requests/paging.ts'
 import { FINGERPRINT_CHARACTERS, INVITE_STATES, countInvites, listInvites, stateOf } from './queries/invite-rows.ts'
 import type { InviteFilter, InvitePosition, InviteRow, InviteState } from './queries/invite-rows.ts'
-import { isBatchId } from './requests.ts'
 
 /**
  * GET /admin/invites
@@ -32,10 +32,13 @@ export async function inviteList(call: OperatorCall, parts: EnrollmentParts): Pr
 function readFilter(query: Query, now: string): InviteFilter {
   const state = query.first('state') ?? 'open'
   if (!isState(state)) throw new Refusal('invalid_input', { field: 'state' })
-  const [created_by, batch_id] = [query.first('created_by'), query.first('batch_id')]
-  if (created_by !== undefined && !isKeyId(created_by)) throw new Refusal('invalid_input', { field: 'created_by' })
-  if (batch_id !== undefined && !isBatchId(batch_id)) throw new Refusal('invalid_input', { field: 'batch_id' })
-  return { state, created_by, batch_id, now }
+  const read = (name: 'created_by' | 'batch_id'): string | undefined => {
+    const given = query.first(name)
+    return given === undefined
+      ? undefined
+      : readOrRefuse('invalid_input', () => enrollment.inviteList.query[name](given, name))
+  }
+  return { state, created_by: read('created_by'), batch_id: read('batch_id'), now }
 }
 
 function isState(text: string): text is InviteState {

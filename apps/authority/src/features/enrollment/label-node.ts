@@ -1,4 +1,4 @@
-import { Refusal } from '@chancery/contract'
+import { Refusal, enrollment } from '@chancery/contract'
 import { type JsonObject, readPublicKey } from '@chancery/protocol'
 import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
@@ -13,7 +13,7 @@ import { hasCertificate, removeLabel, storeLabel } from './queries/labels.ts'
  * Names a node key for operators, or removes its name.
  */
 export async function labelNode(call: OperatorCall, parts: EnrollmentParts): Promise<JsonObject> {
-  refuseUnknownMembers(call.body, ['node_public_key', 'label'])
+  refuseUnknownMembers(call.body, enrollment.labelNode.body.names)
   const { node_public_key, label: given = '' } = call.body
   if (typeof node_public_key !== 'string' || readPublicKey(node_public_key) === undefined)
     throw new Refusal('invalid_public_key', { field: 'node_public_key' })

@@ -1,12 +1,11 @@
-import { Refusal } from '@chancery/contract'
-import { FormError, isKeyId, isPlainText, readJoinCertificate, readPublicKey, shape } from '@chancery/protocol'
+import { type BodyOf, Refusal, enrollment } from '@chancery/contract'
+import { isPlainText, readJoinCertificate, readPublicKey, shape } from '@chancery/protocol'
 import type { JoinCertificate, JsonObject, JsonValue } from '@chancery/protocol'
 import {
-  readDryRun,
+  readForm,
   readGrantedRoles,
   readMember,
   readOrRefuse,
-  readReason,
   refuseUnknownMembers,
 } from '../../requests/read-fields.ts'
 import { type Evidence, readEvidence } from '../admission/index.ts'
@@ -25,7 +24,7 @@ export interface InviteRequest {
 
 /** protocol/core 8, in the order of its table. */
 export function readInviteRequest(body: JsonObject, allowedRoles: readonly string[]): InviteRequest {
-  refuseUnknownMembers(body, ['roles', 'max_validity_hours', 'token_expiry_hours', 'recipient_public_key', 'label'])
+  refuseUnknownMembers(body, enrollment.invite.body.names)
   const { recipient_public_key, label = null } = body
   return {
     ...readTerms(body, allowedRoles),
@@ -42,7 +41,7 @@ export interface BatchRequest extends Terms {
 
 /** For several invites, none of which can be limited to one key. */
 export function readBatchRequest(body: JsonObject, allowedRoles: readonly string[]): BatchRequest {
-  refuseUnknownMembers(body, ['roles', 'max_validity_hours', 'token_expiry_hours', 'count'])
+  refuseUnknownMembers(body, enrollment.inviteBatch.body.names)
   const count = readOrRefuse('invalid_input', () => shape.integer(1, BATCH_INVITES)(body['count'] ?? null, 'count'))
   return { ...readTerms(body, allowedRoles), count }
 }
@@ -55,37 +54,20 @@ export interface WithdrawalRequest {
   readonly isDryRun: boolean
 }
 
-/** Exactly one of the three selects the invites. */
 export function readWithdrawal(body: JsonObject): WithdrawalRequest {
-  refuseUnknownMembers(body, ['token_fingerprints', 'created_by', 'batch_id', 'reason', 'dry_run'])
-  return { choice: readChoice(body), reason: readReason(body), isDryRun: readDryRun(body) }
+  const { reason, dry_run: isDryRun, ...chosen } = readForm(enrollment.inviteWithdraw.body, body)
+  return { choice: readChoice(chosen), reason, isDryRun }
 }
 
-function readChoice(body: JsonObject): InviteChoice {
-  const { token_fingerprints: fingerprints, created_by, batch_id } = body
+type Chosen = Pick<BodyOf<typeof enrollment.inviteWithdraw>, 'token_fingerprints' | 'created_by' | 'batch_id'>
+
+/** Exactly one of the three selects the invites. */
+function readChoice({ token_fingerprints: fingerprints, created_by, batch_id }: Chosen): InviteChoice {
   const given = [fingerprints, created_by, batch_id].filter((value) => value !== undefined)
   if (given.length !== 1) throw new Refusal('invalid_input', { field: 'token_fingerprints, created_by or batch_id' })
-  if (fingerprints !== undefined) {
-    const read = shape.arrayOf(readFingerprint, { min: 1, max: BATCH_INVITES })
-    const list = readOrRefuse('invalid_input', () => read(fingerprints, 'token_fingerprints'))
-    return { by: 'fingerprints', fingerprints: [...new Set(list)] }
-  }
-  if (created_by !== undefined) {
-    if (typeof created_by !== 'string' || !isKeyId(created_by))
-      throw new Refusal('invalid_input', { field: 'created_by' })
-    return { by: 'maker', created_by }
-  }
-  if (typeof batch_id !== 'string' || !isBatchId(batch_id)) throw new Refusal('invalid_input', { field: 'batch_id' })
-  return { by: 'batch', batch_id }
-}
-
-function readFingerprint(value: JsonValue, place: string): string {
-  if (typeof value !== 'string' || !/^[0-9a-f]{16}$/.test(value)) throw new FormError(place, 'must be 16 hex digits')
-  return value
-}
-
-export function isBatchId(text: string): boolean {
-  return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)
+  if (fingerprints !== undefined) return { by: 'fingerprints', fingerprints: [...new Set(fingerprints)] }
+  if (created_by !== undefined) return { by: 'maker', created_by }
+  return { by: 'batch', batch_id: batch_id ?? '' }
 }
 
 function readTerms(body: JsonObject, allowedRoles: readonly string[]): Terms {

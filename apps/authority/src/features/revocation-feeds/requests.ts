@@ -1,4 +1,4 @@
-import { Refusal } from '@chancery/contract'
+import { Refusal, revocationFeeds } from '@chancery/contract'
 import {
   FormError,
   isJsonObject,
@@ -26,14 +26,12 @@ export interface ImportRequest {
   readonly acceptJump: boolean
 }
 
-const MEMBERS = ['feed', 'index', 'parts', 'issuer_public_keys', 'expected_issuer_sovereign_id', 'accept_sequence_jump']
-
 /** Maximum number of parts in one request. A whole feed is sent in several. */
 const MAX_PARTS = 16
 
 /** Checks 1 and 2 of protocol/core 18.3. */
 export function readImportRequest(body: JsonObject): ImportRequest {
-  refuseUnknownMembers(body, MEMBERS)
+  refuseUnknownMembers(body, revocationFeeds.import.body.names)
   const imported = readOrRefuse('invalid_sovereign_revocation_feed', () => readImported(body))
   const supplied = readSuppliedKeys(body['issuer_public_keys'])
   const expected = body['expected_issuer_sovereign_id']

@@ -60,7 +60,7 @@ async function fetchAgents(client: Client, filter: AgentFilter, most: number): P
   let total: number | null = null
   for (let cursor: string | undefined; ;) {
     const bounds = { limit: Math.min(PAGE, most - agents.length), ...(cursor === undefined ? {} : { cursor }) }
-    const page = await client.agents.page({ ...filter, ...bounds })
+    const page = await client.agents.list({ ...filter, ...bounds })
     if (cursor === undefined) total = page.total ?? null
     agents.push(...page.agents.map(({ descriptor }) => descriptor))
     const next = page.next_cursor ?? undefined

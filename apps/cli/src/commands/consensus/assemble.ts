@@ -25,7 +25,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   }
   const connection = await connectAsOperator(context, options)
   const { record: proof, saved } = await saveRecord(cwd, options, () =>
-    connection.ask((client) => client.consensus.assemble(request)),
+    connection.ask((client) => client.consensus.proof(request)),
   )
   const text = `${style.good('Assembled:')}\n${describeConsensus(proof, style)}${saved}`
   return { data: asJson(proof), text }

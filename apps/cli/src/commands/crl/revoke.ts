@@ -105,7 +105,7 @@ async function readNamed(
   const [only, ...more] = ids
   if (nodeKey === undefined) return { ids, parts: chunksOf(ids, PER_CALL).map((some) => ({ cert_ids: some })) }
   if (only === undefined || more.length > 0) throw usageError('--node-key goes with one certificate id.')
-  return { ids, parts: [{ cert_ids: [only], nodeKey }] }
+  return { ids, parts: [{ cert_ids: [only], node_public_key: nodeKey }] }
 }
 
 function chunksOf<Value>(all: readonly Value[], size: number): (readonly [Value, ...Value[]])[] {
@@ -171,7 +171,9 @@ async function previewAll(connection: Connection, plan: Plan): Promise<Preview> 
   const { reason, onlyThis } = plan
   const parts: RevocationPreview[] = []
   for (const part of plan.parts)
-    parts.push(await connection.ask((client) => client.crl.revoke({ ...part, reason, onlyThis, dryRun: true })))
+    parts.push(
+      await connection.ask((client) => client.crl.revoke({ ...part, reason, only_this: onlyThis, dry_run: true })),
+    )
   const certificates = sum(parts.map((part) => part.certificates_revoked))
   const others = sum(parts.map((part) => part.other_certificates))
   const raised = sum(parts.map((part) => part.reasons_raised))
@@ -215,13 +217,13 @@ async function revokeAll(
     revoked_count: 0,
     also_revoked: { count: 0, sample: [] },
     other_certificates: { count: 0, sample: [] },
-    admission_rules: undefined,
   }
   const rules = new Set<string>()
   const also: CountedSample[] = []
   let [result, done] = [nothing, 0]
   for (const part of parts) {
-    const revoke = (client: Client): Promise<RevocationResult> => client.crl.revoke({ ...part, reason, onlyThis })
+    const revoke = (client: Client): Promise<RevocationResult> =>
+      client.crl.revoke({ ...part, reason, only_this: onlyThis })
     result = await connection.ask(revoke).catch((error: unknown) => {
       throw done === 0 ? error : toPartial(error, done, ids.length)
     })
@@ -233,7 +235,7 @@ async function revokeAll(
   return {
     ...result,
     also_revoked: sum(also),
-    admission_rules: rules.size === 0 ? undefined : [...rules],
+    ...(rules.size === 0 ? {} : { admission_rules: [...rules] }),
   }
 }
 

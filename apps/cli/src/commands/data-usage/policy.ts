@@ -1,3 +1,4 @@
+import type { LicenseRequest } from '@chancery/sdk'
 import { connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
@@ -9,7 +10,7 @@ import { describeLicense } from './describe.ts'
 /** Runs `data-usage policy`: sends the file unchanged; the authority reads, signs and activates it. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
-  const terms = await loadJsonObject(cwd, args.required('file'))
+  const terms = (await loadJsonObject(cwd, args.required('file'))) as LicenseRequest
   const connection = await connectAsOperator(context, options)
   const { record: policy, saved } = await saveRecord(cwd, options, () =>
     connection.ask((client) => client.dataUsage.publish(terms)),

@@ -13,7 +13,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const { wire } = await loadRecord(cwd, args.required('proof'), PROOF)
   const connection = await connectAsOperator(context, options)
   const { record: mark, saved } = await saveRecord(cwd, options, () =>
-    connection.ask((client) => client.disclosure.nullify({ proof: wire })),
+    connection.ask((client) => client.disclosure.nullifier({ proof: wire })),
   )
   const facts = fields(
     [

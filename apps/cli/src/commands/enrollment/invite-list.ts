@@ -33,12 +33,12 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
 
 async function fetchAll(client: Client, filter: InviteFilter): Promise<Found> {
   const rows: InviteRow[] = []
-  for await (const row of client.enrollment.listInvites({ ...filter, limit: 1000 })) rows.push(row)
+  for await (const row of client.enrollment.allInvites({ ...filter, limit: 1000 })) rows.push(row)
   return { rows, total: rows.length, isCut: false }
 }
 
 async function fetchSome(client: Client, filter: InviteFilter, limit: number): Promise<Found> {
-  const page = await client.enrollment.invites({ ...filter, limit })
+  const page = await client.enrollment.inviteList({ ...filter, limit })
   const isCut = page.next_cursor !== null && page.next_cursor !== undefined
   return { rows: page.invites, total: page.total, isCut }
 }

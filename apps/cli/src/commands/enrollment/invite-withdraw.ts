@@ -1,4 +1,4 @@
-import type { InviteChoice, InvitePreview } from '@chancery/sdk'
+import type { InvitePreview, InviteWithdrawalRequest } from '@chancery/sdk'
 import { connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
@@ -14,12 +14,12 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const { preview, only } = await previewThenConfirm(context, options, {
     preview: async () =>
       describePreview(
-        await connection.ask((client) => client.enrollment.withdrawInvites({ ...request, dryRun: true })),
+        await connection.ask((client) => client.enrollment.inviteWithdraw({ ...request, dry_run: true })),
       ),
     question: `Withdraw these invites at ${connection.url}? This cannot be undone.`,
   })
   if (only !== undefined) return only
-  const done = await connection.ask((client) => client.enrollment.withdrawInvites(request))
+  const done = await connection.ask((client) => client.enrollment.inviteWithdraw(request))
   if (done.withdrawn === 0 && done.unknown_fingerprints.length > 0)
     throw new CommandError({
       code: 'invite_not_found',
@@ -31,7 +31,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   return { data: { ...done, forecast: preview.data }, text }
 }
 
-function readChoice(fingerprints: readonly string[], options: Options): InviteChoice {
+function readChoice(fingerprints: readonly string[], options: Options): InviteWithdrawalRequest {
   const [created_by, batch_id] = [options.text('created-by'), options.text('batch')]
   const given = [fingerprints.length > 0, created_by !== undefined, batch_id !== undefined].filter(Boolean)
   if (given.length !== 1)

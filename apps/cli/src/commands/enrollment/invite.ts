@@ -15,7 +15,7 @@ import { shellWord } from '../../output/shell-word.ts'
 import { runBatch } from './invite-batch.ts'
 
 type Chosen = 'recipient_public_key' | 'label'
-type FullRequest = Required<Omit<InviteRequest, Chosen>> & Pick<InviteRequest, Chosen>
+type FullRequest = Required<Omit<InviteRequest, Chosen>> & { readonly [Name in Chosen]?: string }
 
 /** Runs `invite`: prints the token once, or writes it to a file. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {

@@ -12,7 +12,9 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const [given] = args.list('label')
   if ((given === undefined) !== options.isSet('remove')) throw usageError('Give a label, or --remove.')
   const connection = await connectAsOperator(context, options)
-  const { node_public_key, label } = await connection.ask((client) => client.enrollment.labelNode(key, given ?? null))
+  const { node_public_key, label } = await connection.ask((client) =>
+    client.enrollment.labelNode({ node_public_key: key, label: given ?? null }),
+  )
   const done = label === null ? 'Removed' : 'Set'
   const what = label === null ? 'the label' : `the label ${visible(label)}`
   return {

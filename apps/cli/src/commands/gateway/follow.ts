@@ -116,7 +116,7 @@ async function findWithoutList(client: Client, keyIds: readonly string[]): Promi
 
 async function isWithoutList(client: Client, keyId: string): Promise<boolean> {
   try {
-    await client.crl.ofKey(keyId)
+    await client.crl.keys(keyId)
     return false
   } catch (error) {
     if (error instanceof RefusedError && error.code === 'key_list_not_found') return true
