@@ -180,7 +180,7 @@ describe('examples', () => {
         },
       ],
     })
-    await client.boundaryPolicies.activate('rotation', 1)
+    await client.boundaryPolicies.activate('rotation', { version: 1 })
     const { active } = await client.boundaryPolicies.active()
     const pins = active.map(({ policy_id, version, policy_digest }) => ({ policy_id, version, policy_digest }))
     await writeFile(join(folder, 'policy-pins.json'), JSON.stringify(pins))

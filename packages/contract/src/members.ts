@@ -1,4 +1,5 @@
-import { type JsonObject, type JsonValue, type Read, type SchemaName, described, shape } from '@chancery/protocol'
+import { FormError, checkReceivedForm, described, field, readReceived, shape } from '@chancery/protocol'
+import type { JsonObject, Read, RecordForm, SchemaName } from '@chancery/protocol'
 import { LIMITS } from './limits.ts'
 
 const { arrayOf, integer, nullable, open, optional, required, withDefault } = shape
@@ -14,11 +15,24 @@ export const wholeOrNull = withDefault(nullable(count), null)
 export const texts = listOf(shape.string)
 
 /** A published record, by its own reader. The OpenAPI document refers to its schema. */
-export function record<Value>(name: SchemaName, read: (value: JsonValue) => Value): Read<Value> {
+export function record<Value>(name: SchemaName, read: Read<Value>): Read<Value> {
   return described(
-    (value) => read(value),
+    (value, place) => read(value, place),
     () => ({ $ref: `#/$defs/${name}` }),
   )
+}
+
+/**
+ * A trust record of an answer. It must be whole and hold nothing this release does not know: a member dropped here would
+ * break the signature wherever the record is presented next.
+ */
+export function signedRecord<Value>(name: SchemaName, form: RecordForm<Value>): Read<Value> {
+  return record(name, (value) => {
+    const received = readReceived(form, value)
+    const verdict = checkReceivedForm(received)
+    if (!verdict.ok) throw new FormError('', `the record is not in its signed form (${verdict.reason})`)
+    return received.record
+  })
 }
 
 /** A published record as it is stored, which the caller reads. The OpenAPI document refers to its schema. */
@@ -55,6 +69,16 @@ export const paging = {
 /** Which part of a list. A cursor replaces an offset. */
 export const cursorQuery = { cursor: shape.string, limit: integer(1, LIMITS.listPageRows) }
 export const pageQuery = { ...cursorQuery, offset: count }
+
+/** What a node adds to a body when it signs it (protocol/core 5.1). */
+export const nodeProof = {
+  action: text,
+  audience: text,
+  node_public_key: required(field.publicKey),
+  timestamp: required(field.timestamp),
+  nonce: text,
+  signature: text,
+}
 
 /** In the answer to a dry run. */
 export const isDryRun = required(shape.isTrue)

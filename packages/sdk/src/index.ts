@@ -79,37 +79,14 @@ export type {
   CounterRequest,
   OfferRequest,
 } from './api/agreements.ts'
-export type {
-  BoundaryApi,
-  BoundaryContext,
-  BoundaryVerdict,
-  DecideRequest,
-  EvaluateRequest,
-  EvaluateResult,
-  NodeDecision,
-  NodeDecisionRequest,
-  PresentedAttestation,
-} from './api/boundary.ts'
+export type { BoundaryApi } from './api/boundary.ts'
 export type {
   TrustDecision,
   TrustEvidenceApi,
   TrustEvidenceRequest,
   TrustEvidenceVerdict,
 } from './api/trust-evidence.ts'
-export type {
-  ActiveBoundaryPolicies,
-  BoundaryPoliciesApi,
-  BoundaryPolicyHistory,
-  BoundaryPolicyIssue,
-  BoundaryPolicyPage,
-  BoundaryPolicyRow,
-  BoundaryPolicyValidation,
-  BoundaryPolicyVerdict,
-  BoundaryPolicyVersion,
-  PolicyActivation,
-  PolicyText,
-} from './api/boundary-policies.ts'
-export type { PolicySimulation, SimulationRequest } from './api/policy-simulation.ts'
+export type { BoundaryPoliciesApi } from './api/boundary-policies.ts'
 export type { Atlas, Connectome, ConnectomeApi, RevokedPage } from './api/connectome.ts'
 export type { BlastRadius } from '@chancery/protocol'
 export type { AssemblyRequest, ConsensusApi, ConsensusVerdict } from './api/consensus.ts'
@@ -204,6 +181,7 @@ export type { ClockReading, EndpointState, Health, HealthApi, Liveness, Readines
 export type { OperatorKeysApi } from './api/operator-keys.ts'
 export type { PageQuery, Paging } from './api/page.ts'
 export type {
+  ActiveBoundaryPolicies,
   AddedRule,
   AdmissionRequest,
   AdmissionVerdict,
@@ -213,6 +191,21 @@ export type {
   AttestationRequest,
   AttestationRow,
   AttestationVerdict,
+  BoundaryContext,
+  BoundaryPolicyHistory,
+  BoundaryPolicyIssue,
+  BoundaryPolicyPage,
+  BoundaryPolicyRow,
+  BoundaryPolicyValidation,
+  BoundaryPolicyVerdict,
+  BoundaryPolicyVersion,
+  BoundaryVerdict,
+  DecideRequest,
+  EvaluateRequest,
+  EvaluateResult,
+  NodeDecision,
+  NodeDecisionRequest,
+  PresentedAttestation,
   ListedRule,
   RemovedRule,
   RenewedTreaty,
@@ -248,7 +241,10 @@ export type {
   OperatorKeyRow,
   OperatorLimit,
   PastAnswer,
+  PolicyActivation,
   PolicyHistory,
+  PolicySimulation,
+  PolicyText,
   PolicyVersion,
   KeySuccession,
   ListedPartner,
@@ -262,6 +258,7 @@ export type {
   PartnerState,
   PartnerTreaties,
   RemovedPartner,
+  SimulationRequest,
   SovereignMetadata,
 } from '@chancery/contract'
 export type { PartnersApi } from './api/partners.ts'

@@ -1,5 +1,90 @@
+import { BOUNDARY_POLICY_FORM, GATE_READERS, SELECTOR_READERS, described, field, shape } from '@chancery/protocol'
+import type { JsonObject, Read } from '@chancery/protocol'
 import { EXAMPLE_INTENT } from '../example-values.ts'
-import { type BodyFacts, type Routes, routes } from '../route.ts'
+import { type AnswerOf, type SentOf, body, openBody } from '../form.ts'
+import {
+  count,
+  flag,
+  listOf,
+  pageQuery,
+  paging,
+  recordOrText,
+  signedRecord,
+  storedRecord,
+  text,
+  textOrNull,
+  texts,
+  whole,
+  wholeOrNull,
+} from '../members.ts'
+import { type Routes, routes } from '../route.ts'
+
+const { arrayOf, closed, integer, nullable, open, optional, required, withDefault } = shape
+
+/** What the author of a policy chooses. */
+const intent = {
+  policy_id: text,
+  description: optional(shape.string),
+  valid_from: text,
+  valid_until: text,
+  selector: optional(
+    closed({
+      capabilities: optional(SELECTOR_READERS.capabilities),
+      requester_sovereign_ids: optional(SELECTOR_READERS.requester_sovereign_ids),
+      provider_sovereign_ids: optional(SELECTOR_READERS.provider_sovereign_ids),
+      agreement_ids: optional(SELECTOR_READERS.agreement_ids),
+      parent_kinds: optional(SELECTOR_READERS.parent_kinds),
+      parameter_equals: optional(SELECTOR_READERS.parameter_equals),
+    }),
+  ),
+  gates: optional(
+    arrayOf(
+      closed({
+        gate_id: required(GATE_READERS.gate_id),
+        gate_type: required(GATE_READERS.gate_type),
+        order: required(GATE_READERS.order),
+        mode: optional(GATE_READERS.mode),
+        config: optional(GATE_READERS.config),
+        disclose_input: optional(GATE_READERS.disclose_input),
+      }),
+      { max: 64 },
+    ),
+  ),
+  /** Cedar policy sets and schemas that gates name by their digests. */
+  texts: optional(arrayOf(shape.string, { max: 64 })),
+}
+const intentBody = body('invalid_boundary_policy', intent, EXAMPLE_INTENT)
+/** As its author wrote it: the authority reports everything that is wrong in it at once. */
+const writtenIntent: Read<JsonObject> = described(
+  (value, place) => shape.object(value, place),
+  (of) => of(intentBody.read),
+)
+
+const policy = signedRecord('boundary-policy', BOUNDARY_POLICY_FORM)
+/** Null if the store no longer has the published text. */
+const policyOrNull = required(nullable(policy))
+
+/** A stored version. Members of the text are null if the store no longer has the published text. */
+const row = {
+  policy_id: text,
+  version: whole,
+  active: flag,
+  policy_digest: text,
+  created_at: text,
+  activated_at: textOrNull,
+  deactivated_at: textOrNull,
+  integrity_ok: flag,
+  description: textOrNull,
+  valid_from: textOrNull,
+  valid_until: textOrNull,
+  gate_count: wholeOrNull,
+  /** True when no selector narrows it. */
+  global: withDefault(nullable(shape.boolean), null),
+}
+
+const versionBody = openBody('invalid_policy_version', { version: whole }, { version: 1 })
+const switched = { policy_id: text, version: whole, active: flag }
+const simulated = required(open({ authorized: flag, denial_reason: textOrNull }))
 
 const facts = {
   validate: {
@@ -12,13 +97,17 @@ const facts = {
     summary: 'Check a boundary policy',
     purpose: 'Lists the problems of a policy intent; nothing is signed or stored.',
     errors: ['invalid_boundary_policy', 'missing_policy_id', 'missing_validity_window'],
-    body: {
-      example: EXAMPLE_INTENT,
-      optional: ['description', 'selector', 'gates'],
-      more: { texts: ['<Cedar policy set or schema>'] },
-      closed: true,
-    } as BodyFacts,
-    answer: { valid: true, issues: [{}], warnings: [{}], policy_id: '<policy id>', next_version: 1 },
+    body: intentBody,
+    answer: open({
+      valid: flag,
+      /** protocol/trust-operations 5.3: why it cannot be published. `gate_id` where one gate is at fault. */
+      issues: listOf(open({ code: text, message: text, gate_id: textOrNull }), 16_384),
+      /** About a valid policy. */
+      warnings: withDefault(arrayOf(open({ code: text, message: text }), { max: 64 }), []),
+      policy_id: text,
+      next_version: whole,
+    }),
+    idempotent: true,
     gateway: { operation: 'boundary_policy-validate-policy', group: 'boundary_policy', since: 'v0.58' },
   },
   simulate: {
@@ -42,15 +131,54 @@ const facts = {
       'missing_policy_id',
       'missing_validity_window',
     ],
-    body: {
-      example: {
+    body: body(
+      'invalid_input',
+      {
+        intent: required(writtenIntent),
+        /** Up to 1000. Exactly one of contexts and decisions. */
+        contexts: optional(arrayOf(shape.object, { max: 1000 })),
+        /** Of the evidence store: a range, or the newest. */
+        decisions: optional(
+          open({
+            after_sequence: optional(count),
+            limit: optional(integer(1, 1000)),
+            newest: optional(integer(1, 1000)),
+          }),
+        ),
+        /** 20 when absent. */
+        sample_limit: optional(integer(1, 200)),
+        /** `next_sample_cursor` of the page before. */
+        sample_cursor: optional(shape.string),
+      },
+      {
         intent: EXAMPLE_INTENT,
         contexts: [{ attributes: {}, request_parameters: { amount: 100 }, requested_capability: 'payments.transfer' }],
       },
-      optional: ['contexts'],
-      more: { decisions: { after_sequence: 0, limit: 100 }, sample_limit: 20, sample_cursor: '<cursor>' },
-      closed: true,
-    } as BodyFacts,
+    ),
+    answer: open({
+      policy_id: text,
+      version: whole,
+      active_set_healthy: flag,
+      candidate_set_healthy: flag,
+      total: whole,
+      unchanged: whole,
+      newly_allowed: whole,
+      newly_denied: whole,
+      /** Requests for which an external fact is not known. The gate that asks for it denies them. */
+      external_facts_missing: withDefault(count, 0),
+      /** Requests for which Cedar gave no answer. */
+      engine_answers_missing: withDefault(count, 0),
+      first_sequence: wholeOrNull,
+      /** Where a range of stored decisions ended; continue from here. */
+      last_sequence: wholeOrNull,
+      /** Where the sample continues; null when it is complete, or the authority cannot continue it. */
+      next_sample_cursor: textOrNull,
+      /** Some of the changes, by the index of the request. */
+      sample: listOf(
+        open({ index: whole, store_sequence: wholeOrNull, change: text, active: simulated, candidate: simulated }),
+      ),
+    }),
+    idempotent: true,
     readLimit: 'large',
   },
   publish: {
@@ -71,12 +199,8 @@ const facts = {
       'missing_validity_window',
     ],
     repeatable: true,
-    body: {
-      example: EXAMPLE_INTENT,
-      optional: ['description', 'selector', 'gates'],
-      more: { texts: ['<Cedar policy set or schema>'] },
-      closed: true,
-    } as BodyFacts,
+    body: intentBody,
+    answer: policy,
     gateway: { operation: 'boundary_policy-publish-policy', group: 'boundary_policy', since: 'v0.58' },
   },
   activate: {
@@ -95,8 +219,10 @@ const facts = {
       'boundary_policy_not_found',
       'invalid_policy_version',
     ],
-    body: { example: { version: 1 } },
-    answer: { policy_id: '<policy id>', version: 1, active: true },
+    body: versionBody,
+    /** `previous_version`: null when none was active; the same number when nothing changed. */
+    answer: open({ ...switched, previous_version: wholeOrNull }),
+    idempotent: true,
     gateway: { operation: 'boundary_policy-activate-policy', group: 'boundary_policy', since: 'v0.58' },
   },
   deactivate: {
@@ -109,7 +235,8 @@ const facts = {
     summary: 'Deactivate a boundary policy version',
     purpose: 'Takes the active version of a policy out of force.',
     errors: ['boundary_policy_not_active', 'boundary_policy_not_found', 'invalid_policy_version'],
-    body: { example: { version: 1 } },
+    body: versionBody,
+    answer: open(switched),
     gateway: { operation: 'boundary_policy-deactivate-policy', group: 'boundary_policy', since: 'v0.58' },
   },
   list: {
@@ -122,7 +249,9 @@ const facts = {
     summary: 'Boundary policy versions',
     purpose: 'Lists every stored version with its digest and integrity.',
     errors: ['invalid_page', 'unexpected_field'],
-    query: ['cursor', 'limit', 'offset'],
+    query: pageQuery,
+    /** By policy, newest version first. */
+    answer: open({ policies: listOf(open(row)), ...paging }),
     gateway: { operation: 'boundary_policy-list-policies', group: 'boundary_policy', since: 'v0.58' },
   },
   active: {
@@ -134,6 +263,26 @@ const facts = {
     response: 'json',
     summary: 'Active boundary policies',
     purpose: 'Gives the active set, its health and the registered gate types.',
+    answer: open({
+      enforcement: text,
+      /** While false, every evaluation with policies is denied. */
+      policy_set_healthy: flag,
+      problems: listOf(open({ policy: text, reason: text }), 100_000),
+      registry_gate_types: texts,
+      active: listOf(
+        open({
+          policy_id: text,
+          version: whole,
+          policy_digest: text,
+          valid_from: textOrNull,
+          valid_until: textOrNull,
+          gate_count: wholeOrNull,
+          selector: withDefault(nullable(shape.object), null),
+          policy: policyOrNull,
+        }),
+        100_000,
+      ),
+    }),
     gateway: { operation: 'boundary_policy-active-policies', group: 'boundary_policy', since: 'v0.58' },
   },
   history: {
@@ -146,7 +295,8 @@ const facts = {
     summary: 'History of a boundary policy',
     purpose: 'Gives all signed versions of one policy, newest first.',
     errors: ['boundary_policy_not_found', 'invalid_page', 'unexpected_field'],
-    query: ['cursor', 'limit', 'offset'],
+    query: pageQuery,
+    answer: open({ policy_id: text, versions: listOf(open({ ...row, policy: policyOrNull })), ...paging }),
     gateway: { operation: 'boundary_policy-policy-history', group: 'boundary_policy', since: 'v0.58' },
   },
   text: {
@@ -159,7 +309,7 @@ const facts = {
     summary: 'Text of a boundary policy',
     purpose: 'Gives a Cedar policy set or schema that policies name by its digest.',
     errors: ['boundary_policy_text_not_found'],
-    answer: { text_digest: '<digest>', text: 'permit(principal, action, resource);' },
+    answer: open({ text_digest: text, text }),
   },
   verify: {
     id: 'POST /boundary-policies/verify',
@@ -171,11 +321,13 @@ const facts = {
     summary: 'Verify a boundary policy',
     purpose: 'Verifies the signature of a boundary policy without storing anything.',
     errors: ['invalid_policy', 'invalid_public_keys', 'missing_policy'],
-    body: {
-      example: { policy: { paste: '<boundary policy>' }, issuer_public_keys: ['<public key>'] },
-      optional: ['issuer_public_keys'],
-    } as BodyFacts,
-    answer: { valid: true, reason: 'valid', policy_id: '<policy id>', version: 1, policy_digest: '<digest>' },
+    body: openBody(
+      'invalid_policy',
+      { policy: required(recordOrText(storedRecord('boundary-policy'))), issuer_public_keys: optional(field.publicKeys) },
+      { policy: { paste: '<boundary policy>' }, issuer_public_keys: ['<public key>'] },
+    ),
+    answer: open({ valid: flag, reason: text, policy_id: text, version: whole, policy_digest: text }),
+    idempotent: true,
     records: { policy: 'invalid_policy' },
     gateway: { operation: 'boundary_policy-verify-policy', group: 'boundary_policy', since: 'v0.58' },
   },
@@ -183,3 +335,18 @@ const facts = {
 
 /** Declarative signed policies for boundary decisions (protocol/trust-operations 5). */
 export const boundaryPolicies: Routes<typeof facts> = routes(facts)
+
+export type BoundaryPolicyValidation = AnswerOf<typeof boundaryPolicies.validate>
+export type BoundaryPolicyIssue = BoundaryPolicyValidation['issues'][number]
+/** Requests to simulate, and the part of the changed results to return. */
+export type SimulationRequest = SentOf<typeof boundaryPolicies.simulate>
+/** Compares decisions with a policy in force to current decisions. */
+export type PolicySimulation = AnswerOf<typeof boundaryPolicies.simulate>
+export type BoundaryPolicyPage = AnswerOf<typeof boundaryPolicies.list>
+export type BoundaryPolicyRow = BoundaryPolicyPage['policies'][number]
+export type ActiveBoundaryPolicies = AnswerOf<typeof boundaryPolicies.active>
+export type BoundaryPolicyHistory = AnswerOf<typeof boundaryPolicies.history>
+export type BoundaryPolicyVersion = BoundaryPolicyHistory['versions'][number]
+export type PolicyActivation = AnswerOf<typeof boundaryPolicies.activate>
+export type PolicyText = AnswerOf<typeof boundaryPolicies.text>
+export type BoundaryPolicyVerdict = AnswerOf<typeof boundaryPolicies.verify>

@@ -15,7 +15,7 @@ export async function decide(operator: Client, now: Instant): Promise<void> {
   for (const max of [500, 1000]) {
     // Plain JSON; the authority checks it.
     const policy = await operator.boundaryPolicies.publish(spendingPolicy(from, until, max) as JsonObject)
-    await operator.boundaryPolicies.activate(policy.policy_id, policy.version)
+    await operator.boundaryPolicies.activate(policy.policy_id, { version: policy.version })
   }
   const executor = await demoSigner(EXECUTOR_KEY)
   await operator.evidence.registerKey({
