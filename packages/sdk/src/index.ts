@@ -176,7 +176,7 @@ export type {
   RejectionPage,
   StoredDecisionCount,
 } from './api/decision-search.ts'
-export type { EvidenceLogApi, LogDescription, LogWitnessState, LogWitnesses } from './api/evidence-log.ts'
+export type { EvidenceLogApi } from './api/evidence-log.ts'
 export type { ClockReading, EndpointState, Health, HealthApi, Liveness, Readiness } from './api/health.ts'
 export type { OperatorKeysApi } from './api/operator-keys.ts'
 export type { PageQuery, Paging } from './api/page.ts'
@@ -224,6 +224,9 @@ export type {
   AuditQuery,
   Changes,
   FirstSteps,
+  LogDescription,
+  LogWitnessState,
+  LogWitnesses,
   NetworkFinding,
   NetworkFindings,
   NodeAuditEvents,
