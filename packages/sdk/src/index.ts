@@ -145,37 +145,12 @@ export type {
   IssuedCertificate,
   IssuedState,
 } from './api/inventory.ts'
-export type {
-  AnchorPage,
-  AnchorResult,
-  EvidenceApi,
-  ExportedPage,
-  EvidenceEvent,
-  EvidenceFilter,
-  EvidencePage,
-  ExecutorKey,
-  RecordedEvidence,
-  RetentionLimit,
-  RetentionPreview,
-  RetentionResult,
-} from './api/evidence.ts'
-export type { ExportOptions } from './api/evidence-export.ts'
+export type { EvidenceApi } from './api/evidence.ts'
+export type { ExportOptions, ExportedPage } from './api/evidence-export.ts'
 export type { AuditApi } from './api/audit.ts'
 export type { HistoryApi } from './api/history.ts'
 export type { FindingsApi } from './api/findings.ts'
 export type { ChangesApi } from './api/changes.ts'
-export type {
-  DecisionCountQuery,
-  DecisionCounts,
-  DecisionGroup,
-  DecisionGroupPage,
-  DecisionSearchApi,
-  NewestFilter,
-  NewestPage,
-  RejectedEvidence,
-  RejectionPage,
-  StoredDecisionCount,
-} from './api/decision-search.ts'
 export type { EvidenceLogApi } from './api/evidence-log.ts'
 export type { ClockReading, EndpointState, Health, HealthApi, Liveness, Readiness } from './api/health.ts'
 export type { OperatorKeysApi } from './api/operator-keys.ts'
@@ -185,6 +160,8 @@ export type {
   AddedRule,
   AdmissionRequest,
   AdmissionVerdict,
+  AnchorPage,
+  AnchorResult,
   AttestationFilter,
   AttestationPage,
   AttestationPreview,
@@ -201,11 +178,32 @@ export type {
   BoundaryPolicyVersion,
   BoundaryVerdict,
   DecideRequest,
+  DecisionCountQuery,
+  DecisionCounts,
+  DecisionGroup,
+  DecisionGroupPage,
   EvaluateRequest,
   EvaluateResult,
+  EvidenceEvent,
+  EvidenceFilter,
+  EvidencePage,
+  EvidenceStoreStatus,
+  ExecutorKey,
+  NewestFilter,
+  NewestPage,
   NodeDecision,
   NodeDecisionRequest,
   PresentedAttestation,
+  RecordedEvidence,
+  RejectedEvidence,
+  RejectionPage,
+  ResourceHistory,
+  RetentionPreview,
+  RetentionRequest,
+  RetentionResult,
+  StoreVerification,
+  StoredDecisionCount,
+  VendorHistory,
   ListedRule,
   RemovedRule,
   RenewedTreaty,

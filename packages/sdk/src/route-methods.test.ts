@@ -73,7 +73,7 @@ const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   'GET /admin/evidence/vendors/{vendor_id}': ['x'],
   'GET /admin/evidence/export': [0],
   'POST /admin/evidence/executor-keys/{key_id}/retire': ['x'],
-  'POST /admin/evidence/retention/apply': [1],
+  'POST /admin/evidence/retention/apply': [{ older_than_days: 1 }],
   'GET /evidence-log/tile/{tile}': [{ level: 0, tile: 0, width: 1 }],
   'GET /admin/evidence-log/entries/{tile}': [{ tile: 0, width: 1 }],
   'GET /admin/evidence-log/receipts/{decision_id}': ['x'],

@@ -62,7 +62,8 @@ export async function pay(operator: Client, decision: BoundaryDecision, invoice:
     resource_sequence: 1,
     signature: null,
   }
-  await operator.evidence.submit(await signForm(executionEvidenceForm, record, await demoSigner(EXECUTOR_KEY)))
+  const evidence = await signForm(executionEvidenceForm, record, await demoSigner(EXECUTOR_KEY))
+  await operator.evidence.execution({ evidence })
 }
 
 /** Attests the members that ask for decisions themselves, so that their nodes need no operator key. */
