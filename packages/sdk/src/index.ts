@@ -87,7 +87,7 @@ export type {
   TrustEvidenceVerdict,
 } from './api/trust-evidence.ts'
 export type { BoundaryPoliciesApi } from './api/boundary-policies.ts'
-export type { Atlas, Connectome, ConnectomeApi, RevokedPage } from './api/connectome.ts'
+export type { ConnectomeApi } from './api/connectome.ts'
 export type { BlastRadius } from '@chancery/protocol'
 export type { AssemblyRequest, ConsensusApi, ConsensusVerdict } from './api/consensus.ts'
 export type { CrlApi, RevocationPreview, RevocationRequest, RevocationResult, RevokedCertificates } from './api/crl.ts'
@@ -162,6 +162,7 @@ export type {
   AdmissionVerdict,
   AnchorPage,
   AnchorResult,
+  Atlas,
   AttestationFilter,
   AttestationPage,
   AttestationPreview,
@@ -177,6 +178,7 @@ export type {
   BoundaryPolicyVerdict,
   BoundaryPolicyVersion,
   BoundaryVerdict,
+  Connectome,
   DecideRequest,
   DecisionCountQuery,
   DecisionCounts,
@@ -201,6 +203,7 @@ export type {
   RetentionPreview,
   RetentionRequest,
   RetentionResult,
+  RevokedPage,
   StoreVerification,
   StoredDecisionCount,
   VendorHistory,

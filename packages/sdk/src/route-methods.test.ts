@@ -56,7 +56,6 @@ const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   'POST /admin/partners/{sovereign_id}/clear-alarm': ['x', {}],
   'POST /admin/partners/{sovereign_id}/remove': ['x'],
   'GET /admin/partners/{sovereign_id}/treaties': ['x'],
-  'GET /connectome/trust-path': ['a', 'b'],
   'GET /admin/history/trusted': [{ id: 'x', at: 'x' }],
   'GET /admin/history/archive': [{ kind: 'treaty' }],
   'GET /crl/keys/{key_id}': ['x'],
