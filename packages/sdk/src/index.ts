@@ -91,7 +91,7 @@ export type { ConnectomeApi } from './api/connectome.ts'
 export type { BlastRadius } from '@chancery/protocol'
 export type { AssemblyRequest, ConsensusApi, ConsensusVerdict } from './api/consensus.ts'
 export type { CrlApi, RevocationPreview, RevocationRequest, RevocationResult, RevokedCertificates } from './api/crl.ts'
-export type { DashboardApi, DashboardView } from './api/dashboard.ts'
+export type { DashboardApi } from './api/dashboard.ts'
 export type {
   DataUsageApi,
   IntentRequest,
@@ -152,7 +152,7 @@ export type { HistoryApi } from './api/history.ts'
 export type { FindingsApi } from './api/findings.ts'
 export type { ChangesApi } from './api/changes.ts'
 export type { EvidenceLogApi } from './api/evidence-log.ts'
-export type { ClockReading, EndpointState, Health, HealthApi, Liveness, Readiness } from './api/health.ts'
+export type { ClockReading, EndpointState, HealthApi } from './api/health.ts'
 export type { OperatorKeysApi } from './api/operator-keys.ts'
 export type { PageQuery, Paging } from './api/page.ts'
 export type {
@@ -179,6 +179,7 @@ export type {
   BoundaryPolicyVersion,
   BoundaryVerdict,
   Connectome,
+  DashboardView,
   DecideRequest,
   DecisionCountQuery,
   DecisionCounts,
@@ -196,6 +197,7 @@ export type {
   NodeDecision,
   NodeDecisionRequest,
   PresentedAttestation,
+  Readiness,
   RecordedEvidence,
   RejectedEvidence,
   RejectionPage,
@@ -206,8 +208,10 @@ export type {
   RevokedPage,
   StoreVerification,
   StoredDecisionCount,
+  Surfaces,
   VendorHistory,
   ListedRule,
+  Liveness,
   RemovedRule,
   RenewedTreaty,
   RulePage,
@@ -225,6 +229,7 @@ export type {
   AuditQuery,
   Changes,
   FirstSteps,
+  Health,
   LogDescription,
   LogWitnessState,
   LogWitnesses,
@@ -270,7 +275,7 @@ export type { AdmissionApi } from './api/admission.ts'
 export type { PolicyApi, PolicyRequest, PublishedPolicy } from './api/policy.ts'
 export type { RecognitionPolicyApi } from './api/recognition-policy.ts'
 export type { RecognitionTreatiesApi } from './api/recognition-treaties.ts'
-export type { ReferenceApi, Surfaces } from './api/reference.ts'
+export type { ReferenceApi } from './api/reference.ts'
 export type {
   FeedImport,
   FeedImportOptions,
