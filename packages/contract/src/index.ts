@@ -39,7 +39,7 @@ export type {
   DecisionGroupPage,
   EvidenceEvent,
   EvidencePage,
-  EvidenceStoreStatus,
+  StoreStatus,
   NewestPage,
   RecordedEvidence,
   RejectedEvidence,

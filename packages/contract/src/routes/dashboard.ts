@@ -1,6 +1,6 @@
 import { shape } from '@chancery/protocol'
 import type { AnswerOf } from '../form.ts'
-import { flag, listOf, orNull, text, textOrNull, texts, whole, wholeOrNull } from '../members.ts'
+import { count, flag, listOf, orNull, text, textOrNull, texts, whole, wholeOrNull } from '../members.ts'
 import { type Routes, routes } from '../route.ts'
 import { connectomeSummary } from './connectome.ts'
 
@@ -9,7 +9,7 @@ const { integer, nullable, open, optional, required, withDefault } = shape
 /** Rows for display; their members may change. */
 const rows = listOf(shape.object, 10_000_000)
 const decided = required(open({ authorized: whole, denied: whole }))
-const objectOrNull = withDefault(nullable(shape.object), null)
+const counts = listOf(nullable(count), 1440)
 
 const facts = {
   home: {
@@ -88,13 +88,14 @@ const facts = {
         open({ count: whole, freshness: text, stale_count: whole, watch_count: whole }),
       ),
       revocation_feeds: rows,
-      partners: objectOrNull,
+      partners: withDefault(nullable(shape.object), null),
       boundary_policies: required(shape.object),
       /** Decisions of the last hour by who asked and result. */
       decisions: orNull({ operator: decided, node: decided, partner_node: decided, relay: decided }),
       recent_changes: rows,
       warnings: texts,
-      activity: objectOrNull,
+      /** The number of nodes minute by minute; null where it was not counted. */
+      activity: orNull({ since: textOrNull, step_seconds: whole, active: counts, tracked: counts }),
       /** While a succession of the authority's key is under way. */
       key_succession: optional(
         open({

@@ -152,7 +152,7 @@ export type DecisionCounts = ReadBy<typeof decisionCounts>
 export type StoredDecisionCount = DecisionCounts['counts'][number]
 export type RejectionPage = ReadBy<typeof rejectionPage>
 export type RejectedEvidence = RejectionPage['rejections'][number]
-export type EvidenceStoreStatus = ReadBy<typeof storeStatus>
+export type StoreStatus = ReadBy<typeof storeStatus>
 export type RecordedEvidence = ReadBy<typeof recorded>
 export type RetentionResult = ReadBy<typeof retentionResult>
 /** What retention would remove. */
