@@ -382,7 +382,7 @@ const facts = {
       'invalid_input',
       'unexpected_field',
     ],
-    body: body('invalid_input', { decision_id: text }, { decision_id: '<decision id>' }),
+    body: body('invalid_input', { decision_id: required(field.identifier) }, { decision_id: '<decision id>' }),
     answer: bundled,
     /** Nothing is stored but the audit event. */
     idempotent: true,
