@@ -213,7 +213,10 @@ const facts = {
     errors: ['invalid_policy', 'invalid_public_keys', 'missing_policy'],
     body: openBody(
       'invalid_policy',
-      { policy: required(recordOrText(storedRecord('boundary-policy'))), issuer_public_keys: optional(field.publicKeys) },
+      {
+        policy: required(recordOrText(storedRecord('boundary-policy'))),
+        issuer_public_keys: optional(field.publicKeys),
+      },
       { policy: { paste: '<boundary policy>' }, issuer_public_keys: ['<public key>'] },
     ),
     answer: open({ valid: flag, reason: text, policy_id: text, version: whole, policy_digest: text }),

@@ -1,7 +1,18 @@
 // oxlint-disable max-lines -- one table of all routes of the store
 import { field, shape, storeAnchorForm } from '@chancery/protocol'
 import { type AnswerOf, type QueryOf, type SentOf, body, openBody } from '../form.ts'
-import { count, cursorQuery, flag, listOf, record, recordOrText, storedRecord, text, textOrNull, whole } from '../members.ts'
+import {
+  count,
+  cursorQuery,
+  flag,
+  listOf,
+  record,
+  recordOrText,
+  storedRecord,
+  text,
+  textOrNull,
+  whole,
+} from '../members.ts'
 import { LIMITS } from '../limits.ts'
 import { type Routes, routes } from '../route.ts'
 import {

@@ -45,14 +45,20 @@ describe('boundary policies', () => {
     ])
     const active = await client.boundaryPolicies.active()
     expect(active).toMatchObject({ enforcement: 'optional', policy_set_healthy: true, problems: [] })
-    expect(active.active).toMatchObject([{ policy_id: 'p', version: 1, policy_digest: boundaryPolicyDigest(policy), policy }])
+    expect(active.active).toMatchObject([
+      { policy_id: 'p', version: 1, policy_digest: boundaryPolicyDigest(policy), policy },
+    ])
     const { versions } = await client.boundaryPolicies.history('p')
     expect(versions.map(({ version, policy: body }) => [version, body?.version])).toEqual([
       [2, 2],
       [1, 1],
     ])
     expect(await client.boundaryPolicies.verify({ policy })).toMatchObject({ valid: true, reason: 'valid' })
-    expect(await client.boundaryPolicies.deactivate('p', { version: 1 })).toEqual({ policy_id: 'p', version: 1, active: false })
+    expect(await client.boundaryPolicies.deactivate('p', { version: 1 })).toEqual({
+      policy_id: 'p',
+      version: 1,
+      active: false,
+    })
   })
 
   it('are published once under one idempotency key', async () => {

@@ -38,8 +38,7 @@ export function evidenceApi(connection: Connection): EvidenceApi {
     ...routeApi(evidence, connection),
     search: (filter = {}, options) => find(oldestPage, filter, options),
     newest: (filter = {}, options) => find(newestPage, { ...filter, order: 'newest' }, options),
-    decisions: (filter = {}, options) =>
-      find(decisionPage, { ...filter, order: 'newest', group: 'decision' }, options),
+    decisions: (filter = {}, options) => find(decisionPage, { ...filter, order: 'newest', group: 'decision' }, options),
     lines: (since, limit = MAX_PAGE, options) =>
       call({
         route: evidence.export,

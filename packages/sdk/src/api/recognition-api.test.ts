@@ -164,7 +164,10 @@ describe('recognitionTreaties', () => {
       },
       attestations_no_longer_accepted: { issuer_sovereign_id: 'PARTNER-NET', all: true },
     })
-    expect(await client.connectome.trustPath({ from: 'TEST-NET', to: 'PARTNER-NET' })).toMatchObject({ trusted: true, hop_count: 1 })
+    expect(await client.connectome.trustPath({ from: 'TEST-NET', to: 'PARTNER-NET' })).toMatchObject({
+      trusted: true,
+      hop_count: 1,
+    })
     expect(await client.recognitionTreaties.revoke(id, { reason: 'over' })).toEqual({
       treaty_id: id,
       status: 'revoked',

@@ -123,7 +123,7 @@ describe('what that code makes holds for the library', () => {
       prev_resource_digest: digest(result.evidence),
     }
     const record = { ...next, signature: { key_id: 'rotator-1', sig: signed(testSeed('rotator-1'), unsigned(next)) } }
-    expect((await setup.client.evidence.execution({ evidence: record as unknown as JsonObject })).status).toBe('recorded')
+    expect((await setup.client.evidence.execution({ evidence: record })).status).toBe('recorded')
     expect(await setup.client.evidence.verify()).toMatchObject({ verified: true })
   })
 })

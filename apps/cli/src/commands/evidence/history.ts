@@ -1,4 +1,5 @@
 import { asJson, visible } from '@chancery/protocol'
+import type { ResourceHistory, VendorHistory } from '@chancery/sdk'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
@@ -12,7 +13,9 @@ const COLUMNS = ['store_sequence', 'recorded_at', 'entry_kind', 'outcome', 'capa
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const [id, isResource] = [args.required('id'), context.command.path.at(-1) === 'resource']
   const connection = await connectAsOperator(context, options)
-  const data = await connection.ask(({ evidence }) => (isResource ? evidence.resources(id) : evidence.vendors(id)))
+  const data = await connection.ask(({ evidence }): Promise<ResourceHistory | VendorHistory> =>
+    isResource ? evidence.resources(id) : evidence.vendors(id),
+  )
   const { verified: isGood, failures } = data.verification
   const rows = data.entries.map(({ entry }) => COLUMNS.map((name) => visible(String(entry[name] ?? '-'))))
   const lines = [

@@ -39,9 +39,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
     options,
     `Remove evidence older than ${plural(days, 'day')} at ${connection.url}? This cannot be undone.`,
   )
-  const { removed_count, checkpoint, stopped_by } = await connection.ask((client) =>
-    client.evidence.retention(request),
-  )
+  const { removed_count, checkpoint, stopped_by } = await connection.ask((client) => client.evidence.retention(request))
   const reason = STOPPED_BY[stopped_by ?? ''] ?? ''
   if (checkpoint === null)
     return { data: { removed_count, checkpoint, stopped_by }, text: `Nothing was removed.${reason}` }
