@@ -59,6 +59,8 @@ export const connectomeSummary = open({
   revoked_edge_count: whole,
   revoked_trust_material_count: whole,
   imported_revocation_count: whole,
+  reported_edge_count: optional(count),
+  partner_count: optional(count),
 })
 
 const revoked = {

@@ -12,7 +12,13 @@ const entry = required(
 )
 
 /** A stored record with its position in the chain (protocol/trust-operations 6.7). */
-const event = open({ entry, entry_digest: text, payload: required(shape.object) })
+const event = open({
+  entry,
+  entry_digest: text,
+  payload: required(shape.object),
+  schema: optional(shape.string),
+  schema_version: optional(count),
+})
 
 /** False while older decisions are not indexed yet, so some may be absent. */
 const complete = withDefault(shape.boolean, true)
