@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import type { JsonObject } from '@chancery/protocol'
 import {
   ManualClock,
   createInvite,
