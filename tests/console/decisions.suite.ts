@@ -215,10 +215,10 @@ export function describeDecisions(setup: () => ConsoleSetup): void {
       const { page, trouble } = await open('/operator/evidence?do=anchor')
       await page.click('dialog[data-drawer="anchor"] .btn.seal')
       await page.waitForSelector('dialog[data-drawer="anchored"], .toast')
-      expect((await operator.evidence.status())['unanchored_entries']).toBe(0)
+      expect((await operator.evidence.status()).unanchored_entries).toBe(0)
       await page.goto(`${setup().demo.url}/operator/evidence?view=keys&do=register`)
       await signIn(page, setup().demo.keyFile)
-      const [known] = await operator.evidence.executorKeys()
+      const [known] = (await operator.evidence.executorKeys()).executor_keys
       const values = {
         key_id: 'crane-key-1',
         public_key: known?.public_key ?? '',

@@ -106,11 +106,11 @@ describe('the versions of a policy', () => {
     await open('/operator/policies/spending?do=activate-1')
     await sign()
     await expectActive(1)
-    await setup().operator.boundaryPolicies.deactivate('spending', 1)
+    await setup().operator.boundaryPolicies.deactivate('spending', { version: 1 })
     await click('.toast >> text=Back to 2')
     await page.waitForSelector('.toast >> text=Nothing was undone')
     await expectActive()
-    await setup().operator.boundaryPolicies.activate('spending', 2)
+    await setup().operator.boundaryPolicies.activate('spending', { version: 2 })
   })
 })
 
@@ -231,7 +231,7 @@ describe('the policy editor', () => {
     await page.waitForSelector('.toast:has-text("in force")')
     const [publish, activate] = ['/admin/boundary-policies', '/admin/boundary-policies/spending/activate']
     expect(targets).toEqual([publish, activate, activate])
-    await setup().operator.boundaryPolicies.activate('spending', 2)
+    await setup().operator.boundaryPolicies.activate('spending', { version: 2 })
     await expectActive(2)
   })
 

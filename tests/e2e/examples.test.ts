@@ -180,7 +180,7 @@ describe('examples', () => {
         },
       ],
     })
-    await client.boundaryPolicies.activate('rotation', 1)
+    await client.boundaryPolicies.activate('rotation', { version: 1 })
     const { active } = await client.boundaryPolicies.active()
     const pins = active.map(({ policy_id, version, policy_digest }) => ({ policy_id, version, policy_digest }))
     await writeFile(join(folder, 'policy-pins.json'), JSON.stringify(pins))
@@ -199,7 +199,7 @@ describe('examples', () => {
     const denied = run('controller.ts', { ...home, ENVIRONMENT: 'production' })
     await denied.says('DENY')
     expect((await once(denied.child, 'exit'))[0]).toBe(0)
-    expect((await client.evidence.page({ entry_kind: 'execution' })).count).toBe(2)
+    expect((await client.evidence.search({ entry_kind: 'execution' })).count).toBe(2)
   })
 
   it('auditor.ts finds the store sound, and keeps what it checked', async () => {
@@ -208,7 +208,7 @@ describe('examples', () => {
     await auditor.says('all entries are valid')
     expect((await once(auditor.child, 'exit'))[0]).toBe(0)
     const kept = (await readFile(join(folder, 'evidence.jsonl'), 'utf8')).split('\n').slice(0, -1)
-    expect(kept).toHaveLength(Number((await client.evidence.status())['entries']))
+    expect(kept).toHaveLength((await client.evidence.status()).entries)
   })
 
   it('relying-service.ts accepts a member, refuses other callers, and refuses the member after its revocation', async () => {

@@ -58,7 +58,7 @@ it('a whole life goes through the gateway: invite, join, roster, revocation', as
 it('a path parameter with slashes and letters reaches the authority as it was signed', async () => {
   const client = await through(caller.token, 'standard')
   // Found to be signed by an operator, and then to name nothing: a wrong signature would be a 401.
-  await expect(client.evidence.resourceHead('kv:vault/clé')).rejects.toMatchObject({ status: 404 })
+  await expect(client.evidence.resourceHeads('kv:vault/clé')).rejects.toMatchObject({ status: 404 })
 })
 
 it('public documents arrive byte for byte', async () => {

@@ -35,21 +35,3 @@ export const EXAMPLE_INTENT: JsonObject = {
     },
   ],
 }
-
-/** Members of the context of a decision, all optional (protocol/trust-operations 4.1). */
-export const EXAMPLE_CONTEXT: JsonObject = {
-  context_id: '<context id>',
-  parent_kind: 'direct',
-  requester_sovereign_id: '<sovereign id>',
-  provider_sovereign_id: '<sovereign id>',
-  request_parameters: {},
-  context_freshness_seq: 0,
-  attributes: {},
-}
-
-/** An attestation of a partner, with the name of its issuer outside of the record. */
-export const EXAMPLE_PRESENTED: JsonObject = {
-  attestation: { paste: '<membership attestation>' },
-  issuer_sovereign_id: '<sovereign id>',
-  treaty_id: '<treaty id>',
-}

@@ -32,6 +32,22 @@ export * from './routes/data-usage.ts'
 export * from './routes/disclosure.ts'
 export * from './routes/enrollment.ts'
 export * from './routes/evidence.ts'
+export { decisionPage, newestPage, oldestPage } from './routes/evidence-answers.ts'
+export type {
+  DecisionCounts,
+  DecisionGroup,
+  DecisionGroupPage,
+  EvidenceEvent,
+  EvidencePage,
+  StoreStatus,
+  NewestPage,
+  RecordedEvidence,
+  RejectedEvidence,
+  RejectionPage,
+  RetentionPreview,
+  RetentionResult,
+  StoredDecisionCount,
+} from './routes/evidence-answers.ts'
 export * from './routes/evidence-log.ts'
 export * from './routes/findings.ts'
 export * from './routes/history.ts'

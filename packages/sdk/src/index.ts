@@ -14,7 +14,6 @@ export type { TokenSource } from './gateway/token.ts'
 export type { Call, CallOptions, Caller, Connection, WriteOptions } from './http/call.ts'
 export type { RecordOrText } from './http/record-texts.ts'
 export {
-  ResponseError,
   BadRequestError,
   ChanceryError,
   ConflictError,
@@ -23,6 +22,7 @@ export {
   RateLimitError,
   RefusedError,
   RequestError,
+  ResponseError,
   RevokedError,
   ServiceUnavailableError,
   UnauthorizedError,
@@ -56,85 +56,38 @@ export type { Operator } from './http/operator-signing.ts'
 export { withExistingNames } from './compat/names.ts'
 export type { ExistingNames } from './compat/names.ts'
 export type { EvidenceStoreNames, ResourceState } from './compat/sub-clients.ts'
-export { RETRY_DEFAULTS, isContention, canFailOver, canRetry } from './http/retry.ts'
+export { RETRY_DEFAULTS, canFailOver, canRetry, isContention } from './http/retry.ts'
 export type { RetryDelay, RetryOptions } from './http/retry.ts'
 export type { Fetch } from './http/transport.ts'
 export type { AgentFacts, AgentRegistration, AgentsApi } from './api/agents.ts'
 export type { AttestationsApi } from './api/attestations.ts'
 export type { AgreementsApi } from './api/agreements.ts'
-export type {
-  BoundaryApi,
-  BoundaryContext,
-  BoundaryVerdict,
-  DecideRequest,
-  EvaluateRequest,
-  EvaluateResult,
-  NodeDecision,
-  NodeDecisionRequest,
-  PresentedAttestation,
-} from './api/boundary.ts'
+export type { BoundaryApi } from './api/boundary.ts'
 export type { TrustEvidenceApi } from './api/trust-evidence.ts'
-export type {
-  ActiveBoundaryPolicies,
-  BoundaryPoliciesApi,
-  BoundaryPolicyHistory,
-  BoundaryPolicyIssue,
-  BoundaryPolicyPage,
-  BoundaryPolicyRow,
-  BoundaryPolicyValidation,
-  BoundaryPolicyVerdict,
-  BoundaryPolicyVersion,
-  PolicyActivation,
-  PolicyText,
-} from './api/boundary-policies.ts'
-export type { PolicySimulation, SimulationRequest } from './api/policy-simulation.ts'
-export type { Atlas, Connectome, ConnectomeApi, RevokedPage } from './api/connectome.ts'
-export type { BlastRadius } from '@chancery/protocol'
+export type { BoundaryPoliciesApi } from './api/boundary-policies.ts'
+export type { ConnectomeApi } from './api/connectome.ts'
+export type { BlastRadius, ForeignDecisionFault, NodeAction as SignedNodeAction } from '@chancery/protocol'
 export type { ConsensusApi } from './api/consensus.ts'
 export type { CrlApi, RevocationRequest, RevocationResult, RevokedCertificates } from './api/crl.ts'
-export type { DashboardApi, DashboardView } from './api/dashboard.ts'
+export type { DashboardApi } from './api/dashboard.ts'
 export type { DataUsageApi } from './api/data-usage.ts'
 export type { DisclosureApi } from './api/disclosure.ts'
 export { DryRunUnsupportedError } from './http/dry-run.ts'
 export type { CountedSample, DryRun, RealRun } from './http/dry-run.ts'
 export type { EnrollmentApi, JoinRequest } from './api/enrollment.ts'
 export type { RosterApi } from './api/roster.ts'
-export type {
-  AnchorPage,
-  AnchorResult,
-  EvidenceApi,
-  ExportedPage,
-  EvidenceEvent,
-  EvidenceFilter,
-  EvidencePage,
-  ExecutorKey,
-  RecordedEvidence,
-  RetentionLimit,
-  RetentionPreview,
-  RetentionResult,
-} from './api/evidence.ts'
-export type { ExportOptions } from './api/evidence-export.ts'
+export type { EvidenceApi } from './api/evidence.ts'
+export type { ExportOptions, ExportedPage } from './api/evidence-export.ts'
 export type { AuditApi } from './api/audit.ts'
 export type { HistoryApi } from './api/history.ts'
 export type { FindingsApi } from './api/findings.ts'
 export type { ChangesApi } from './api/changes.ts'
-export type {
-  DecisionCountQuery,
-  DecisionCounts,
-  DecisionGroup,
-  DecisionGroupPage,
-  DecisionSearchApi,
-  NewestFilter,
-  NewestPage,
-  RejectedEvidence,
-  RejectionPage,
-  StoredDecisionCount,
-} from './api/decision-search.ts'
-export type { EvidenceLogApi, LogDescription, LogWitnessState, LogWitnesses } from './api/evidence-log.ts'
-export type { ClockReading, EndpointState, Health, HealthApi, Liveness, Readiness } from './api/health.ts'
+export type { EvidenceLogApi } from './api/evidence-log.ts'
+export type { ClockReading, EndpointState, HealthApi } from './api/health.ts'
 export type { OperatorKeysApi } from './api/operator-keys.ts'
 export type { PageQuery, Paging } from './api/page.ts'
 export type {
+  ActiveBoundaryPolicies,
   AddedRule,
   AdmissionRequest,
   AdmissionVerdict,
@@ -142,65 +95,57 @@ export type {
   AgentPage,
   AgreementTermsRequest,
   AgreementVerdict,
+  AnchorPage,
+  AnchorResult,
+  ArchivePage,
+  AssemblyRequest,
+  Atlas,
   AttestationFilter,
   AttestationPage,
   AttestationPreview,
   AttestationRequest,
   AttestationRow,
   AttestationVerdict,
-  ListedRule,
-  RemovedRule,
-  RenewedTreaty,
-  RevocationAnswer,
-  RevocationPreview,
-  RevocationTerms,
-  RulePage,
-  SavedRecognitionPolicy,
-  TestedEvidence,
-  TreatyAttestationVerdict,
-  TreatyFilter,
-  TreatyPage,
-  TreatyPreview,
-  TreatyRequest,
-  TreatyRow,
-  TreatyVerdict,
-  ArchivePage,
-  AssemblyRequest,
   AuditPage,
   AuditQuery,
+  BoundaryContext,
+  BoundaryPolicyHistory,
+  BoundaryPolicyIssue,
+  BoundaryPolicyPage,
+  BoundaryPolicyRow,
+  BoundaryPolicyValidation,
+  BoundaryPolicyVerdict,
+  BoundaryPolicyVersion,
+  BoundaryVerdict,
   CapabilityCount,
   CapabilityPage,
   CertificateFilter,
   CertificatePage,
   Changes,
   CommitRequest,
+  Connectome,
   ConsensusVerdict,
+  DashboardView,
+  DecideRequest,
+  DecisionCountQuery,
+  DecisionCounts,
+  DecisionGroup,
+  DecisionGroupPage,
   DisclosureVerdict,
+  ErrorCode,
+  EvaluateRequest,
+  EvaluateResult,
+  EvidenceEvent,
+  EvidenceFilter,
+  EvidencePage,
+  ExecutorKey,
   FeedImport,
   FeedImportRequest,
   FirstSteps,
+  GatewayErrorCode,
+  Health,
   HeartbeatRequest,
   HeartbeatResponse,
-  NetworkFinding,
-  NetworkFindings,
-  NodeAuditEvents,
-  NodeDetails,
-  NodeFilter,
-  NodePage,
-  NodeState,
-  NodeSummary,
-  OfferRequest,
-  OperatorIdentity,
-  OperatorKeyActivity,
-  OperatorKeyList,
-  OperatorKeyPreview,
-  OperatorKeyRequest,
-  OperatorKeyRevocation,
-  OperatorKeyRow,
-  OperatorLimit,
-  PastAnswer,
-  PolicyHistory,
-  PolicyVersion,
   IntentRequest,
   Invite,
   InviteBatch,
@@ -222,6 +167,33 @@ export type {
   ListedAgent,
   ListedAgentPage,
   ListedPartner,
+  ListedRule,
+  Liveness,
+  LogDescription,
+  LogWitnessState,
+  LogWitnesses,
+  Method as HttpMethod,
+  NetworkFinding,
+  NetworkFindings,
+  NewestFilter,
+  NewestPage,
+  NodeAuditEvents,
+  NodeDecision,
+  NodeDecisionRequest,
+  NodeDetails,
+  NodeFilter,
+  NodePage,
+  NodeState,
+  NodeSummary,
+  OfferRequest,
+  OperatorIdentity,
+  OperatorKeyActivity,
+  OperatorKeyList,
+  OperatorKeyPreview,
+  OperatorKeyRequest,
+  OperatorKeyRevocation,
+  OperatorKeyRow,
+  OperatorLimit,
   Partner,
   PartnerAlarm,
   PartnerChanges,
@@ -231,28 +203,69 @@ export type {
   PartnerRequest,
   PartnerState,
   PartnerTreaties,
-  ProveRequest,
+  PastAnswer,
+  PolicyActivation,
+  PolicyHistory,
+  PolicySimulation,
+  PolicyText,
+  PolicyVersion,
+  PresentedAttestation,
   PresentedCertificate,
+  ProveRequest,
+  Readiness,
+  RecordedEvidence,
   RecordedUsage,
+  RejectedEvidence,
+  RejectionPage,
   RemovedPartner,
+  RemovedRule,
   RenewRequest,
+  RenewedTreaty,
+  ResourceHistory,
+  RetentionPreview,
+  RetentionRequest,
+  RetentionResult,
+  RevocationAnswer,
+  RevocationPreview,
+  RevocationTerms,
+  RevokedPage,
   Roster,
   RosterEntry,
+  RulePage,
   SaltedCommitment,
+  SavedRecognitionPolicy,
+  SimulationRequest,
   SovereignMetadata,
+  StoreStatus,
+  StoreVerification,
+  StoredDecisionCount,
+  Surface,
+  SurfaceAccess,
+  SurfaceGroup,
+  SurfaceMap,
+  Surfaces,
+  TestedEvidence,
+  TreatyAttestationVerdict,
+  TreatyFilter,
+  TreatyPage,
+  TreatyPreview,
+  TreatyRequest,
+  TreatyRow,
+  TreatyVerdict,
   TrustDecision,
   TrustEvidenceRequest,
   TrustEvidenceVerdict,
   UsageRequest,
   UsageVerdict,
   UsageViolation,
+  VendorHistory,
 } from '@chancery/contract'
 export type { PartnersApi } from './api/partners.ts'
 export type { AdmissionApi } from './api/admission.ts'
 export type { PolicyApi, PolicyRequest, PublishedPolicy } from './api/policy.ts'
 export type { RecognitionPolicyApi } from './api/recognition-policy.ts'
 export type { RecognitionTreatiesApi } from './api/recognition-treaties.ts'
-export type { ReferenceApi, Surfaces } from './api/reference.ts'
+export type { ReferenceApi } from './api/reference.ts'
 export type { FeedPartsImportRequest, RevocationFeedsApi } from './api/revocation-feeds.ts'
 export { readFeedInParts, readWholeFeed } from './trust/whole-feed.ts'
 export type { FeedInParts, WholeFeed, WholeFeedOptions } from './trust/whole-feed.ts'
@@ -261,10 +274,10 @@ export { GovernedActionRunner } from './governed/action-runner.ts'
 export type {
   ActionReport,
   GovernedAction,
+  GovernedActionOptions,
   GovernedResource,
   GovernedResult,
   GovernedStep,
-  GovernedActionOptions,
 } from './governed/action.ts'
 export type { GovernedRequest } from './governed/request-fields.ts'
 export { pinAttestation, summarizeDecision } from './governed/decision.ts'
@@ -285,12 +298,11 @@ export type { ChainHead, Intent, Outbox, OutboxContent, OutboxEntry, ResourceSte
 export * from './verify/index.ts'
 export { verifyForeignDecision } from './verify/foreign-decision.ts'
 export type { ForeignDecisionInputs, ForeignDecisionVerdict } from './verify/foreign-decision.ts'
-export type { ForeignDecisionFault } from '@chancery/protocol'
 export { attestedProofs } from './request-proof/attested.ts'
 export { callerBasis } from './request-proof/caller-basis.ts'
 export type { CallerBasis, CallerBasisOptions } from './request-proof/caller-basis.ts'
 export { signRequest, signingFetch } from './request-proof/sign.ts'
-export type { ProofIdentity, SigningFetch, ProvingFetchOptions } from './request-proof/sign.ts'
+export type { ProofIdentity, ProvingFetchOptions, SigningFetch } from './request-proof/sign.ts'
 export type { RequestToSign } from './request-proof/request-to-sign.ts'
 export { ResponseUntrustedError, signResponse } from './request-proof/response.ts'
 export type { ResponseCheck, ResponseProblem, ResponseSigner, ResponseToSign } from './request-proof/response.ts'
@@ -305,22 +317,17 @@ export type {
 export type { RequestVerifierOptions, RequestVerifierRefusal } from './request-proof/request-verifier.ts'
 export { honoNodeProof } from './request-proof/hono.ts'
 export type { WebRequestVerifierOptions } from './request-proof/hono.ts'
-// Helpers of the protocol, for callers that sign by hand or read records of others.
-export { readPrivateKeyFile, seedSigner, signAgentDelete, signNodeProof, signOperatorRequest } from '@chancery/protocol'
-export { readAttestation, readGenesisBlock, readJoinCertificate } from '@chancery/protocol'
+export {
+  readAttestation,
+  readGenesisBlock,
+  readJoinCertificate,
+  readPrivateKeyFile,
+  seedSigner,
+  signAgentDelete,
+  signNodeProof,
+  signOperatorRequest,
+} from '@chancery/protocol'
 export type * from './record-types.ts'
-// The aliases have other names here, because these are taken or too general.
-export type { NodeAction as SignedNodeAction } from '@chancery/protocol'
-export type {
-  ErrorCode,
-  GatewayErrorCode,
-  Method as HttpMethod,
-  Surface,
-  SurfaceAccess,
-  SurfaceGroup,
-  SurfaceMap,
-} from '@chancery/contract'
-
 export * from './evidence-pack/index.ts'
 export * from './decision-bundle/index.ts'
 export { collectEvidencePack } from './evidence-pack/collect.ts'

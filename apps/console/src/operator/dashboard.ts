@@ -3,17 +3,8 @@ import { at, readPublic } from './client.ts'
 import { type LiveValue, SUMMARY_GAP_MS, useLive } from './parts/use-live.ts'
 import { createStore } from './store.ts'
 
-/** GET /dashboard.json, with members that the library does not read. */
-export type Dashboard = DashboardView & {
-  readonly certificates: { readonly issued: number; readonly revoked: number; readonly expiring: number | null }
-  readonly revocation_list: {
-    readonly sequence: number
-    readonly entries: number
-    readonly age_minutes: number
-    readonly next_update: string
-    readonly overdue: boolean
-  } | null
-}
+/** GET /dashboard.json of this release, which reports the certificates. */
+export type Dashboard = DashboardView & { readonly certificates: NonNullable<DashboardView['certificates']> }
 
 /** The public summary. The frame reads it for the counts of the navigation; pages use the same value. */
 export const dashboard = createStore<LiveValue<Dashboard> | undefined>(undefined)

@@ -1,5 +1,25 @@
-import { EXAMPLE_INTENT } from '../example-values.ts'
-import { type BodyFacts, type Routes, routes } from '../route.ts'
+import { field, shape } from '@chancery/protocol'
+import { type AnswerOf, type SentOf, openBody } from '../form.ts'
+import {
+  flag,
+  listOf,
+  pageQuery,
+  paging,
+  recordOrText,
+  storedRecord,
+  text,
+  textOrNull,
+  texts,
+  whole,
+  wholeOrNull,
+} from '../members.ts'
+import { type Routes, routes } from '../route.ts'
+import { intentBody, policy, policyOrNull, row, simulation, simulationBody } from './boundary-policy-forms.ts'
+
+const { arrayOf, nullable, open, optional, required, withDefault } = shape
+
+const versionBody = openBody('invalid_policy_version', { version: whole }, { version: 1 })
+const switched = { policy_id: text, version: whole, active: flag }
 
 const facts = {
   validate: {
@@ -12,13 +32,17 @@ const facts = {
     summary: 'Check a boundary policy',
     purpose: 'Lists the problems of a policy intent; nothing is signed or stored.',
     errors: ['invalid_boundary_policy', 'missing_policy_id', 'missing_validity_window'],
-    body: {
-      example: EXAMPLE_INTENT,
-      optional: ['description', 'selector', 'gates'],
-      more: { texts: ['<Cedar policy set or schema>'] },
-      closed: true,
-    } as BodyFacts,
-    answer: { valid: true, issues: [{}], warnings: [{}], policy_id: '<policy id>', next_version: 1 },
+    body: intentBody,
+    answer: open({
+      valid: flag,
+      /** protocol/trust-operations 5.3: why it cannot be published. `gate_id` where one gate is at fault. */
+      issues: listOf(open({ code: text, message: text, gate_id: textOrNull }), 16_384),
+      /** About a valid policy. */
+      warnings: withDefault(arrayOf(open({ code: text, message: text }), { max: 64 }), []),
+      policy_id: text,
+      next_version: whole,
+    }),
+    idempotent: true,
     gateway: { operation: 'boundary_policy-validate-policy', group: 'boundary_policy', since: 'v0.58' },
   },
   simulate: {
@@ -42,15 +66,9 @@ const facts = {
       'missing_policy_id',
       'missing_validity_window',
     ],
-    body: {
-      example: {
-        intent: EXAMPLE_INTENT,
-        contexts: [{ attributes: {}, request_parameters: { amount: 100 }, requested_capability: 'payments.transfer' }],
-      },
-      optional: ['contexts'],
-      more: { decisions: { after_sequence: 0, limit: 100 }, sample_limit: 20, sample_cursor: '<cursor>' },
-      closed: true,
-    } as BodyFacts,
+    body: simulationBody,
+    answer: simulation,
+    idempotent: true,
     readLimit: 'large',
   },
   publish: {
@@ -71,12 +89,8 @@ const facts = {
       'missing_validity_window',
     ],
     repeatable: true,
-    body: {
-      example: EXAMPLE_INTENT,
-      optional: ['description', 'selector', 'gates'],
-      more: { texts: ['<Cedar policy set or schema>'] },
-      closed: true,
-    } as BodyFacts,
+    body: intentBody,
+    answer: policy,
     gateway: { operation: 'boundary_policy-publish-policy', group: 'boundary_policy', since: 'v0.58' },
   },
   activate: {
@@ -95,8 +109,10 @@ const facts = {
       'boundary_policy_not_found',
       'invalid_policy_version',
     ],
-    body: { example: { version: 1 } },
-    answer: { policy_id: '<policy id>', version: 1, active: true },
+    body: versionBody,
+    /** `previous_version`: null when none was active; the same number when nothing changed. */
+    answer: open({ ...switched, previous_version: wholeOrNull }),
+    idempotent: true,
     gateway: { operation: 'boundary_policy-activate-policy', group: 'boundary_policy', since: 'v0.58' },
   },
   deactivate: {
@@ -109,7 +125,8 @@ const facts = {
     summary: 'Deactivate a boundary policy version',
     purpose: 'Takes the active version of a policy out of force.',
     errors: ['boundary_policy_not_active', 'boundary_policy_not_found', 'invalid_policy_version'],
-    body: { example: { version: 1 } },
+    body: versionBody,
+    answer: open(switched),
     gateway: { operation: 'boundary_policy-deactivate-policy', group: 'boundary_policy', since: 'v0.58' },
   },
   list: {
@@ -122,7 +139,9 @@ const facts = {
     summary: 'Boundary policy versions',
     purpose: 'Lists every stored version with its digest and integrity.',
     errors: ['invalid_page', 'unexpected_field'],
-    query: ['cursor', 'limit', 'offset'],
+    query: pageQuery,
+    /** By policy, newest version first. */
+    answer: open({ policies: listOf(open(row)), ...paging }),
     gateway: { operation: 'boundary_policy-list-policies', group: 'boundary_policy', since: 'v0.58' },
   },
   active: {
@@ -134,6 +153,26 @@ const facts = {
     response: 'json',
     summary: 'Active boundary policies',
     purpose: 'Gives the active set, its health and the registered gate types.',
+    answer: open({
+      enforcement: text,
+      /** While false, every evaluation with policies is denied. */
+      policy_set_healthy: flag,
+      problems: listOf(open({ policy: text, reason: text }), 100_000),
+      registry_gate_types: texts,
+      active: listOf(
+        open({
+          policy_id: text,
+          version: whole,
+          policy_digest: text,
+          valid_from: textOrNull,
+          valid_until: textOrNull,
+          gate_count: wholeOrNull,
+          selector: withDefault(nullable(shape.object), null),
+          policy: policyOrNull,
+        }),
+        100_000,
+      ),
+    }),
     gateway: { operation: 'boundary_policy-active-policies', group: 'boundary_policy', since: 'v0.58' },
   },
   history: {
@@ -146,7 +185,8 @@ const facts = {
     summary: 'History of a boundary policy',
     purpose: 'Gives all signed versions of one policy, newest first.',
     errors: ['boundary_policy_not_found', 'invalid_page', 'unexpected_field'],
-    query: ['cursor', 'limit', 'offset'],
+    query: pageQuery,
+    answer: open({ policy_id: text, versions: listOf(open({ ...row, policy: policyOrNull })), ...paging }),
     gateway: { operation: 'boundary_policy-policy-history', group: 'boundary_policy', since: 'v0.58' },
   },
   text: {
@@ -159,7 +199,7 @@ const facts = {
     summary: 'Text of a boundary policy',
     purpose: 'Gives a Cedar policy set or schema that policies name by its digest.',
     errors: ['boundary_policy_text_not_found'],
-    answer: { text_digest: '<digest>', text: 'permit(principal, action, resource);' },
+    answer: open({ text_digest: text, text }),
   },
   verify: {
     id: 'POST /boundary-policies/verify',
@@ -171,11 +211,16 @@ const facts = {
     summary: 'Verify a boundary policy',
     purpose: 'Verifies the signature of a boundary policy without storing anything.',
     errors: ['invalid_policy', 'invalid_public_keys', 'missing_policy'],
-    body: {
-      example: { policy: { paste: '<boundary policy>' }, issuer_public_keys: ['<public key>'] },
-      optional: ['issuer_public_keys'],
-    } as BodyFacts,
-    answer: { valid: true, reason: 'valid', policy_id: '<policy id>', version: 1, policy_digest: '<digest>' },
+    body: openBody(
+      'invalid_policy',
+      {
+        policy: required(recordOrText(storedRecord('boundary-policy'))),
+        issuer_public_keys: optional(field.publicKeys),
+      },
+      { policy: { paste: '<boundary policy>' }, issuer_public_keys: ['<public key>'] },
+    ),
+    answer: open({ valid: flag, reason: text, policy_id: text, version: whole, policy_digest: text }),
+    idempotent: true,
     records: { policy: 'invalid_policy' },
     gateway: { operation: 'boundary_policy-verify-policy', group: 'boundary_policy', since: 'v0.58' },
   },
@@ -183,3 +228,18 @@ const facts = {
 
 /** Declarative signed policies for boundary decisions (protocol/trust-operations 5). */
 export const boundaryPolicies: Routes<typeof facts> = routes(facts)
+
+export type BoundaryPolicyValidation = AnswerOf<typeof boundaryPolicies.validate>
+export type BoundaryPolicyIssue = BoundaryPolicyValidation['issues'][number]
+/** Requests to simulate, and the part of the changed results to return. */
+export type SimulationRequest = SentOf<typeof boundaryPolicies.simulate>
+/** Compares decisions with a policy in force to current decisions. */
+export type PolicySimulation = AnswerOf<typeof boundaryPolicies.simulate>
+export type BoundaryPolicyPage = AnswerOf<typeof boundaryPolicies.list>
+export type BoundaryPolicyRow = BoundaryPolicyPage['policies'][number]
+export type ActiveBoundaryPolicies = AnswerOf<typeof boundaryPolicies.active>
+export type BoundaryPolicyHistory = AnswerOf<typeof boundaryPolicies.history>
+export type BoundaryPolicyVersion = BoundaryPolicyHistory['versions'][number]
+export type PolicyActivation = AnswerOf<typeof boundaryPolicies.activate>
+export type PolicyText = AnswerOf<typeof boundaryPolicies.text>
+export type BoundaryPolicyVerdict = AnswerOf<typeof boundaryPolicies.verify>

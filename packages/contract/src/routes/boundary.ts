@@ -1,5 +1,53 @@
-import { EXAMPLE_CONTEXT, EXAMPLE_PRESENTED } from '../example-values.ts'
-import { type BodyFacts, type Routes, routes } from '../route.ts'
+import {
+  agreementRecordForm,
+  boundaryDecisionForm,
+  contextRecordForm,
+  field,
+  justificationForm,
+  readAttestation,
+  shape,
+} from '@chancery/protocol'
+import { type AnswerOf, type SentOf, body, openBody } from '../form.ts'
+import { count, flag, nodeProof, record, recordOrText, signedRecord, text, whole } from '../members.ts'
+import { type Routes, routes } from '../route.ts'
+
+const { nullable, oneOf, open, optional, required } = shape
+
+const agreement = recordOrText(record('agreement-record', agreementRecordForm.read))
+const decision = signedRecord('boundary-decision', boundaryDecisionForm)
+const shownContext = record('context-record', contextRecordForm.read)
+
+/** The authority adds the other facts (protocol/trust-operations 4.1). */
+const context = {
+  context_id: optional(shape.string),
+  parent_kind: optional(oneOf('agreement', 'delegation', 'direct')),
+  requester_sovereign_id: optional(shape.string),
+  provider_sovereign_id: optional(shape.string),
+  request_parameters: optional(shape.object),
+  context_freshness_seq: optional(count),
+}
+
+/** What is asked, and by which attestation. */
+const question = {
+  attestation_id: optional(shape.string),
+  presented: optional(
+    open({
+      attestation: required(recordOrText(record('membership-attestation', readAttestation))),
+      issuer_sovereign_id: text,
+      /** Only this treaty of the authority is considered. */
+      treaty_id: optional(shape.string),
+    }),
+  ),
+  requested_capability: text,
+  /** Attributes are normalised external facts, never secrets. */
+  context: optional(open({ ...context, attributes: optional(shape.object) })),
+}
+
+/** A decision under the active policies, with the signed results of every gate. */
+const decided = {
+  decision: required(decision),
+  justification_proof: required(signedRecord('justification-proof', justificationForm)),
+}
 
 const facts = {
   evaluate: {
@@ -29,16 +77,18 @@ const facts = {
       'wrong_issuer',
     ],
     repeatable: true,
-    body: {
-      example: {
+    body: openBody(
+      'invalid_input',
+      /** Exactly one of agreement, attestation_id and presented. */
+      { agreement: optional(agreement), ...question },
+      {
         attestation_id: '<attestation id>',
         requested_capability: 'payments.transfer',
         context: { request_parameters: { amount: 100 } },
       },
-      optional: ['attestation_id', 'context'],
-      more: { agreement: { paste: '<agreement record>' }, presented: EXAMPLE_PRESENTED },
-    } as BodyFacts,
-    answer: { decision: { paste: '<boundary decision>' } },
+    ),
+    /** The context is there with a presented attestation. Its digest is in the decision. */
+    answer: open({ ...decided, context: optional(shownContext) }),
     records: { agreement: 'invalid_agreement', 'presented.attestation': 'invalid_attestation' },
     gateway: { operation: 'boundary_policy-evaluate', group: 'boundary_policy', since: 'v0.58' },
   },
@@ -79,8 +129,33 @@ const facts = {
       'relay_not_allowed',
       'wrong_issuer',
     ],
-    body: {
-      example: {
+    body: body(
+      'invalid_input',
+      {
+        ...nodeProof,
+        /** Of this key; not needed by a member of a partner. */
+        cert_id: optional(shape.string),
+        /** Exactly one of attestation_id and presented; attributes from a relay only. */
+        ...question,
+        /** From a relay: the request proof of its caller. */
+        on_behalf_of: optional(
+          open({
+            method: text,
+            request_target: text,
+            content_digest: text,
+            audience: text,
+            certificate: text,
+            attestation: required(nullable(shape.string)),
+            signature_input: text,
+            signature: text,
+          }),
+        ),
+        /** With it, a repeated request gets the first decision. */
+        idempotency_key: optional(shape.string),
+        /** An authorized response then has the head of this resource. */
+        resource_id: optional(field.label),
+      },
+      {
         action: 'boundary-request',
         audience: '<public key of the authority>',
         cert_id: '<certificate id>',
@@ -91,17 +166,13 @@ const facts = {
         nonce: '<random nonce>',
         signature: '<signature>',
       },
-      optional: ['cert_id', 'attestation_id'],
-      more: {
-        presented: EXAMPLE_PRESENTED,
-        on_behalf_of: {},
-        context: EXAMPLE_CONTEXT,
-        idempotency_key: '<key>',
-        resource_id: '<resource id>',
-      },
-      closed: true,
-    } as BodyFacts,
-    answer: { decision: { paste: '<boundary decision>' } },
+    ),
+    answer: open({
+      ...decided,
+      context: required(shownContext),
+      /** Null before the first record of the resource; absent without `resource_id`, without a store and in a denial. */
+      resource_head: optional(nullable(open({ resource_sequence: whole, record_digest: text }))),
+    }),
     bodyLimit: 'decision',
     gateway: { operation: 'boundary-request', group: 'boundary', since: 'v0.60' },
   },
@@ -129,15 +200,16 @@ const facts = {
       'missing_boundary_fields',
     ],
     repeatable: true,
-    body: {
-      example: {
+    body: openBody(
+      'missing_boundary_fields',
+      { agreement: required(agreement), requested_capability: text, context: optional(open(context)) },
+      {
         agreement: { paste: '<agreement record>' },
         requested_capability: 'payments.read',
         context: { request_parameters: {} },
       },
-      optional: ['context'],
-    },
-    answer: 'boundary-decision',
+    ),
+    answer: decision,
     records: { agreement: 'invalid_agreement' },
     gateway: { operation: 'boundary-decide', group: 'boundary' },
   },
@@ -151,11 +223,13 @@ const facts = {
     summary: 'Verify a decision',
     purpose: 'Verifies a boundary decision without storing anything.',
     errors: ['invalid_decision', 'invalid_public_keys', 'missing_decision'],
-    body: {
-      example: { decision: { paste: '<boundary decision>' }, operator_public_keys: ['<public key>'] },
-      optional: ['operator_public_keys'],
-    },
-    answer: { accepted: true, authorized: true, reason: 'valid', decision_id: '<decision id>' },
+    body: openBody(
+      'invalid_decision',
+      { decision: required(recordOrText(decision)), operator_public_keys: optional(field.publicKeys) },
+      { decision: { paste: '<boundary decision>' }, operator_public_keys: ['<public key>'] },
+    ),
+    answer: open({ accepted: flag, authorized: flag, reason: text, decision_id: text }),
+    idempotent: true,
     records: { decision: 'invalid_decision' },
     gateway: { operation: 'boundary-verify', group: 'boundary' },
   },
@@ -163,3 +237,18 @@ const facts = {
 
 /** Signed allow or deny decisions. A denial is an answer (201), not an error (protocol/trust-operations 4). */
 export const boundary: Routes<typeof facts> = routes(facts)
+
+export type EvaluateRequest = SentOf<typeof boundary.evaluate>
+export type EvaluateResult = AnswerOf<typeof boundary.evaluate>
+/** What the key of the client adds to the request is its proof (protocol/trust-operations 4.12). */
+export type NodeDecisionRequest = Omit<SentOf<typeof boundary.request>, keyof typeof nodeProof>
+export type NodeDecision = AnswerOf<typeof boundary.request>
+export type DecideRequest = SentOf<typeof boundary.decide>
+export type BoundaryContext = NonNullable<DecideRequest['context']>
+/** An attestation of a partner as the basis of a decision (protocol/trust-operations 4.11). */
+export type PresentedAttestation = NonNullable<EvaluateRequest['presented']>
+/**
+ * protocol/trust-operations 4.10. `accepted` means genuine; only `authorized` of an accepted decision permits the
+ * request.
+ */
+export type BoundaryVerdict = AnswerOf<typeof boundary.verify>

@@ -1,4 +1,11 @@
+import { logIdentityForm, shape } from '@chancery/protocol'
+import type { AnswerOf } from '../form.ts'
+import { count, flag, listOf, record, text, texts, whole } from '../members.ts'
 import { type Routes, routes } from '../route.ts'
+
+const { nullable, oneOf, open, required } = shape
+
+const textOrNull = required(nullable(shape.string))
 
 const facts = {
   describe: {
@@ -11,7 +18,16 @@ const facts = {
     summary: 'Name, keys and witnesses of the evidence log',
     purpose: 'Returns the name and the keys of the log with the signed record of both, and the keys of its witnesses.',
     errors: ['evidence_store_disabled', 'not_found'],
-    answer: { origin: '', tree_size: 1, verifier_keys: [''], log_identity: {}, witnesses: [''], quorum: 1 },
+    answer: open({
+      origin: text,
+      tree_size: whole,
+      /** Keys that sign the log, as verifier keys (C2SP signed-note). */
+      verifier_keys: texts,
+      log_identity: required(record('log-identity', logIdentityForm.read)),
+      /** Verifier keys of the witnesses that are asked. */
+      witnesses: texts,
+      quorum: whole,
+    }),
   },
   checkpoint: {
     id: 'GET /evidence-log/checkpoint',
@@ -81,9 +97,36 @@ const facts = {
     summary: 'State of the witnesses of the evidence log',
     purpose: 'Returns what each witness cosigned last, why it failed, and alarms.',
     errors: ['evidence_store_disabled'],
-    answer: { tree_size: 1, quorum: 1, cosigned_size: 1, cosigners: 1, pending_since: null, witnesses: [{}] },
+    answer: open({
+      tree_size: whole,
+      quorum: whole,
+      cosigned_size: whole,
+      cosigners: whole,
+      /** Since when a checkpoint lacks the quorum; null when none does. */
+      pending_since: textOrNull,
+      witnesses: listOf(
+        open({
+          name: text,
+          /** Null for a witness that is no longer asked, but has an alarm. */
+          url: textOrNull,
+          known_size: whole,
+          cosigned_at: textOrNull,
+          tried_at: textOrNull,
+          failure: textOrNull,
+          alarm: required(nullable(oneOf('rolled_back', 'forked'))),
+          alarm_at: textOrNull,
+          alarm_size: required(nullable(count)),
+          /** The witness holds a checkpoint with the signature of the authority that contradicts the log. */
+          proven: flag,
+        }),
+      ),
+    }),
   },
 } as const
 
 /** The evidence store as a transparency log; disabled with the store (protocol/trust-operations 6.13). */
 export const evidenceLog: Routes<typeof facts> = routes(facts)
+
+export type LogDescription = AnswerOf<typeof evidenceLog.describe>
+export type LogWitnesses = AnswerOf<typeof evidenceLog.witnesses>
+export type LogWitnessState = LogWitnesses['witnesses'][number]

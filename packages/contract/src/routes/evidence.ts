@@ -1,5 +1,41 @@
 // oxlint-disable max-lines -- one table of all routes of the store
+import { field, shape, storeAnchorForm } from '@chancery/protocol'
+import { type AnswerOf, type QueryOf, type SentOf, body, openBody } from '../form.ts'
+import {
+  count,
+  cursorQuery,
+  flag,
+  listOf,
+  record,
+  recordOrText,
+  storedRecord,
+  text,
+  textOrNull,
+  whole,
+} from '../members.ts'
+import { LIMITS } from '../limits.ts'
 import { type Routes, routes } from '../route.ts'
+import {
+  bundled,
+  decisionCounts,
+  decisionPage,
+  history,
+  newestPage,
+  oldestPage,
+  placeOrNull,
+  position,
+  recorded,
+  rejectionPage,
+  report,
+  retentionPreview,
+  retentionResult,
+  storeStatus,
+} from './evidence-answers.ts'
+
+const { anyOf, integer, nullable, oneOf, open, optional, required } = shape
+
+const limit = integer(1, LIMITS.listPageRows)
+const anchor = record('store-anchor', storeAnchorForm.read)
 
 const facts = {
   // 200 when the identical record is already stored.
@@ -33,7 +69,14 @@ const facts = {
       'resource_chain_gap',
       'resource_chain_mismatch',
     ],
-    body: { example: { evidence: { paste: '<execution evidence>' } } },
+    body: openBody(
+      'invalid_evidence',
+      { evidence: required(recordOrText(storedRecord('execution-evidence'))) },
+      { evidence: { paste: '<execution evidence>' } },
+    ),
+    answer: recorded,
+    /** The same record is then a duplicate. */
+    idempotent: true,
     records: { evidence: 'invalid_evidence' },
     gateway: { operation: 'evidence_store-submit-execution', group: 'evidence_store', since: 'v0.59' },
   },
@@ -48,25 +91,26 @@ const facts = {
     purpose: 'Finds decisions and evidence by vendor, attestation, capability, resource, outcome or time.',
     errors: ['evidence_store_disabled', 'invalid_input', 'invalid_page', 'invalid_timestamps', 'unexpected_field'],
     // The gateway forwards the names of the first release; the others are beta.
-    query: [
-      'after_sequence',
-      'attestation_id',
-      'before_sequence',
-      'capability',
-      'decision_id',
-      'entry_kind',
-      'failed_gate',
-      'group',
-      'limit',
-      'order',
-      'outcome',
-      'requester_sovereign_id',
-      'resource_id',
-      'since',
-      'until',
-      'vendor_id',
-    ],
-    answer: { count: 1, entries: [{}] },
+    query: {
+      after_sequence: count,
+      attestation_id: shape.string,
+      before_sequence: position,
+      capability: shape.string,
+      decision_id: shape.string,
+      entry_kind: shape.string,
+      /** The first gate that did not pass. */
+      failed_gate: shape.string,
+      group: oneOf('decision'),
+      limit,
+      order: oneOf('oldest', 'newest'),
+      outcome: shape.string,
+      requester_sovereign_id: shape.string,
+      resource_id: shape.string,
+      since: shape.string,
+      until: shape.string,
+      vendor_id: shape.string,
+    },
+    answer: anyOf(oldestPage, anyOf(newestPage, decisionPage)),
     gateway: {
       operation: 'evidence_store-search',
       group: 'evidence_store',
@@ -96,8 +140,14 @@ const facts = {
     summary: 'Count decisions',
     purpose: 'Counts stored decisions by hour, in total or by outcome, capability or policy.',
     errors: ['evidence_store_disabled', 'invalid_input', 'invalid_timestamps', 'unexpected_field'],
-    query: ['by', 'since', 'split', 'until'],
-    answer: { by: 'hour', complete: true, counts: [{ decisions: 1 }] },
+    query: {
+      by: oneOf('hour', 'range'),
+      since: shape.string,
+      /** Of outcome, capability and policy, with commas; not the last two together. */
+      split: shape.string,
+      until: shape.string,
+    },
+    answer: decisionCounts,
   },
   rejected: {
     id: 'GET /admin/evidence/rejections',
@@ -109,8 +159,8 @@ const facts = {
     summary: 'Refused submissions',
     purpose: 'Lists refused evidence, newest first, with its code, claimed names and digest.',
     errors: ['evidence_store_disabled', 'invalid_page', 'unexpected_field'],
-    query: ['cursor', 'limit'],
-    answer: { count: 1, rejections: [{ code: 'evidence_malformed', count: 1 }], next_cursor: '<cursor>' },
+    query: { ...cursorQuery, limit: integer(1, 100) },
+    answer: rejectionPage,
   },
   // Resource ids may hold slashes, so they take the rest of the path (protocol/trust-operations 6.8).
   resources: {
@@ -124,6 +174,12 @@ const facts = {
     purpose: 'Gives one resource from decision to execution with its verification result.',
     errors: ['evidence_store_disabled', 'resource_not_found', 'unexpected_field'],
     tail: true,
+    answer: open({
+      resource_id: text,
+      /** When retention removed every entry: what its checkpoint says. */
+      head: optional(open({ resource_sequence: whole, record_digest: text })),
+      ...history,
+    }),
     gateway: { operation: 'evidence_store-resource-history', group: 'evidence_store', since: 'v0.59' },
   },
   resourceHeads: {
@@ -137,6 +193,7 @@ const facts = {
     purpose: 'Gives the last sequence and digest, from which the next record must continue.',
     errors: ['evidence_store_disabled', 'resource_not_found'],
     tail: true,
+    answer: open({ resource_id: text, resource_sequence: whole, record_digest: text }),
     gateway: { operation: 'evidence_store-resource-head', group: 'evidence_store', since: 'v0.59' },
   },
   vendors: {
@@ -149,6 +206,7 @@ const facts = {
     summary: 'History of a vendor',
     purpose: 'Gives the decisions and evidence of one vendor with their verification result.',
     errors: ['evidence_store_disabled', 'unexpected_field', 'vendor_not_found'],
+    answer: open({ vendor_id: text, ...history }),
     gateway: { operation: 'evidence_store-vendor-history', group: 'evidence_store', since: 'v0.59' },
   },
   export: {
@@ -178,6 +236,7 @@ const facts = {
     summary: 'Verify the evidence store',
     purpose: 'Checks every entry, chain and signature of the store.',
     errors: ['evidence_store_disabled'],
+    answer: open({ ...report, anchors: required(shape.object) }),
     gateway: { operation: 'evidence_store-verify', group: 'evidence_store', since: 'v0.59' },
   },
   status: {
@@ -190,6 +249,7 @@ const facts = {
     summary: 'State of the evidence store',
     purpose: 'Gives the mode, entry count, last sequence and latest retention checkpoint.',
     errors: ['evidence_store_disabled'],
+    answer: storeStatus,
     gateway: { operation: 'evidence_store-status', group: 'evidence_store', since: 'v0.59' },
   },
   executorKeys: {
@@ -202,6 +262,18 @@ const facts = {
     summary: 'Executor keys',
     purpose: 'Lists the registered executor keys, retired ones included.',
     errors: ['evidence_store_disabled'],
+    answer: open({
+      executor_keys: listOf(
+        open({
+          key_id: text,
+          public_key: text,
+          executor_sovereign_id: text,
+          registered_at: text,
+          retired_at: textOrNull,
+        }),
+        1_000_000,
+      ),
+    }),
     gateway: { operation: 'evidence_store-list-executor-keys', group: 'evidence_store', since: 'v0.59' },
   },
   registerKey: {
@@ -214,8 +286,12 @@ const facts = {
     summary: 'Register an executor key',
     purpose: 'Lets a key sign execution evidence for one executor.',
     errors: ['evidence_store_disabled', 'executor_key_exists', 'invalid_public_key', 'missing_executor_key_fields'],
-    body: { example: { key_id: 'executor-1', public_key: '<public key>', executor_sovereign_id: '<sovereign id>' } },
-    answer: { key_id: '<key id>', executor_sovereign_id: '<sovereign id>', active: true },
+    body: openBody(
+      'missing_executor_key_fields',
+      { key_id: text, public_key: required(field.publicKey), executor_sovereign_id: text },
+      { key_id: 'executor-1', public_key: '<public key>', executor_sovereign_id: '<sovereign id>' },
+    ),
+    answer: open({ key_id: text, executor_sovereign_id: text, active: flag }),
     gateway: { operation: 'evidence_store-register-executor-key', group: 'evidence_store', since: 'v0.59' },
   },
   retireKey: {
@@ -229,8 +305,8 @@ const facts = {
     summary: 'Retire an executor key',
     purpose: 'Ends new records under a key; old ones still verify.',
     errors: ['evidence_store_disabled', 'executor_key_not_found', 'executor_key_retired'],
-    body: { example: {} },
-    answer: { key_id: '<key id>', active: false },
+    body: openBody('invalid_input', {}),
+    answer: open({ key_id: text, active: flag }),
     gateway: { operation: 'evidence_store-retire-executor-key', group: 'evidence_store', since: 'v0.59' },
   },
   retention: {
@@ -251,7 +327,18 @@ const facts = {
       'invalid_retention',
       'retention_in_progress',
     ],
-    body: { example: { older_than_days: 365 }, more: { through_sequence: 1000, dry_run: false } },
+    body: openBody(
+      'invalid_retention',
+      {
+        older_than_days: required(integer(1, 36_500)),
+        /** Nothing after this entry is removed, for example after the last archived one. */
+        through_sequence: optional(position),
+        dry_run: optional(shape.boolean),
+      },
+      { older_than_days: 365 },
+    ),
+    answer: retentionResult,
+    preview: retentionPreview,
     gateway: { operation: 'evidence_store-apply-retention', group: 'evidence_store', since: 'v0.59' },
   },
   anchors: {
@@ -264,6 +351,8 @@ const facts = {
     summary: 'Anchors of the evidence store',
     purpose: 'Lists the signed heads of the store, for copies elsewhere.',
     errors: ['evidence_store_disabled', 'invalid_page', 'unexpected_field'],
+    query: { after_anchor: count, limit },
+    answer: open({ count: whole, next_after_anchor: placeOrNull, anchors: listOf(anchor) }),
     gateway: {
       operation: 'evidence_store-list-anchors',
       group: 'evidence_store',
@@ -282,7 +371,10 @@ const facts = {
     summary: 'Anchor the evidence store',
     purpose: 'Signs the head of the store if everything since the last anchor is sound.',
     errors: ['evidence_anchor_refused', 'evidence_store_disabled', 'evidence_store_unavailable'],
-    body: { example: {} },
+    body: openBody('invalid_input', {}),
+    /** Null when the store is empty. */
+    answer: open({ anchor: required(nullable(anchor)), status: required(oneOf('anchored', 'unchanged')) }),
+    idempotent: true,
     gateway: { operation: 'evidence_store-create-anchor', group: 'evidence_store', since: 'v0.60' },
   },
   bundle: {
@@ -301,8 +393,10 @@ const facts = {
       'invalid_input',
       'unexpected_field',
     ],
-    body: { closed: true, example: { decision_id: '<decision id>' } },
-    answer: { envelope: { payload: '<base64>', payloadType: 'application/vnd.in-toto+json', signatures: [{}] } },
+    body: body('invalid_input', { decision_id: required(field.identifier) }, { decision_id: '<decision id>' }),
+    answer: bundled,
+    /** Nothing is stored but the audit event. */
+    idempotent: true,
   },
 } as const
 
@@ -311,3 +405,20 @@ const facts = {
  * (protocol/trust-operations 6).
  */
 export const evidence: Routes<typeof facts> = routes(facts)
+
+type SearchQuery = QueryOf<typeof evidence.search>
+/** Filters of a search in store order. */
+export type EvidenceFilter = Omit<
+  SearchQuery,
+  'before_sequence' | 'failed_gate' | 'group' | 'order' | 'requester_sovereign_id'
+>
+/** Filters of a search from the newest entry on; the two of decisions find decisions only. */
+export type NewestFilter = Omit<SearchQuery, 'after_sequence' | 'group' | 'order'>
+export type DecisionCountQuery = QueryOf<typeof evidence.counts>
+export type ResourceHistory = AnswerOf<typeof evidence.resources>
+export type VendorHistory = AnswerOf<typeof evidence.vendors>
+export type StoreVerification = AnswerOf<typeof evidence.verify>
+export type ExecutorKey = AnswerOf<typeof evidence.executorKeys>['executor_keys'][number]
+export type RetentionRequest = SentOf<typeof evidence.retention>
+export type AnchorPage = AnswerOf<typeof evidence.anchors>
+export type AnchorResult = AnswerOf<typeof evidence.anchor>

@@ -31,13 +31,13 @@ describe('boundary policies', () => {
     })
     const policy = await client.boundaryPolicies.publish(intent('p'))
     await client.boundaryPolicies.publish(intent('p'))
-    expect(await client.boundaryPolicies.activate('p', 2)).toEqual({
+    expect(await client.boundaryPolicies.activate('p', { version: 2 })).toEqual({
       policy_id: 'p',
       version: 2,
       previous_version: null,
       active: true,
     })
-    expect((await client.boundaryPolicies.activate('p', 1)).previous_version).toBe(2)
+    expect((await client.boundaryPolicies.activate('p', { version: 1 })).previous_version).toBe(2)
     const { policies } = await client.boundaryPolicies.list()
     expect(policies.map(({ version, active, gate_count }) => [version, active, gate_count])).toEqual([
       [2, false, 1],
@@ -45,14 +45,20 @@ describe('boundary policies', () => {
     ])
     const active = await client.boundaryPolicies.active()
     expect(active).toMatchObject({ enforcement: 'optional', policy_set_healthy: true, problems: [] })
-    expect(active.active).toEqual([{ policy_id: 'p', version: 1, policy_digest: boundaryPolicyDigest(policy), policy }])
+    expect(active.active).toMatchObject([
+      { policy_id: 'p', version: 1, policy_digest: boundaryPolicyDigest(policy), policy },
+    ])
     const { versions } = await client.boundaryPolicies.history('p')
     expect(versions.map(({ version, policy: body }) => [version, body?.version])).toEqual([
       [2, 2],
       [1, 1],
     ])
     expect(await client.boundaryPolicies.verify({ policy })).toMatchObject({ valid: true, reason: 'valid' })
-    expect(await client.boundaryPolicies.deactivate('p', 1)).toEqual({ policy_id: 'p', version: 1, active: false })
+    expect(await client.boundaryPolicies.deactivate('p', { version: 1 })).toEqual({
+      policy_id: 'p',
+      version: 1,
+      active: false,
+    })
   })
 
   it('are published once under one idempotency key', async () => {

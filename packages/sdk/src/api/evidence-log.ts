@@ -1,15 +1,16 @@
 import { evidenceLog } from '@chancery/contract'
-import { HASH_BYTES, fromUtf8, logIdentityForm, readReceived, shape, tilePath } from '@chancery/protocol'
-import type { JsonValue, LogIdentity, TileName } from '@chancery/protocol'
-import { bytes, json, text } from '../http/read-response.ts'
+import { HASH_BYTES, type TileName, fromUtf8, tilePath } from '@chancery/protocol'
+import { bytes, text } from '../http/read-response.ts'
 import type { CallOptions, Connection } from '../http/call.ts'
+import { type RouteApi, routeApi } from '../http/route-api.ts'
 import { ResponseError } from '../errors.ts'
 import type { Incoming } from '../http/transport.ts'
 
-/** The public log of the evidence store (protocol/trust-operations 6.13). */
-export interface EvidenceLogApi {
-  /** Returns name, keys and witnesses of the log. Verify `log_identity` with `trustLog` before you use the keys. */
-  describe(options?: CallOptions): Promise<LogDescription>
+/**
+ * The public log of the evidence store (protocol/trust-operations 6.13). Verify `log_identity` of `describe` with
+ * `trustLog` before you use the keys. `witnesses`: as operator.
+ */
+export interface EvidenceLogApi extends RouteApi<typeof evidenceLog> {
   /** Returns the signed note unchanged. Store it, and open it with `openCheckpoint`. */
   checkpoint(options?: CallOptions): Promise<string>
   /** Returns the last checkpoint that witnesses cosigned. It may be older than the last one. */
@@ -20,86 +21,12 @@ export interface EvidenceLogApi {
   entries(name: Omit<TileName, 'level'>, options?: CallOptions): Promise<readonly string[]>
   /** As operator: returns a COSE receipt of a decision; verify it with `verifyReceipt`. */
   receipt(decision_id: string, options?: CallOptions): Promise<Uint8Array>
-  /** As operator: returns what each witness said last. */
-  witnesses(options?: CallOptions): Promise<LogWitnesses>
 }
 
-export interface LogDescription {
-  readonly origin: string
-  readonly tree_size: number
-  /** Keys that sign the log, as verifier keys (C2SP signed-note). */
-  readonly verifier_keys: readonly string[]
-  readonly log_identity: LogIdentity
-  /** Verifier keys of the witnesses that are asked. */
-  readonly witnesses: readonly string[]
-  readonly quorum: number
-}
-
-export interface LogWitnesses {
-  readonly tree_size: number
-  readonly quorum: number
-  readonly cosigned_size: number
-  readonly cosigners: number
-  /** Since when a checkpoint lacks the quorum; null when none does. */
-  readonly pending_since: string | null
-  readonly witnesses: readonly LogWitnessState[]
-}
-
-export interface LogWitnessState {
-  readonly name: string
-  /** Null for a witness that is no longer asked, but has an alarm. */
-  readonly url: string | null
-  readonly known_size: number
-  readonly cosigned_at: string | null
-  readonly tried_at: string | null
-  readonly failure: string | null
-  readonly alarm: 'rolled_back' | 'forked' | null
-  readonly alarm_at: string | null
-  readonly alarm_size: number | null
-  /** The witness holds a checkpoint with the signature of the authority that contradicts the log. */
-  readonly proven: boolean
-}
-
-const { arrayOf, boolean, integer, nullable, oneOf, required, string } = shape
-const count = integer(0, Number.MAX_SAFE_INTEGER)
-const texts = arrayOf(string, { max: 64 })
-const readDescription = shape.open({
-  origin: required(string),
-  tree_size: required(count),
-  verifier_keys: required(texts),
-  log_identity: required((value: JsonValue): LogIdentity => readReceived(logIdentityForm, value).record),
-  witnesses: required(texts),
-  quorum: required(count),
-})
-const readWitnesses = shape.open({
-  tree_size: required(count),
-  quorum: required(count),
-  cosigned_size: required(count),
-  cosigners: required(count),
-  pending_since: required(nullable(string)),
-  witnesses: required(
-    arrayOf(
-      shape.open({
-        name: required(string),
-        url: required(nullable(string)),
-        known_size: required(count),
-        cosigned_at: required(nullable(string)),
-        tried_at: required(nullable(string)),
-        failure: required(nullable(string)),
-        alarm: required(nullable(oneOf('rolled_back', 'forked'))),
-        alarm_at: required(nullable(string)),
-        alarm_size: required(nullable(count)),
-        proven: required(boolean),
-      }),
-      { max: 1000 },
-    ),
-  ),
-})
-
-export function evidenceLogApi({ call }: Connection): EvidenceLogApi {
+export function evidenceLogApi(connection: Connection): EvidenceLogApi {
+  const { call } = connection
   return {
-    describe: (options) =>
-      call({ route: evidenceLog.describe, read: json((value) => readDescription(value, '')), options }),
+    ...routeApi(evidenceLog, connection),
     checkpoint: (options) => call({ route: evidenceLog.checkpoint, read: text, options }),
     cosignedCheckpoint: (options) => call({ route: evidenceLog.cosigned, read: text, options }),
     tile: (name, options) =>
@@ -121,8 +48,6 @@ export function evidenceLogApi({ call }: Connection): EvidenceLogApi {
       }),
     receipt: (decision_id, options) =>
       call({ route: evidenceLog.receipt, params: { decision_id }, read: bytes, options }),
-    witnesses: (options) =>
-      call({ route: evidenceLog.witnesses, read: json((value) => readWitnesses(value, '')), options }),
   }
 }
 

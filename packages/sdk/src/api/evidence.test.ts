@@ -40,16 +40,16 @@ describe('evidence', () => {
       active: true,
     })
     const record = await evidenceOf()
-    expect((await client.evidence.submit(record)).status).toBe('recorded')
-    expect((await client.evidence.submit(record)).status).toBe('duplicate')
-    const page = await client.evidence.page({ resource_id: 'kv/a b' })
+    expect((await client.evidence.execution({ evidence: record })).status).toBe('recorded')
+    expect((await client.evidence.execution({ evidence: record })).status).toBe('duplicate')
+    const page = await client.evidence.search({ resource_id: 'kv/a b' })
     expect(page.entries.map(({ entry }) => entry.evidence_id)).toEqual(['e-1'])
-    expect(await client.evidence.resourceHead('kv/a b')).toMatchObject({ resource_sequence: 1 })
-    expect(await client.evidence.resource('kv/a b')).toMatchObject({
+    expect(await client.evidence.resourceHeads('kv/a b')).toMatchObject({ resource_sequence: 1 })
+    expect(await client.evidence.resources('kv/a b')).toMatchObject({
       truncated: false,
       verification: { verified: true },
     })
-    expect(await client.evidence.vendor('vendor-1')).toMatchObject({ verification: { checked_entries: 3 } })
+    expect(await client.evidence.vendors('vendor-1')).toMatchObject({ verification: { checked_entries: 3 } })
     const lines: string[] = []
     for await (const line of client.evidence.export()) lines.push(line)
     expect(lines).toHaveLength(3)
@@ -59,7 +59,7 @@ describe('evidence', () => {
     const { anchor, status } = await client.evidence.anchor()
     expect([anchor?.store_sequence, status]).toEqual([3, 'anchored'])
     expect((await client.evidence.anchors({ after_anchor: 0 })).anchors).toEqual([anchor])
-    expect(await client.evidence.previewRetention(1)).toEqual({
+    expect(await client.evidence.retention({ older_than_days: 1, dry_run: true })).toEqual({
       dry_run: true,
       would_change: false,
       removed_count: 0,
@@ -68,23 +68,23 @@ describe('evidence', () => {
       complete: true,
       through_sequence: null,
     })
-    expect(await client.evidence.previewRetention(1, undefined, { through_sequence: 2 })).toMatchObject({
+    expect(await client.evidence.retention({ older_than_days: 1, through_sequence: 2, dry_run: true })).toMatchObject({
       removed_count: 0,
       through_sequence: 2,
     })
-    expect(await client.evidence.applyRetention(1)).toEqual({
+    expect(await client.evidence.retention({ older_than_days: 1 })).toEqual({
       removed_count: 0,
       checkpoint: null,
       stopped_by: 'too_young',
     })
-    expect((await client.evidence.executorKeys()).map(({ key_id }) => key_id)).toEqual(['rotator-1'])
+    expect((await client.evidence.executorKeys()).executor_keys.map(({ key_id }) => key_id)).toEqual(['rotator-1'])
     expect(await client.evidence.retireKey('rotator-1')).toEqual({ key_id: 'rotator-1', active: false })
     await expect(
-      client.evidence.submit(await evidenceOf({ evidence_id: 'e-2', sequence_no: 2 })),
+      client.evidence.execution({ evidence: await evidenceOf({ evidence_id: 'e-2', sequence_no: 2 }) }),
     ).rejects.toMatchObject({
       code: 'evidence_unknown_executor',
     })
-    await expect(client.evidence.vendor('nobody')).rejects.toBeInstanceOf(RefusedError)
+    await expect(client.evidence.vendors('nobody')).rejects.toBeInstanceOf(RefusedError)
   })
 
   it('is a log from which proofs are computed', async () => {

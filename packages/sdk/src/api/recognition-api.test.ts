@@ -164,7 +164,10 @@ describe('recognitionTreaties', () => {
       },
       attestations_no_longer_accepted: { issuer_sovereign_id: 'PARTNER-NET', all: true },
     })
-    expect(await client.connectome.trustPath('TEST-NET', 'PARTNER-NET')).toMatchObject({ trusted: true, hop_count: 1 })
+    expect(await client.connectome.trustPath({ from: 'TEST-NET', to: 'PARTNER-NET' })).toMatchObject({
+      trusted: true,
+      hop_count: 1,
+    })
     expect(await client.recognitionTreaties.revoke(id, { reason: 'over' })).toEqual({
       treaty_id: id,
       status: 'revoked',
@@ -188,7 +191,7 @@ describe('connectome and dashboard', () => {
     expect(summary.summary.recognition_edge_count).toBe(graph.recognition_edges.length)
     expect(graph.revoked_trust_material).toMatchObject([{ type: 'recognition_treaty', reason: 'over' }])
     expect(atlas.graph_digest).toMatch(/^(sha256:)?[0-9a-f]{64}$/)
-    expect(await client.connectome.trustPath('TEST-NET', 'PARTNER-NET')).toMatchObject({
+    expect(await client.connectome.trustPath({ from: 'TEST-NET', to: 'PARTNER-NET' })).toMatchObject({
       reason: 'direct_treaty_revoked',
     })
     const view = await client.dashboard.view()

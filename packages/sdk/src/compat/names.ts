@@ -1,3 +1,4 @@
+import type { ExplainedPath } from '@chancery/protocol'
 import type { CallOptions } from '../http/call.ts'
 import type { Client } from '../client.ts'
 import type { EvidenceSender } from '../governed/evidence-sender.ts'
@@ -67,7 +68,7 @@ export interface ExistingNames {
     readonly importFeed: Client['revocationFeeds']['import']
     readonly graph: Client['connectome']['graph']
     readonly connectome: Client['connectome']['summary']
-    readonly trustPath: Client['connectome']['trustPath']
+    readonly trustPath: (from: string, to: string, options?: CallOptions) => Promise<ExplainedPath>
   }
   readonly admin: {
     readonly invite: Client['enrollment']['invite']
@@ -161,6 +162,6 @@ function treatyNames(client: Client): ExistingNames['treaties'] {
     importFeed: revocationFeeds.import,
     graph: connectome.graph,
     connectome: connectome.summary,
-    trustPath: connectome.trustPath,
+    trustPath: (from, to, options) => connectome.trustPath({ from, to }, options),
   }
 }

@@ -1,7 +1,8 @@
 import type { ExecutionEvidence, JsonObject, RetentionCheckpoint } from '@chancery/protocol'
 import { readReceived, retentionCheckpointForm } from '@chancery/protocol'
-import type { EvidenceEvent, EvidenceFilter } from '../api/evidence.ts'
+import type { EvidenceEvent, EvidenceFilter, ExecutorKey, RecordedEvidence, RetentionResult } from '@chancery/contract'
 import type { CallOptions } from '../http/call.ts'
+import type { RecordOrText } from '../http/record-texts.ts'
 import type { Client } from '../client.ts'
 import { ChanceryError } from '../errors.ts'
 import type { EvidenceSender, FlushReport } from '../governed/evidence-sender.ts'
@@ -18,28 +19,28 @@ export interface ResourceState {
 
 /** The evidence store under the names of other libraries. */
 export interface EvidenceStoreNames {
-  readonly submit: Client['evidence']['submit']
+  submit(record: RecordOrText<JsonObject>, options?: CallOptions): Promise<RecordedEvidence>
   /** Stores a signed record in the outbox; requires a sender. */
   enqueue(record: ExecutionEvidence): Promise<OutboxEntry>
   flushPending(): Promise<FlushReport>
   pendingHead(resourceId: string): Promise<ChainHead | undefined>
-  readonly search: Client['evidence']['page']
+  readonly search: Client['evidence']['search']
   /** Returns every event that the filter finds, page after page. */
   iterate(filter?: EvidenceFilter, options?: CallOptions): AsyncGenerator<EvidenceEvent, void, undefined>
   readonly status: Client['evidence']['status']
   readonly verify: Client['evidence']['verify']
-  readonly resourceHistory: Client['evidence']['resource']
-  readonly vendorHistory: Client['evidence']['vendor']
-  readonly resourceHead: Client['evidence']['resourceHead']
+  readonly resourceHistory: Client['evidence']['resources']
+  readonly vendorHistory: Client['evidence']['vendors']
+  readonly resourceHead: Client['evidence']['resourceHeads']
   /** Returns the last execution of every resource. */
   resourceStates(options?: CallOptions): Promise<ReadonlyMap<string, ResourceState>>
   exportText(sinceSequence?: number, limit?: number, options?: CallOptions): Promise<string>
   readonly export: Client['evidence']['lines']
   readonly exportAll: Client['evidence']['export']
-  readonly listExecutorKeys: Client['evidence']['executorKeys']
+  listExecutorKeys(options?: CallOptions): Promise<readonly ExecutorKey[]>
   readonly registerExecutorKey: Client['evidence']['registerKey']
   readonly retireExecutorKey: Client['evidence']['retireKey']
-  readonly applyRetention: Client['evidence']['applyRetention']
+  applyRetention(olderThanDays: number, options?: CallOptions): Promise<RetentionResult>
   latestCheckpoint(options?: CallOptions): Promise<RetentionCheckpoint | undefined>
 }
 
@@ -52,7 +53,7 @@ export function evidenceStoreNames({ evidence }: Client, sender: EvidenceSender 
   }
   async function* iterate(filter: EvidenceFilter = {}, options?: CallOptions): AsyncGenerator<EvidenceEvent> {
     for (let after: number | null = filter.after_sequence ?? 0; after !== null;) {
-      const page: Awaited<ReturnType<typeof evidence.page>> = await evidence.page(
+      const page: Awaited<ReturnType<typeof evidence.search>> = await evidence.search(
         { limit: MAX_PAGE, ...filter, after_sequence: after },
         options,
       )
@@ -64,17 +65,17 @@ export function evidenceStoreNames({ evidence }: Client, sender: EvidenceSender 
     }
   }
   return {
-    submit: evidence.submit,
+    submit: (record, options) => evidence.execution({ evidence: record }, options),
     enqueue: (record) => requireSender().enqueue(record),
     flushPending: () => requireSender().flush(),
     pendingHead: (resourceId) => requireSender().pendingHead(resourceId),
-    search: evidence.page,
+    search: evidence.search,
     iterate,
     status: evidence.status,
     verify: evidence.verify,
-    resourceHistory: evidence.resource,
-    vendorHistory: evidence.vendor,
-    resourceHead: evidence.resourceHead,
+    resourceHistory: evidence.resources,
+    vendorHistory: evidence.vendors,
+    resourceHead: evidence.resourceHeads,
     resourceStates: async (options) => {
       const states = new Map<string, ResourceState>()
       for await (const { payload } of iterate({ entry_kind: 'execution' }, options)) storeState(states, payload)
@@ -84,10 +85,10 @@ export function evidenceStoreNames({ evidence }: Client, sender: EvidenceSender 
       (await evidence.lines(since, limit, options)).map((line) => `${line}\n`).join(''),
     export: evidence.lines,
     exportAll: evidence.export,
-    listExecutorKeys: evidence.executorKeys,
+    listExecutorKeys: async (options) => (await evidence.executorKeys(options)).executor_keys,
     registerExecutorKey: evidence.registerKey,
     retireExecutorKey: evidence.retireKey,
-    applyRetention: evidence.applyRetention,
+    applyRetention: (older_than_days, options) => evidence.retention({ older_than_days }, options),
     latestCheckpoint: async (options) => {
       let last: JsonObject | undefined
       for await (const { payload } of iterate({ entry_kind: 'retention_checkpoint' }, options)) last = payload

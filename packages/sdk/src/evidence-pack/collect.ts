@@ -60,7 +60,7 @@ export async function collectEvidencePack(
       (given.agreement === undefined ? await findAttestation(client, record) : null),
     agreement: given.agreement ?? null,
     treaty: await findTreaty(client, record, { context: payload['context'] ?? null, agreement: given.agreement }),
-    executorKeys: hasExecutions ? await client.evidence.executorKeys() : [],
+    executorKeys: hasExecutions ? (await client.evidence.executorKeys()).executor_keys : [],
     anchor,
     ...(await collectLog(client, given, [...entries.map(sequenceOf), anchor?.store_sequence ?? 0])),
     readTile: (name) => client.evidenceLog.tile(name),
@@ -99,7 +99,7 @@ async function collectLog(
 
 /** Byte for byte as stored: a search gives the same entries as JSON, in which numbers may be spelled otherwise. */
 async function collectLines(client: Client, decision_id: string): Promise<readonly string[]> {
-  const { entries } = await client.evidence.page({ decision_id, limit: 1000 })
+  const { entries } = await client.evidence.search({ decision_id, limit: 1000 })
   const lines: string[] = []
   for (const { entry } of entries) {
     if (entry.entry_kind === 'rejection') continue
@@ -173,9 +173,8 @@ async function findTreaty(
 async function findAnchor(client: Client, sequence: number): Promise<StoreAnchor | null> {
   const read = async (anchor_sequence: number): Promise<StoreAnchor | undefined> =>
     (await client.evidence.anchors({ after_anchor: anchor_sequence - 1, limit: 1 })).anchors[0]
-  const status = await client.evidence.status()
-  const latest = status['latest_anchor']
-  const last = latest !== undefined && isJsonObject(latest) ? Number(latest['anchor_sequence']) : 0
+  const { latest_anchor: latest } = await client.evidence.status()
+  const last = latest?.anchor_sequence ?? 0
   let [low, high] = [1, last]
   while (low < high) {
     const middle = Math.floor((low + high) / 2)

@@ -83,7 +83,7 @@ const readDescription = shape.open({
   service: word,
   version: word,
   mode: word,
-  security_capabilities: shape.required(readFlags),
+  security_capabilities: shape.required(shape.mapOf(shape.boolean)),
   endpoints: words,
   authority_service_route: word,
   service_catalog: word,
@@ -247,9 +247,4 @@ function readBatch(value: JsonValue, count: number): readonly TrustVerdict[] {
 function readNetwork(value: JsonValue, place: string): JsonObject & { readonly name: string; readonly ready: boolean } {
   const facts = shape.open({ name: word, ready: flag })(value, place)
   return { ...shape.object(value, place), ...facts }
-}
-
-function readFlags(value: JsonValue, place: string): Readonly<Record<string, boolean>> {
-  const entries = Object.entries(shape.object(value, place))
-  return Object.fromEntries(entries.map(([name, each]) => [name, shape.boolean(each, `${place}.${name}`)]))
 }

@@ -1,5 +1,5 @@
 import type { BoundaryDecision, Instant, JustificationProof } from '@chancery/protocol'
-import type { NodeDecisionRequest } from '../api/boundary.ts'
+import type { NodeDecisionRequest } from '@chancery/contract'
 import type { Client } from '../client.ts'
 import { RequestError } from '../errors.ts'
 import { requireNodeDecision } from '../node/ask.ts'

@@ -75,7 +75,7 @@ it('decides, acts and continues the chain of a resource without an operator', as
     expect(result).toMatchObject({ authorized: true, stored: true, evidence: { resource_sequence } })
   }
   expect(paths.filter((path) => path.startsWith('/admin'))).toEqual([])
-  const { count } = await operator.evidence.page({ entry_kind: 'execution' })
+  const { count } = await operator.evidence.search({ entry_kind: 'execution' })
   expect(count).toBe(2)
 })
 

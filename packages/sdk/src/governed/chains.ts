@@ -51,7 +51,7 @@ export function laterHead(first: ChainHead, second: ChainHead | undefined): Chai
 /** Returns the head of a resource at the authority. */
 export async function storedResourceHead(client: Client, resourceId: string): Promise<ChainHead> {
   try {
-    const { resource_sequence, record_digest } = await client.evidence.resourceHead(resourceId)
+    const { resource_sequence, record_digest } = await client.evidence.resourceHeads(resourceId)
     return { sequence: resource_sequence, digest: record_digest }
   } catch (error) {
     if (error instanceof RefusedError && error.code === 'resource_not_found') return EMPTY_CHAIN
@@ -64,7 +64,7 @@ export async function storedDecisionHead(client: Client, decisionId: string): Pr
   let head = EMPTY_CHAIN
   // A decision is valid for minutes, so a chain with more pages than this is an error.
   for (let [after, pages] = [0, 1]; pages <= MOST_PAGES; pages += 1) {
-    const page = await client.evidence.page({
+    const page = await client.evidence.search({
       decision_id: decisionId,
       entry_kind: 'execution',
       after_sequence: after,

@@ -21,7 +21,7 @@ import type {
   Instant,
   JsonObject,
 } from '@chancery/protocol'
-import type { EvaluateResult } from '../api/boundary.ts'
+import type { EvaluateResult } from '@chancery/contract'
 import { type RequestFields, contextOf } from './request-fields.ts'
 import { DecisionVerificationError } from './errors.ts'
 

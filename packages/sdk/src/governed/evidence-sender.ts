@@ -182,7 +182,7 @@ export class EvidenceSender {
     let current = entry
     for (let repairs = 0; ; repairs += 1) {
       try {
-        await this.#parts.client.evidence.submit(current.record)
+        await this.#parts.client.evidence.execution({ evidence: current.record })
         this.#parts.observe('evidence-submitted')
         await this.#parts.outbox.remove(current.id)
         this.#parts.observe('evidence-removed')

@@ -69,7 +69,7 @@ export async function openSetup(): Promise<GovernedSetup> {
       ...more,
     }),
     executions: async (filter = {}) => {
-      const page = await client.evidence.page({ entry_kind: 'execution', ...filter })
+      const page = await client.evidence.search({ entry_kind: 'execution', ...filter })
       return page.entries.map(({ payload }) => payload as unknown as ExecutionEvidence)
     },
     close: () => na.stop(),

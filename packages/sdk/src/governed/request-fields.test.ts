@@ -1,7 +1,7 @@
 import { type BoundaryDecision, JsonFloat, type JustificationProof } from '@chancery/protocol'
 import { foreignSovereign, testSigner } from '@chancery/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { EvaluateRequest } from '../api/boundary.ts'
+import type { EvaluateRequest } from '@chancery/contract'
 import { pinAttestation } from './decision.ts'
 import { type GovernedSetup, openSetup } from './governed.suite.ts'
 import { GovernedActionRunner } from './action-runner.ts'

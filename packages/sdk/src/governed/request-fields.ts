@@ -1,6 +1,6 @@
 import { readJson, writeJson } from '@chancery/protocol'
 import type { AgreementRecord, BoundaryDecision, ContextRecord, JsonObject } from '@chancery/protocol'
-import type { BoundaryContext, EvaluateRequest, NodeDecisionRequest } from '../api/boundary.ts'
+import type { BoundaryContext, EvaluateRequest, NodeDecisionRequest } from '@chancery/contract'
 import { omitUndefined } from '../http/omit-undefined.ts'
 
 /** With `ask: 'node'` on an attestation, and from a relay also on behalf of its caller: `callerBasis(caller)`. */

@@ -159,7 +159,7 @@ describe('a denied call', () => {
       selector: { capabilities: ['mcp:files:print'] },
       gates: [{ gate_id: 'max-copies', gate_type: 'max_value.v1', order: 1, config }],
     })
-    await setup.client.boundaryPolicies.activate('printing', 1)
+    await setup.client.boundaryPolicies.activate('printing', { version: 1 })
     const print = govern('print', (_args: object, _context: object) => text('printed'), { parameters: ['copies'] })
     expect(await print({ copies: 2 }, {})).toEqual(text('printed'))
     const many = (await print({ copies: 11 }, {})) as { content: { text: string }[] }

@@ -14,7 +14,7 @@ import {
   verifyJustification,
 } from '@chancery/protocol'
 import type { Attestation, AuthorityKeys, BoundaryDecision, Instant, JsonObject, JsonValue } from '@chancery/protocol'
-import type { NodeDecision, NodeDecisionRequest, PresentedAttestation } from '../api/boundary.ts'
+import type { NodeDecision, NodeDecisionRequest, PresentedAttestation } from '@chancery/contract'
 import { DecisionVerificationError } from '../governed/errors.ts'
 
 /** Options of {@link Node.ask}. */

@@ -11,7 +11,7 @@ import type {
   Signer,
 } from '@chancery/protocol'
 import type { AgentFacts } from '../api/agents.ts'
-import type { NodeDecision } from '../api/boundary.ts'
+import type { NodeDecision } from '@chancery/contract'
 import { type Client, type ClientOptions, createClient } from '../client.ts'
 import { systemClock } from '../http/system-clock.ts'
 import { RequestError } from '../errors.ts'

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import type { JsonObject } from '@chancery/protocol'
 import {
   ManualClock,
   createInvite,
@@ -38,7 +37,7 @@ describe('what the library makes holds for code that shares no line with it', ()
       const result = await governor.run(action)
       if (result.authorized) records.push(result.evidence)
     }
-    const { publicKey } = (await setup.client.evidence.executorKeys()).reduce(
+    const { publicKey } = (await setup.client.evidence.executorKeys()).executor_keys.reduce(
       (found, key) => (key.key_id === 'rotator-1' ? { publicKey: key.public_key } : found),
       { publicKey: '' },
     )
@@ -123,7 +122,7 @@ describe('what that code makes holds for the library', () => {
       prev_resource_digest: digest(result.evidence),
     }
     const record = { ...next, signature: { key_id: 'rotator-1', sig: signed(testSeed('rotator-1'), unsigned(next)) } }
-    expect((await setup.client.evidence.submit(record as unknown as JsonObject)).status).toBe('recorded')
+    expect((await setup.client.evidence.execution({ evidence: record })).status).toBe('recorded')
     expect(await setup.client.evidence.verify()).toMatchObject({ verified: true })
   })
 })

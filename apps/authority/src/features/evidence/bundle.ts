@@ -1,9 +1,8 @@
-import { Refusal } from '@chancery/contract'
+import { Refusal, evidence } from '@chancery/contract'
 import {
   STATEMENT_PAYLOAD_TYPE,
   boundaryDecisionForm,
   isJsonObject,
-  isPlainText,
   readEventLine,
   readReceived,
   receivedDigest,
@@ -14,7 +13,7 @@ import {
 import type { BoundaryDecision, JsonObject, Received, StatedEntry } from '@chancery/protocol'
 import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
-import { readOrRefuse, refuseUnknownMembers } from '../../requests/read-fields.ts'
+import { readForm, readOrRefuse } from '../../requests/read-fields.ts'
 import { ownKeysAt } from '../../signing/own-keys.ts'
 import type { EvidenceParts } from './parts.ts'
 import { readEvidenceHead } from './queries/chain.ts'
@@ -27,7 +26,7 @@ import { findDecisionLine } from './queries/entries.ts'
  * stored but the audit event.
  */
 export async function bundle(call: OperatorCall, parts: EvidenceParts): Promise<JsonObject> {
-  const decision_id = readDecisionId(call.body)
+  const { decision_id } = readForm(evidence.bundle.body, call.body)
   const { decision, entry } = await loadDecision(parts, decision_id)
   const payload = toUtf8(writeDecisionStatement(decision, entry))
   const { signatures, ...signed } = await parts.signing.signEnvelope(STATEMENT_PAYLOAD_TYPE, payload)
@@ -35,14 +34,6 @@ export async function bundle(call: OperatorCall, parts: EvidenceParts): Promise<
   const details = { decision_id, record_digest: receivedDigest(decision), store_sequence, ...requestDetails(call) }
   await parts.audit.recordAlone([{ type: 'evidence_bundle_signed', details }])
   return { envelope: { ...signed, signatures: signatures.map((each) => ({ ...each })) } }
-}
-
-function readDecisionId(body: JsonObject): string {
-  refuseUnknownMembers(body, ['decision_id'])
-  const { decision_id } = body
-  if (typeof decision_id !== 'string' || !isPlainText(decision_id, 128))
-    throw new Refusal('invalid_input', { field: 'decision_id' })
-  return decision_id
 }
 
 interface StoredDecision {

@@ -54,11 +54,7 @@ function addText(properties: Record<string, JsonObject>, name: string): void {
   const [outer = '', inner] = name.split('.')
   const text = { type: 'string', description: `The JSON text of ${name}, in place of it.` }
   if (inner === undefined) properties[`${outer}_text`] = text
-  else {
-    const schema = properties[outer] ?? {}
-    const members = isJsonObject(schema['properties']) ? schema['properties'] : {}
-    properties[outer] = { ...schema, properties: { ...members, [`${inner}_text`]: text } }
-  }
+  else properties[outer] = withTexts(properties[outer] ?? {}, [inner])
 }
 
 /** `<public key>`, and keys of a named party. */

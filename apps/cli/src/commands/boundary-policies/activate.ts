@@ -18,7 +18,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     question: `Put ${visible(id)} version ${version} in force at ${connection.url}?`,
   })
   if (only !== undefined) return only
-  const done = await connection.ask((client) => client.boundaryPolicies.activate(id, version))
+  const done = await connection.ask((client) => client.boundaryPolicies.activate(id, { version }))
   const before = done.previous_version
   const rest =
     before === null ? '' : before === version ? ' It was in force already.' : ` Version ${before} is out of force.`

@@ -16,6 +16,6 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     const { versions } = await connection.ask((client) => client.boundaryPolicies.history(id, { limit: 1000 }))
     if (!versions.some((each) => each.version === version)) throw missingRecord('boundary_policy_not_found')
   })
-  const done = await connection.ask((client) => client.boundaryPolicies.deactivate(id, version))
+  const done = await connection.ask((client) => client.boundaryPolicies.deactivate(id, { version }))
   return { data: done, ids: [id], text: `${context.style.good('Out of force:')} ${visible(id)} version ${version}.` }
 }

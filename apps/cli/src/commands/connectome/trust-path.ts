@@ -9,7 +9,7 @@ import { shellWord } from '../../output/shell-word.ts'
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const [from, to] = [args.required('from'), args.required('to')]
   const connection = await connect(context, options)
-  const path = await connection.ask((client) => client.connectome.trustPath(from, to))
+  const path = await connection.ask((client) => client.connectome.trustPath({ from, to }))
   return { data: path, text: describe(path, context), exitCode: path.trusted ? 0 : 1 }
 }
 

@@ -15,7 +15,7 @@ export async function decide(operator: Client, now: Instant): Promise<void> {
   for (const max of [500, 1000]) {
     // Plain JSON; the authority checks it.
     const policy = await operator.boundaryPolicies.publish(spendingPolicy(from, until, max) as JsonObject)
-    await operator.boundaryPolicies.activate(policy.policy_id, policy.version)
+    await operator.boundaryPolicies.activate(policy.policy_id, { version: policy.version })
   }
   const executor = await demoSigner(EXECUTOR_KEY)
   await operator.evidence.registerKey({
@@ -62,7 +62,8 @@ export async function pay(operator: Client, decision: BoundaryDecision, invoice:
     resource_sequence: 1,
     signature: null,
   }
-  await operator.evidence.submit(await signForm(executionEvidenceForm, record, await demoSigner(EXECUTOR_KEY)))
+  const evidence = await signForm(executionEvidenceForm, record, await demoSigner(EXECUTOR_KEY))
+  await operator.evidence.execution({ evidence })
 }
 
 /** Attests the members that ask for decisions themselves, so that their nodes need no operator key. */

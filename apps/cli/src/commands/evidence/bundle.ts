@@ -17,7 +17,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   if (file !== undefined) await refuseExisting([file])
   const connection = await connectAsOperator(context, options)
   const { genesis, followed, url } = connection
-  const envelope = await connection.ask((client) => client.evidence.bundle(id))
+  const { envelope } = await connection.ask((client) => client.evidence.bundle({ decision_id: id }))
   // Without a configured genesis block nothing can be compared, and the connection says so.
   const keys = followed?.keys ?? (genesis === undefined ? undefined : { genesis })
   const verdict = keys === undefined ? undefined : await checkDecisionBundle(envelope, keys)

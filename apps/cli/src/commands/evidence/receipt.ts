@@ -56,7 +56,7 @@ interface Made {
 
 /** The line of the decision, read again: a digest from the authority proves nothing. */
 async function findEntry(connection: Connection, id: string): Promise<Entry> {
-  const { entries } = await connection.ask(({ evidence }) => evidence.page({ decision_id: id, limit: 1000 }))
+  const { entries } = await connection.ask(({ evidence }) => evidence.search({ decision_id: id, limit: 1000 }))
   const sequence = entries.find(({ entry }) => entry.entry_kind === 'decision')?.entry.store_sequence
   const lines = sequence === undefined ? [] : await connection.ask(({ evidence }) => evidence.lines(sequence - 1, 1))
   const [line = ''] = lines

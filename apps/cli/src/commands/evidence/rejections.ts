@@ -15,7 +15,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const limit = wholeNumberOrDefault(options, 'limit', 1, 100)
   const connection = await connectAsOperator(context, options)
   const page = await connection.ask((client) =>
-    client.evidence.rejections({ limit, ...(cursor === undefined ? {} : { cursor }) }),
+    client.evidence.rejected({ limit, ...(cursor === undefined ? {} : { cursor }) }),
   )
   const more = page.next_cursor === null ? '' : `\nMore: add --cursor ${page.next_cursor}`
   const text =

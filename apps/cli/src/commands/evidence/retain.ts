@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { asJson, writeJson } from '@chancery/protocol'
-import type { RetentionLimit, RetentionPreview } from '@chancery/sdk'
+import type { RetentionPreview, RetentionRequest } from '@chancery/sdk'
 import { requireConsent } from '../../prompts/confirm.ts'
 import { type Connection, connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
@@ -31,17 +31,15 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const file = out === undefined ? undefined : resolve(context.cwd, out)
   if (file !== undefined) await refuseExisting([file])
   const connection = await connectAsOperator(context, options)
-  const limit = await findLimit(context, options, connection, days)
+  const request = { older_than_days: days, ...(await findLimit(context, options, connection, days)) }
   if (options.isSet('dry-run'))
-    return previewed(await connection.ask((client) => client.evidence.previewRetention(days, undefined, limit)))
+    return previewed(await connection.ask((client) => client.evidence.retention({ ...request, dry_run: true })))
   await requireConsent(
     context,
     options,
     `Remove evidence older than ${plural(days, 'day')} at ${connection.url}? This cannot be undone.`,
   )
-  const { removed_count, checkpoint, stopped_by } = await connection.ask((client) =>
-    client.evidence.applyRetention(days, undefined, limit),
-  )
+  const { removed_count, checkpoint, stopped_by } = await connection.ask((client) => client.evidence.retention(request))
   const reason = STOPPED_BY[stopped_by ?? ''] ?? ''
   if (checkpoint === null)
     return { data: { removed_count, checkpoint, stopped_by }, text: `Nothing was removed.${reason}` }
@@ -57,7 +55,7 @@ async function findLimit(
   options: Options,
   connection: Connection,
   days: number,
-): Promise<RetentionLimit> {
+): Promise<Pick<RetentionRequest, 'through_sequence'>> {
   const given = options.text('archive')
   if (given === undefined) return {}
   const folder = resolve(context.cwd, given)
@@ -66,7 +64,7 @@ async function findLimit(
   const chain = await openValidArchive(files, await loadTrust(context, options), name)
   const through_sequence = await findProvenEnd(connection, files, chain, name)
   const preview = await connection.ask((client) =>
-    client.evidence.previewRetention(days, undefined, { through_sequence }),
+    client.evidence.retention({ older_than_days: days, through_sequence, dry_run: true }),
   )
   // An authority that does not know the limit would remove entries that are not archived.
   if (preview.through_sequence !== through_sequence)

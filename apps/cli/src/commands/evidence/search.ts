@@ -33,7 +33,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   }
   const page = options.isSet('archive')
     ? await searchArchive(context, options, filter)
-    : await (await connectAsOperator(context, options)).ask((client) => client.evidence.page(filter))
+    : await (await connectAsOperator(context, options)).ask((client) => client.evidence.search(filter))
   const more = page.next_after_sequence === null ? '' : `\nMore: add --after ${page.next_after_sequence}`
   const head = ['SEQUENCE', 'RECORDED', 'KIND', 'OUTCOME', 'VENDOR', 'CAPABILITY', 'RESOURCE']
   const text = page.count === 0 ? 'Nothing found.' : `${table(head, page.entries.map(toRow), context.style)}${more}`

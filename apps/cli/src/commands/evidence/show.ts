@@ -14,7 +14,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const id = args.required('decision')
   const { style } = context
   const connection = await connectAsOperator(context, options)
-  const { entries } = await connection.ask((client) => client.evidence.page({ decision_id: id, limit: 1000 }))
+  const { entries } = await connection.ask((client) => client.evidence.search({ decision_id: id, limit: 1000 }))
   const event = entries.find(({ entry }) => entry.entry_kind === 'decision')
   if (event === undefined) throw unknownDecision(id)
   const received = readDecision(event)

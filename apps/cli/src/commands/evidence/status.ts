@@ -8,19 +8,16 @@ import { fields } from '../../output/table.ts'
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const connection = await connectAsOperator(context, options)
   const status = await connection.ask((client) => client.evidence.status())
-  const text = (name: string): string => {
-    const value = status[name]
-    return typeof value === 'number' ? String(value) : '-'
-  }
-  const anchor = status['latest_anchor'] as { anchor_sequence: number; anchored_at: string } | null
+  const { latest_anchor: anchor } = status
+  const text = (value: number | null): string => String(value ?? '-')
   const rows: [string, string][] = [
-    ['entries', text('entries')],
-    ['last sequence', text('last_store_sequence')],
-    ['rejected', text('rejections')],
-    ['executor keys', text('active_executor_keys')],
-    ['removed through', text('retention_checkpoint')],
+    ['entries', text(status.entries)],
+    ['last sequence', text(status.last_store_sequence)],
+    ['rejected', text(status.rejections)],
+    ['executor keys', text(status.active_executor_keys)],
+    ['removed through', text(status.retention_checkpoint)],
     ['last anchor', anchor === null ? '-' : `${anchor.anchor_sequence} at ${anchor.anchored_at}`],
-    ['not anchored', text('unanchored_entries')],
+    ['not anchored', text(status.unanchored_entries)],
   ]
   return { data: status, text: fields(rows, context.style) }
 }

@@ -10,7 +10,7 @@ import { fields } from '../../output/table.ts'
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const record = await loadJsonObject(context.cwd, args.required('file'))
   const connection = await connect(context, options)
-  const done = await connection.ask((client) => client.evidence.submit(record))
+  const done = await connection.ask((client) => client.evidence.execution({ evidence: record }))
   const rows = fields(
     [
       ['entry', String(done.entry.store_sequence)],

@@ -12,7 +12,7 @@ import { shellWord } from '../../output/shell-word.ts'
  * never replaced by another one. Returns the file; undefined when there is no key.
  */
 export async function saveExecutorKeys(connection: Connection, target: string): Promise<string | undefined> {
-  const keys = await connection.ask(({ evidence }) => evidence.executorKeys())
+  const { executor_keys: keys } = await connection.ask(({ evidence }) => evidence.executorKeys())
   if (keys.length === 0) return undefined
   const file = `${target}.keys.json`
   const known = new Map(keys.map(({ key_id, public_key }) => [key_id, public_key]))

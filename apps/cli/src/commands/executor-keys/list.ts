@@ -7,8 +7,8 @@ import { table } from '../../output/table.ts'
 /** Runs `executor-key list`: with --json in the form that `evidence verify` reads. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const connection = await connectAsOperator(context, options)
-  const keys = await connection.ask((client) => client.evidence.executorKeys())
-  const data = { executor_keys: keys.map((key) => ({ ...key })) }
+  const data = await connection.ask((client) => client.evidence.executorKeys())
+  const { executor_keys: keys } = data
   if (keys.length === 0) return { data, text: 'No executor key.', ids: [] }
   const rows = keys.map((key) => [key.key_id, key.executor_sovereign_id, key.registered_at, key.retired_at ?? '-'])
   return {

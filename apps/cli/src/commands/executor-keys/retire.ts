@@ -15,7 +15,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     options,
     `Retire executor key ${visible(id)} at ${connection.url}? This cannot be undone.`,
     async () => {
-      const keys = await connection.ask((client) => client.evidence.executorKeys())
+      const { executor_keys: keys } = await connection.ask((client) => client.evidence.executorKeys())
       if (!keys.some(({ key_id }) => key_id === id)) throw missingRecord('executor_key_not_found')
     },
   )

@@ -16,6 +16,7 @@ import {
   verifyReceived,
 } from '@chancery/protocol'
 import type { AuthorityKeys, StoreAnchor, StoreFinding, StoreReport } from '@chancery/protocol'
+import type { AnchorPage } from '@chancery/sdk'
 import { at, read } from '../client.ts'
 import { failureText } from '../words/evidence.ts'
 import { readEntryLines } from './entry-lines.ts'
@@ -99,11 +100,6 @@ async function checkWith(authority: AuthorityKeys, options: CheckOptions): Promi
 
 /** A check that stopped early did not read the entries of later anchors. */
 const isAfterEnd = ({ reason }: StoreFinding): boolean => reason === 'export_ends_before_anchor'
-
-interface AnchorPage {
-  readonly anchors: readonly StoreAnchor[]
-  readonly next_after_anchor: number | null
-}
 
 async function readAnchors(signal: AbortSignal): Promise<readonly StoreAnchor[]> {
   const all: StoreAnchor[] = []

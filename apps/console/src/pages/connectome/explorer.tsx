@@ -234,7 +234,7 @@ async function openEdge(graph: Graph, edge: number): Promise<string> {
 
 async function findPath(graph: Graph, from: string, to: string): Promise<Path> {
   try {
-    const found = await authority().connectome.trustPath(from, to)
+    const found = await authority().connectome.trustPath({ from, to })
     const edges = found.path.flatMap((edge) => placeInForce(graph, edge.from, edge.to) ?? [])
     const names = [from, ...found.path.map((edge) => edge.to)].join(' → ')
     if (found.trusted) return { edges, text: names }

@@ -8,7 +8,7 @@ export async function compareWithLiving(connection: Connection, archive: Archive
   return connection.ask(async (client) => {
     const lines = await client.evidence.lines(archive.last - 1, 2)
     const { last_store_sequence: last } = await client.evidence.status()
-    const lastSequence = typeof last === 'number' ? last : 0
+    const lastSequence = last ?? 0
     return compareWithStore(archive, { checkpoint, read: treeOf(client, checkpoint.size), lines, lastSequence })
   })
 }

@@ -17,7 +17,7 @@ export async function findProvenEnd(
   name: string,
 ): Promise<number> {
   const { retention_checkpoint: removed } = await connection.ask((client) => client.evidence.status())
-  const removedThrough = typeof removed === 'number' ? removed : 0
+  const removedThrough = removed ?? 0
   let head: string | undefined
   for (const segment of chain.segments) {
     if (segment.last <= removedThrough && segment.last !== chain.last) continue

@@ -31,7 +31,7 @@ async function findBoundary(client: Client, removedThrough: number): Promise<Ret
       entry_kind: 'retention_checkpoint',
       after_sequence: after,
     }
-    const page = await client.evidence.page(filter)
+    const page = await client.evidence.search(filter)
     for (const { payload } of page.entries) {
       const found = readBoundary(payload)
       if (found?.removed_through_sequence === removedThrough) return found

@@ -1,4 +1,5 @@
 import { type JsonObject, type StoreAnchor, isJsonObject } from '@chancery/protocol'
+import type { StoreStatus } from '@chancery/sdk'
 import { plain } from '../../../components/plain.ts'
 import { at, authorityNow } from '../../client.ts'
 import { Drawer } from '../../parts/drawer.tsx'
@@ -6,7 +7,6 @@ import { Icon } from '../../parts/icon.tsx'
 import type { Act } from '../../signing/act.ts'
 import { saveAnchor } from './anchors.tsx'
 import { olderThanDays, removalEffect } from './older-than.ts'
-import type { StoreStatus } from './status.ts'
 
 /** Signs the head of the store. */
 export function anchorAct(status: StoreStatus): Act {

@@ -1,4 +1,5 @@
 import type { StoreAnchor } from '@chancery/protocol'
+import type { StoreStatus } from '@chancery/sdk'
 import type { JSX } from 'preact'
 import { at, read } from '../../client.ts'
 import { offerFile } from '../../parts/file.ts'
@@ -9,7 +10,7 @@ import { State } from '../../parts/state.tsx'
 import { Time } from '../../parts/time.tsx'
 import { withQuery } from '../../router.ts'
 import { doHref } from '../../signing/review.tsx'
-import type { StoreStatus, ViewProps } from './status.ts'
+import type { ViewProps } from './status.ts'
 
 interface AnchorRow {
   readonly anchor: StoreAnchor

@@ -1,9 +1,9 @@
+import type { StoreStatus } from '@chancery/sdk'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { Command } from '../../parts/command.tsx'
 import { ExportDrawer as Export, type FilePart } from '../../parts/export.tsx'
 import { readEntryLines } from '../../proof/entry-lines.ts'
-import type { StoreStatus } from './status.ts'
 
 const PER_READ = 1000
 const FILE = 'evidence.jsonl'

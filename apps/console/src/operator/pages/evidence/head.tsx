@@ -1,3 +1,4 @@
+import type { StoreStatus } from '@chancery/sdk'
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { authorityNow } from '../../client.ts'
@@ -6,7 +7,6 @@ import { Shape } from '../../parts/state.tsx'
 import { Time } from '../../parts/time.tsx'
 import type { CheckedStore } from '../../proof/check-store.ts'
 import { findVerified, isStillThere, storeVerified } from '../../proof/verified.ts'
-import type { StoreStatus } from './status.ts'
 
 type Checking =
   | { readonly kind: 'none' }

@@ -1,3 +1,4 @@
+import type { StoreStatus } from '@chancery/sdk'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { at, read } from '../../client.ts'
@@ -17,7 +18,6 @@ import type { EvidenceExportProps } from './export.tsx'
 import { Head } from './head.tsx'
 import { Rejections } from './rejections.tsx'
 import { Retention } from './retention.tsx'
-import type { StoreStatus } from './status.ts'
 
 /** Its script is loaded when it is opened first. */
 const LazyExport = lazyDrawer<EvidenceExportProps>(async () => (await import('./export.tsx')).ExportDrawer)

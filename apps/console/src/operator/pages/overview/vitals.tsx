@@ -1,13 +1,9 @@
+import type { StoreStatus } from '@chancery/sdk'
 import type { JSX } from 'preact'
 import type { Dashboard } from '../../dashboard.ts'
 import { relative } from '../../parts/duration.ts'
 import { authorityNow } from '../../client.ts'
-import type { StoreStatus } from '../evidence/status.ts'
 import type { HourCounts } from './by-hour.tsx'
-
-interface Activity {
-  readonly active: readonly (number | null)[]
-}
 
 const text = (count: number): string => count.toLocaleString('en')
 
@@ -18,8 +14,7 @@ export function Vitals(props: {
   readonly store: StoreStatus | undefined
   readonly isStoreOff: boolean
 }): JSX.Element {
-  const { nodes, certificates, revocation_list: list } = props.view
-  const activity = (props.view as unknown as { readonly activity?: Activity }).activity
+  const { nodes, certificates, revocation_list: list, activity } = props.view
   return (
     <section class="vitals" aria-label="Figures">
       <a class="vital" href="/operator/nodes">
@@ -28,7 +23,7 @@ export function Vitals(props: {
           {text(nodes.active)} <small>of {text(nodes.tracked)}</small>
         </span>
         <p>{text(certificates.revoked)} certificates revoked</p>
-        {activity === undefined ? null : <Spark values={activity.active} />}
+        {activity === null ? null : <Spark values={activity.active} />}
       </a>
       <Decisions hours={props.hours} isStoreOff={props.isStoreOff} />
       <a class="vital" href="/operator/nodes?state=revoked">

@@ -1,4 +1,5 @@
 import type { BlastRadius } from '@chancery/protocol'
+import type { RevokedPage } from '@chancery/sdk'
 import type { JSX } from 'preact'
 import { at, readPublic, withParameters } from '../../client.ts'
 import { Copy, shortId } from '../../parts/id.tsx'
@@ -43,11 +44,6 @@ const COLUMNS: readonly Column<BlastRadius>[] = [
     ),
   },
 ]
-
-interface RevokedPage {
-  readonly revocation_blast_radius: readonly BlastRadius[]
-  readonly next_cursor: string | null
-}
 
 async function load({ limit, cursor, signal }: ListRequest): Promise<ListPage<BlastRadius>> {
   const target = withParameters(at`/connectome.json`, { view: 'revoked', limit, cursor })
