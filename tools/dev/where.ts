@@ -1,8 +1,8 @@
-import { globSync } from 'node:fs'
-import { join } from 'node:path'
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { ALL_ROUTES, GATEWAY_ROUTES, type GatewayRoute, ROUTES, type Route, featureOf } from '@chancery/contract'
 
-/** `npm run where -- 'POST /join'`: the file that answers a route of the authority or of the gateway. */
+/** `npm run where -- 'POST /join'`: file and line of the function that answers a route of the authority or of the gateway. */
 
 const ROOT = join(import.meta.dirname, '..', '..')
 
@@ -10,42 +10,44 @@ export interface ServedRoute {
   readonly service: 'authority' | 'gateway'
   readonly method: string
   readonly path: string
-  /** Of its handler, below the root of the repository. */
-  readonly file: string
+  /** File and line of its handler, below the root of the repository. */
+  readonly place: string
 }
-
-/** Handlers whose files are not named like the route. */
-const FILE_NAMES: Readonly<Record<string, string>> = { index: 'feed-index', operatorPage: 'operator' }
 
 /** Every route of both services. */
 export const SERVED_ROUTES: readonly ServedRoute[] = [
   ...ALL_ROUTES.map((route) => {
     const { method, path } = route
-    return { service: 'authority' as const, method, path, file: authorityFile(route) }
+    const feature = featureOf(route)
+    const member = Object.entries<Route>({ ...ROUTES[feature] }).find(([, each]) => each.id === route.id)?.[0] ?? ''
+    const index = `apps/authority/src/features/${toKebabCase(feature)}/index.ts`
+    return { service: 'authority' as const, method, path, place: placeOf([index], `\\w+[.]${member}`) }
   }),
   ...Object.entries<GatewayRoute>(GATEWAY_ROUTES).map(([name, { method, path }]) => {
-    return { service: 'gateway' as const, method, path, file: gatewayFile(name) }
+    const indexes = globSync('apps/gateway/src/features/*/index.ts', { cwd: ROOT })
+    return { service: 'gateway' as const, method, path, place: placeOf(indexes, `GATEWAY_ROUTES[.]${name}`) }
   }),
 ]
 
-/**
- * Feature and member name of the route table in kebab-case. The fixed files of the console share one handler, and so do
- * the pages of the operator console. index.ts is no handler.
- */
-function authorityFile(route: Route): string {
-  const feature = featureOf(route)
-  const member = Object.entries<Route>({ ...ROUTES[feature] }).find(([, each]) => each.id === route.id)?.[0] ?? ''
-  const name = route.response === 'static' ? 'static' : (FILE_NAMES[member] ?? toKebabCase(member))
-  return `apps/authority/src/features/${toKebabCase(feature)}/${name}.ts`
+/** The features bind each route to a function, which they declare or import. */
+function placeOf(indexes: readonly string[], route: string): string {
+  const binding = new RegExp(`\\b${route}\\b,([^]*?)(?:\\),?\\n|\\)\\]|\\},?\\n|\\} *\\])`)
+  for (const index of indexes) {
+    const text = readFileSync(join(ROOT, index), 'utf8')
+    const bound = binding.exec(text)?.[1]
+    if (bound === undefined) continue
+    // `(call) => find(call, parts)`, `own(find)` or `open: find`.
+    const name = (/=>\s*(\w+)/.exec(bound) ?? /(\w+)\W*$/.exec(bound))?.[1] ?? ''
+    const [, from] = new RegExp(`\\b${name}\\b[^;'()]*? from '([.]/[^']+)'`).exec(text) ?? []
+    const file = from === undefined ? index : join(dirname(index), from)
+    return `${file}:${lineOf(file, name)}`
+  }
+  throw new Error(`no feature binds ${route}`)
 }
 
-/** The member name in kebab-case, in one of the features; forwarded operations share one handler. */
-function gatewayFile(member: string): string {
-  const name = member.startsWith('forward') ? 'forward' : toKebabCase(member)
-  const [file = `apps/gateway/src/features/${name}.ts`] = globSync(`apps/gateway/src/features/*/${name}.ts`, {
-    cwd: ROOT,
-  })
-  return file
+function lineOf(file: string, name: string): number {
+  const lines = readFileSync(join(ROOT, file), 'utf8').split('\n')
+  return lines.findIndex((line) => new RegExp(`\\b(?:function|const) ${name}\\b`).test(line)) + 1
 }
 
 function toKebabCase(text: string): string {
@@ -66,7 +68,7 @@ function toPattern(path: string): RegExp {
 
 function main(wanted: string): number {
   const routes = findServedRoutes(wanted)
-  for (const { service, method, path, file } of routes) console.log(`${service}\t${method} ${path}\t${file}`)
+  for (const { service, method, path, place } of routes) console.log(`${service}\t${method} ${path}\t${place}`)
   if (routes.length > 0) return 0
   console.error(`There is no route «${wanted}». All of them: docs/reference/routes.md`)
   return 1
