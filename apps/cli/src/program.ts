@@ -81,7 +81,7 @@ async function execute(command: Command, leaf: Parser, context: Context): Promis
   // The services read it themselves, and have other codes.
   const settings = options.has('env-file') ? options.text('env-file') : undefined
   if (settings !== undefined) await requireReadable(context.cwd, settings)
-  const { run } = await load()
+  const run = await load()
   const form = { json: commandContext.json, quiet: options.isSet('quiet'), exactTimes: options.isSet('exact-times') }
   return { result: await run(commandContext, args, options), form }
 }

@@ -8,7 +8,7 @@ import { fields } from '../../output/table.ts'
 import { readTerms } from './terms.ts'
 
 /** Runs `admission add`. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runAdmissionAdd(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const file = options.text('keys-file')
   const keys = file === undefined ? undefined : await loadJsonObject(context.cwd, file)
   const request = readTerms(args.required('rule_id'), options, keys)

@@ -8,7 +8,7 @@ import { table } from '../../output/table.ts'
 import { readAll } from '../../connection/read-all.ts'
 
 /** Runs `admission list`. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runAdmissionList(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const connection = await connectAsOperator(context, options)
   const isShown = ({ status }: ListedRule): boolean => options.isSet('removed') || status === 'active'
   const all = await connection.ask((client) => readRules(client, isShown))

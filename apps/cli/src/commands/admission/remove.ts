@@ -10,7 +10,7 @@ import { previewThenConfirm } from '../../prompts/preview.ts'
 const SHOWN = 10
 
 /** Runs `admission remove`: shows the certificates that stay valid, then asks. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runAdmissionRemove(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const [rule_id, reason] = [args.required('rule_id'), options.textOrDefault('reason')]
   const connection = await connectAsOperator(context, options)
   const { only } = await previewThenConfirm(context, options, {

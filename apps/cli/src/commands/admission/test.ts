@@ -11,7 +11,7 @@ import { fields } from '../../output/table.ts'
 const MAX_CHARACTERS = 8192
 
 /** Runs `admission test`. The token is sent to the authority, which stores nothing of it. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runAdmissionTest(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const token = await readToken(context, options)
   const key = options.text('node-key')
   const node_public_key = key === undefined ? undefined : await loadPublicKey(context.cwd, 'node-key', key)

@@ -18,7 +18,11 @@ interface Found {
 }
 
 /** Runs `agent capabilities`: lists capabilities with their number of agents. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runAgentCapabilities(
+  context: CommandContext,
+  _args: Arguments,
+  options: Options,
+): Promise<Result> {
   const limit = wholeNumberOrDefault(options, 'limit', 1, PAGE)
   if (options.isSet('all') && options.isSet('limit')) throw usageError('Give --all or --limit, not both.')
   const connection = await connectAsOperator(context, options)

@@ -7,7 +7,7 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import type { Result } from '../../output/result.ts'
 
 /** Runs `agent card sign`: makes no call, so it works while the authority is away. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runAgentCardSign(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { signer, files, followed, url } = await connectAsNode(context, options)
   const certificate = await loadCertificate(files)
   const expected = { keys: followed.keys, publicKey: signer.publicKey, now: context.now() }

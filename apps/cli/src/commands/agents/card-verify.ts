@@ -15,7 +15,7 @@ import { fields } from '../../output/table.ts'
 import { fetchCard } from './fetch-card.ts'
 
 /** Runs `agent card verify`: by certificate, list and treaty; a key or an address in the card decides nothing. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runAgentCardVerify(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const connection = await connect(context, options, options.text('genesis'))
   const { keys } = requireFollowedKeys(connection.followed)
   const expected = await readExpected(context, options)

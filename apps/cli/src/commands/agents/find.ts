@@ -23,7 +23,7 @@ interface Found {
 }
 
 /** Runs `agent find`: verifies every signature itself, because a registry could send forged agents. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runAgentFind(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const capability = args.required('capability')
   const [isAll, limit] = [options.isSet('all'), wholeNumberOrDefault(options, 'limit', 1, PAGE)]
   if (isAll && options.isSet('limit')) throw usageError('Give --limit or --all, not both.')

@@ -21,7 +21,7 @@ interface Found {
 }
 
 /** Runs `agent list`: verifies every signature itself, because a registry could send forged agents. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runAgentList(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const limit = wholeNumberOrDefault(options, 'limit', 1, PAGE)
   if (options.isSet('all') && options.isSet('limit')) throw usageError('Give --all or --limit, not both.')
   const filter = await readFilter(context.cwd, options)

@@ -9,7 +9,7 @@ import { endpointText } from './endpoint.ts'
 import { readAgentFacts } from './facts.ts'
 
 /** Runs `agent register`: refreshes the registration until stopped; with --once it registers and exits. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runAgentRegister(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const connection = await connectAsNode(context, options)
   const facts = await readAgentFacts(context, options, connection.genesis.network_name)
   if (options.isSet('once')) {

@@ -4,7 +4,7 @@ import { connectAsNode } from '../../connection/node-folder.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 
 /** Runs `agent remove`: only the node key can remove its agent. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runAgentRemove(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const connection = await connectAsNode(context, options)
   await connection.ask((client) => client.agents.remove())
   const key = connection.signer.publicKey

@@ -9,7 +9,7 @@ import { endpointText } from './endpoint.ts'
 import { verifyAgent, toJson, verdictText } from './verify-agent.ts'
 
 /** Runs `agent show`: prints one public registration. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runAgentShow(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const key = await loadPublicKey(context.cwd, 'The key', args.required('key'))
   const connection = await connect(context, options)
   const descriptor = await connection.ask((client) => client.agents.find(key))

@@ -7,7 +7,7 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import { describeAgreement, loadCounter, loadOffer } from './records.ts'
 
 /** Runs `agreement accept`: creates the record that both parties can show. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runAgreementAccept(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const offer = await loadOffer(cwd, args.required('offer'))
   const given = options.text('counter')

@@ -6,7 +6,7 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import { describeAgreement, loadAgreement, loadOffer } from './records.ts'
 
 /** Runs `agreement cosign`: the offerer signs what the responder accepted. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runAgreementCosign(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const agreement = await loadAgreement(cwd, args.required('agreement'))
   const original_offer = await loadOffer(cwd, options.required('offer'))

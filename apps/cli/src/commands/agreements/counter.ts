@@ -6,7 +6,7 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import { describeTerms, loadOffer, readTerms } from './records.ts'
 
 /** Runs `agreement counter`: other terms for an offer, signed for the responder. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runAgreementCounter(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const offer = await loadOffer(cwd, args.required('offer'))
   const terms = await readTerms(context, options)

@@ -8,7 +8,7 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import { describeTerms, readTerms } from './records.ts'
 
 /** Runs `agreement offer`. With --json it prints the signed offer for the other party. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runAgreementOffer(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { style } = context
   const openHours = wholeNumberOrDefault(options, 'open-hours', 1, 8760)
   const request = {

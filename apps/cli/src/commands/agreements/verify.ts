@@ -29,7 +29,7 @@ const GRAPH = {
 }
 
 /** Runs `agreement verify`; the exit code is 1 when the agreement is not valid, or not in force. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runAgreementVerify(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const agreement = await loadAgreement(cwd, args.required('file'))
   const offerer = await loadPublicKeys(cwd, options, 'offerer-key')

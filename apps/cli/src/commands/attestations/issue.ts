@@ -12,7 +12,7 @@ import { readPairs } from '../../arguments/pairs.ts'
 import { describeAttestation } from './describe.ts'
 
 /** Runs `attestation issue`. With --json it prints the signed record, ready for a file. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runAttestationIssue(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const subject_id = args.required('subject')
   if (!isPlainText(subject_id, 256)) throw usageError('A subject is 1 to 256 characters without control characters.')

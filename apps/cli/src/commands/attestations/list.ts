@@ -17,7 +17,7 @@ interface Found {
 }
 
 /** Runs `attestation list`: public if the network allows it, else with --signed. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runAttestationList(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const limit = wholeNumberOrDefault(options, 'limit', 1, 1000)
   if (options.isSet('all') && options.isSet('limit')) throw usageError('Give --all or --limit, not both.')
   const isSigned = options.isSet('signed')

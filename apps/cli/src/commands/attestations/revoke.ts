@@ -7,7 +7,11 @@ import { type Preview, countedText, previewThenConfirm } from '../../prompts/pre
 import type { Arguments, Options } from '../../arguments/options.ts'
 
 /** Runs `attestation revoke`: permanent, so it shows a preview and asks first. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runAttestationRevoke(
+  context: CommandContext,
+  args: Arguments,
+  options: Options,
+): Promise<Result> {
   const [id, reason] = [args.required('id'), options.textOrDefault('reason')]
   const connection = await connectAsOperator(context, options)
   const { preview, only } = await previewThenConfirm(context, options, {

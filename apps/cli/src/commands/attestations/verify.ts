@@ -16,7 +16,11 @@ const ATTESTATION = { name: 'an attestation', member: 'attestation', read: readA
 const POLICY = { name: 'a recognition policy', member: 'recognition_policy', read: readRecognitionPolicy } as const
 
 /** Runs `attestation verify`; the exit code is 1 when the attestation is not accepted. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runAttestationVerify(
+  context: CommandContext,
+  args: Arguments,
+  options: Options,
+): Promise<Result> {
   const { cwd, style } = context
   if (options.isSet('treaty') && options.isSet('policy')) throw usageError('Give --treaty or --policy, not both.')
   const attestation = await loadRecord(cwd, args.required('file'), ATTESTATION)

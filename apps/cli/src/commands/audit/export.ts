@@ -10,7 +10,7 @@ import { packageVersion } from '../../process.ts'
 import { toStartArguments } from '../authority/start.ts'
 
 /** Runs `audit export`: reads the database on the authority's machine; there is no route for it. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runAuditExport(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const [after, out, limit] = [options.text('after'), options.text('out'), wholeNumber(options, 'limit', 1, 1e12)]
   const name = options.text('name')
   const file = out === undefined ? undefined : resolve(context.cwd, out)

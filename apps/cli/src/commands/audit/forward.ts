@@ -7,7 +7,7 @@ import { packageVersion } from '../../process.ts'
 import { toStartArguments } from '../authority/start.ts'
 
 /** Runs `audit forward` until it is stopped; with --remove it only deletes its position. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runAuditForward(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const after = options.text('after')
   const { commands } = await import('@chancery/authority')
   if (options.isSet('remove')) {

@@ -23,7 +23,7 @@ const HINTS: Readonly<Record<string, string>> = {
 const NOT_NOTED = 'Check the disk space and the permissions, or run chancery doctor.'
 
 /** Runs `authority backup`: copies the database in use and signs a manifest. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runAuthorityBackup(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const { commands } = await import('@chancery/authority')
   if (options.isSet('taken-elsewhere')) {
     const noted = successOf(

@@ -13,7 +13,11 @@ const HINTS: Readonly<Record<string, string>> = {
 }
 
 /** Runs `authority import-evidence`: adds entries that a restored database lacks. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runAuthorityImportEvidence(
+  context: CommandContext,
+  _args: Arguments,
+  options: Options,
+): Promise<Result> {
   const { commands } = await import('@chancery/authority')
   const [from = '', anchors] = [pathOf(context, options, 'from'), pathOf(context, options, 'anchors')]
   const outcome = await withProgress(context, 'Importing and verifying the whole store', () =>

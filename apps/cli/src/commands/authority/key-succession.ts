@@ -9,7 +9,11 @@ import { toStartArguments } from './start.ts'
 const STEPS = ['announce', 'status', 'switch', 'retire'] as const
 
 /** Runs `authority key-succession` with the settings of the new key. The switch needs all instances stopped. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runAuthorityKeySuccession(
+  context: CommandContext,
+  _args: Arguments,
+  options: Options,
+): Promise<Result> {
   const given = options.text('first-list')
   const firstList = given === undefined ? undefined : resolve(context.cwd, given)
   if (firstList !== undefined) await refuseExisting([firstList])

@@ -15,7 +15,11 @@ const HINTS: Readonly<Record<string, string>> = {
 }
 
 /** authority migrate-db: copies an SQLite authority into the empty PostgreSQL database of the settings. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runAuthorityMigrateDb(
+  context: CommandContext,
+  _args: Arguments,
+  options: Options,
+): Promise<Result> {
   const { commands } = await import('@chancery/authority')
   const from = pathOf(context, options, 'from') ?? ''
   const outcome = await withProgress(context, 'Copying', (progress) =>

@@ -10,7 +10,11 @@ const HINTS: Readonly<Record<string, string>> = {
 }
 
 /** Runs `authority migrate`: the migrations of this release, without a service. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runAuthorityMigrate(
+  context: CommandContext,
+  _args: Arguments,
+  options: Options,
+): Promise<Result> {
   const { commands } = await import('@chancery/authority')
   const outcome = await withProgress(context, 'Migrating', () =>
     commands.migrateSchema(toStartArguments(context, options)),

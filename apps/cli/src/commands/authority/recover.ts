@@ -6,7 +6,11 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import { pathOf, toHostArguments } from './maintenance.ts'
 
 /** Runs `authority recover`: raises a restored database above its high-water mark. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runAuthorityRecover(
+  context: CommandContext,
+  _args: Arguments,
+  options: Options,
+): Promise<Result> {
   const { commands } = await import('@chancery/authority')
   const sources = readSources(context, options)
   const [crl, feed] = [pathOf(context, options, 'crl'), pathOf(context, options, 'feed')]

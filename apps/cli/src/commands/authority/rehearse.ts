@@ -12,7 +12,11 @@ const HINTS: Readonly<Record<string, string>> = {
 }
 
 /** Runs `authority rehearse`: restores and upgrades in a temporary database. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runAuthorityRehearse(
+  context: CommandContext,
+  _args: Arguments,
+  options: Options,
+): Promise<Result> {
   const { commands } = await import('@chancery/authority')
   const from = pathOf(context, options, 'from')
   const outcome = await withProgress(context, 'Rehearsing', (progress) =>

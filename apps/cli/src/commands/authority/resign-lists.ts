@@ -6,7 +6,11 @@ import type { Result } from '../../output/result.ts'
 import { toHostArguments } from './maintenance.ts'
 
 /** Runs `authority resign-lists`: signs lists again that a wrong clock dated in the future. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runAuthorityResignLists(
+  context: CommandContext,
+  _args: Arguments,
+  options: Options,
+): Promise<Result> {
   const { commands } = await import('@chancery/authority')
   const now = readInstant(options.required('now'))
   if (now === undefined)

@@ -25,7 +25,11 @@ const HINTS: Readonly<Record<string, string>> = {
 }
 
 /** Runs `authority restore`: restores a backup into the empty database of the settings. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runAuthorityRestore(
+  context: CommandContext,
+  _args: Arguments,
+  options: Options,
+): Promise<Result> {
   const { commands } = await import('@chancery/authority')
   const from = pathOf(context, options, 'from') ?? ''
   const outcome = await withProgress(context, 'Restoring', (progress) =>

@@ -10,7 +10,11 @@ import { readText } from '../../files/files.ts'
 import { toStartArguments } from './start.ts'
 
 /** Runs `authority rotate-key`: the next step of a succession, with the settings in use. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runAuthorityRotateKey(
+  context: CommandContext,
+  _args: Arguments,
+  options: Options,
+): Promise<Result> {
   const { flags, ...rest } = toStartArguments(context, options)
   const {
     '--next-key-id': keyId,

@@ -4,7 +4,7 @@ import { type Arguments, type Options, flagName } from '../../arguments/options.
 import { loadService } from '../../process.ts'
 
 /** Runs `authority start`: loads the service only here, because no other command needs it. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runAuthorityStart(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const { commands } = await loadService(() => import('@chancery/authority'))
   return { exitCode: await commands.start(toStartArguments(context, options)) }
 }

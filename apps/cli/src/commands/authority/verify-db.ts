@@ -8,7 +8,11 @@ import { toStartArguments } from './start.ts'
 import { plural } from '../../output/plural.ts'
 
 /** Runs `authority verify-db`: verifies every record of the database and changes nothing. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runAuthorityVerifyDb(
+  context: CommandContext,
+  _args: Arguments,
+  options: Options,
+): Promise<Result> {
   const { commands } = await import('@chancery/authority')
   const outcome = await withProgress(context, 'Looking at every record', () =>
     commands.verifyDatabase(toStartArguments(context, options)),

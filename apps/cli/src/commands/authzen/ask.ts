@@ -24,7 +24,7 @@ import { findOtherQuestion } from './check-question.ts'
 import { endpointOf, openDecisionPoint, pointError, requireObject } from './decision-point.ts'
 
 /** Runs `authzen ask`. The exit code is 1 only for a denial, and 2 for everything that gives no decision. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runAuthzenAsk(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   try {
     return await ask(context, options)
   } catch (error) {

@@ -28,7 +28,7 @@ interface LevelResult {
 }
 
 /** Runs `authzen certify`. The exit code is 1 when a level failed; a level that is not offered does not count. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runAuthzenCertify(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const point = await openDecisionPoint(context, options)
   const metadata = await point.metadata()
   const known = metadata.status === 200 && isJsonObject(metadata.body) ? metadata.body : undefined

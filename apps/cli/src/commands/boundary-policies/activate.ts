@@ -10,7 +10,11 @@ import { chooseRequests, toIntent } from './policy-file.ts'
 import { readVersion } from './version.ts'
 
 /** Runs `boundary-policy activate`: shows which decisions would change, asks, then activates. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runBoundaryPolicyActivate(
+  context: CommandContext,
+  args: Arguments,
+  options: Options,
+): Promise<Result> {
   const [id, version] = [args.required('policy_id'), readVersion(args)]
   const connection = await connectAsOperator(context, options)
   const { preview, only } = await previewThenConfirm(context, options, {

@@ -8,7 +8,11 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import { readVersion } from './version.ts'
 
 /** Runs `boundary-policy deactivate`: it removes rules, so it asks first. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runBoundaryPolicyDeactivate(
+  context: CommandContext,
+  args: Arguments,
+  options: Options,
+): Promise<Result> {
   const [id, version] = [args.required('policy_id'), readVersion(args)]
   const connection = await connectAsOperator(context, options)
   const question = `Take ${visible(id)} version ${version} out of force at ${connection.url}?`

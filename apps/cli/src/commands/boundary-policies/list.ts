@@ -7,7 +7,11 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import { table } from '../../output/table.ts'
 
 /** Runs `boundary-policy list`: stored versions, active versions, and whether the set is valid for decisions. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runBoundaryPolicyList(
+  context: CommandContext,
+  _args: Arguments,
+  options: Options,
+): Promise<Result> {
   const { style } = context
   const connection = await connectAsOperator(context, options)
   const { policies, next_cursor } = await connection.ask((client) => client.boundaryPolicies.list({ limit: 1000 }))

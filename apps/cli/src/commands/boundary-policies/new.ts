@@ -8,7 +8,11 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import { exampleCases, examplePolicy } from './example.ts'
 
 /** Runs `boundary-policy new`: writes an example policy and test cases that pass. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runBoundaryPolicyNew(
+  context: CommandContext,
+  args: Arguments,
+  options: Options,
+): Promise<Result> {
   const { cwd, style } = context
   const id = args.required('name')
   if (!isPolicyId(id)) throw usageError('A policy id is 1 to 128 characters of A-Z a-z 0-9 . _ : -')

@@ -10,7 +10,11 @@ import { loadIntent } from './policy-file.ts'
 import { loadCedarTexts, nameTexts } from './cedar.ts'
 
 /** Runs `boundary-policy publish`: signs and stores; the policy has no effect until it is activated. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runBoundaryPolicyPublish(
+  context: CommandContext,
+  args: Arguments,
+  options: Options,
+): Promise<Result> {
   const { cwd, style } = context
   const intent = nameTexts(await loadIntent(cwd, args.required('file')), await loadCedarTexts(cwd, options))
   const connection = await connectAsOperator(context, options)

@@ -22,7 +22,11 @@ import { withCedar } from './cedar.ts'
 const EXIT_CODES = { same: 0, different: 1, incomplete: 2 } as const
 
 /** Runs `boundary-policy replay`: computes the gates of a stored decision again, from a file or from the authority. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runBoundaryPolicyReplay(
+  context: CommandContext,
+  args: Arguments,
+  options: Options,
+): Promise<Result> {
   const { cwd } = context
   const named = args.required('decision')
   const isFile = await stat(resolve(cwd, named)).then(

@@ -8,7 +8,11 @@ import { chooseRequests, loadIntent } from './policy-file.ts'
 import { loadCedarTexts, nameTexts } from './cedar.ts'
 
 /** Runs `boundary-policy simulate`: changes nothing. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runBoundaryPolicySimulate(
+  context: CommandContext,
+  args: Arguments,
+  options: Options,
+): Promise<Result> {
   const { cwd } = context
   const intent = nameTexts(await loadIntent(cwd, args.required('file')), await loadCedarTexts(cwd, options))
   const requests = await chooseRequests(cwd, options)

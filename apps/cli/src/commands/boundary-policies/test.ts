@@ -18,7 +18,11 @@ const SCHEMAS = /\.cedarschema$/i
 const CASES = /\.cases\.(?:json|ya?ml)$/i
 
 /** Runs `boundary-policy test` without an authority, before a policy is signed. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runBoundaryPolicyTest(
+  context: CommandContext,
+  args: Arguments,
+  options: Options,
+): Promise<Result> {
   const { cwd, style, now } = context
   const folder = args.required('dir')
   const names: readonly string[] = await readdir(resolve(cwd, folder)).catch((error: unknown) => {

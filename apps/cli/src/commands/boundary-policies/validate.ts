@@ -7,7 +7,11 @@ import { loadIntent } from './policy-file.ts'
 import { loadCedarTexts, nameTexts } from './cedar.ts'
 
 /** Runs `boundary-policy validate`; the exit code is 1 when there are issues. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runBoundaryPolicyValidate(
+  context: CommandContext,
+  args: Arguments,
+  options: Options,
+): Promise<Result> {
   const { cwd, style } = context
   const intent = nameTexts(await loadIntent(cwd, args.required('file')), await loadCedarTexts(cwd, options))
   const connection = await connectAsOperator(context, options)

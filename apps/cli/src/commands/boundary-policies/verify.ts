@@ -14,7 +14,11 @@ const POLICY = {
 } as const
 
 /** Runs `boundary-policy verify`; the exit code is 1 when the policy is not valid. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runBoundaryPolicyVerify(
+  context: CommandContext,
+  args: Arguments,
+  options: Options,
+): Promise<Result> {
   const { cwd, style } = context
   const policy = await loadRecord(cwd, args.required('file'), POLICY)
   const keys = await loadPublicKeys(cwd, options, 'issuer-key')

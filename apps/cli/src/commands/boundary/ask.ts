@@ -13,7 +13,7 @@ import { decisionResult } from './describe.ts'
 import { attestationId, loadPresented } from './presented.ts'
 
 /** Runs `ask`. The exit code is 1 only for a verified denial, and 2 for everything that gives no decision. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runAsk(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   try {
     return await askForDecision(context, args, options)
   } catch (error) {

@@ -8,7 +8,7 @@ import { loadAgreement } from '../agreements/records.ts'
 import { decisionResult } from './describe.ts'
 
 /** Runs `decide`; the exit code is 1 for a denial, so that a script stops. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runDecide(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const agreement = await loadAgreement(cwd, args.required('agreement'))
   const file = options.text('context')

@@ -10,7 +10,7 @@ import { decisionResult } from './describe.ts'
 import { attestationId, loadPresented } from './presented.ts'
 
 /** Runs `evaluate`; the exit code is 1 for a denial, so that a script stops. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runEvaluate(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const [agreement, file] = [options.text('agreement'), options.text('context')]
   const attestation = await attestationId(cwd, options)

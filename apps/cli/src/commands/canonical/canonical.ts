@@ -7,7 +7,7 @@ import { readBytes } from '../../files/files.ts'
 import type { Arguments } from '../../arguments/options.ts'
 
 /** Runs `canonical`: prints the text whose bytes a signature covers. */
-export async function run(context: CommandContext, args: Arguments): Promise<Result> {
+export async function runCanonical(context: CommandContext, args: Arguments): Promise<Result> {
   const file = args.required('file')
   try {
     const text = canonicalJson(readJsonBytes(await readBytes(resolve(context.cwd, file))))

@@ -9,7 +9,7 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 const MAX_HOURS = 8760
 
 /** Runs `cert issue`: signs a certificate with a local key, for tests of verifiers. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runCertIssue(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const keyId = checkKeyId(options.required('key-id'))
   const nodeKey = options.required('node-key')
   if (readPublicKey(nodeKey) === undefined) throw usageError('--node-key needs an Ed25519 public key in base64.')

@@ -17,7 +17,7 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import { readPairs } from '../../arguments/pairs.ts'
 
 /** Runs `cert verify`: makes the checks of a gateway with the given anchors; prints reasons, not identifiers. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runCertVerify(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const certificate = await loadRecord(context.cwd, args.required('file'), {
     name: 'a join certificate',
     member: 'certificate',

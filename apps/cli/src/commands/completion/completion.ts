@@ -12,7 +12,7 @@ const SCRIPTS: Readonly<Record<string, typeof bashScript>> = { bash: bashScript,
 /**
  * Runs `completion`: prints a script for one shell, made from the table of the commands. The script starts no program.
  */
-export async function run(_context: CommandContext, args: Arguments, _options: Options): Promise<Result> {
+export async function runCompletion(_context: CommandContext, args: Arguments, _options: Options): Promise<Result> {
   const shell = args.required('shell')
   const write = SCRIPTS[shell]
   if (write === undefined) throw new Error(`no script for ${shell}`)

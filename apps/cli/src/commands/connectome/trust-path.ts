@@ -6,7 +6,7 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import { shellWord } from '../../output/shell-word.ts'
 
 /** Runs `trust path`: prints the hops, or the reason why there is no path with exit code 1. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runTrustPath(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const [from, to] = [args.required('from'), args.required('to')]
   const connection = await connect(context, options)
   const path = await connection.ask((client) => client.connectome.trustPath({ from, to }))

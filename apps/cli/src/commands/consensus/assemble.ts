@@ -11,7 +11,11 @@ import { describeConsensus } from './describe.ts'
 import { JUSTIFICATION, VOTE } from './records.ts'
 
 /** Runs `consensus assemble`. With --json it prints the signed proof. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runConsensusAssemble(
+  context: CommandContext,
+  args: Arguments,
+  options: Options,
+): Promise<Result> {
   const { cwd, style } = context
   const { wire } = await loadRecord(cwd, args.required('justification'), JUSTIFICATION)
   const votes = await Promise.all(args.list('votes').map((file) => loadRecord(cwd, file, VOTE)))

@@ -11,7 +11,7 @@ import { CONSENSUS_REASONS } from './reasons.ts'
 import { CONSENSUS } from './records.ts'
 
 /** Runs `consensus verify`; the exit code is 1 when the proof is not valid. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runConsensusVerify(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const { record, wire } = await loadRecord(cwd, args.required('proof'), CONSENSUS)
   const validator_public_keys = await loadValidatorKeys(cwd, options)

@@ -10,7 +10,7 @@ import { describeVote } from './describe.ts'
 import { DECISION, JUSTIFICATION } from './records.ts'
 
 /** Runs `consensus vote`. With --json it prints the signed vote. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runConsensusVote(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const file = args.required('justification')
   const { wire } = await loadRecord(cwd, file, JUSTIFICATION)

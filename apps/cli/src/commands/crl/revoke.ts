@@ -28,7 +28,7 @@ interface Plan {
  * Runs `revoke`: permanent, so it asks first. Sends at most a thousand per call; each call succeeds or fails as a
  * whole.
  */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runRevoke(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { ids, parts } = await readNamed(context, args, options)
   const plan = { ids, parts, ...readScope(options) }
   const { reason } = plan

@@ -8,7 +8,7 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import { describeIntent } from './describe.ts'
 
 /** Runs `data-usage intent`: sends the file unchanged; the authority signs for its network. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runDataUsageIntent(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const request = (await loadJsonObject(cwd, args.required('file'))) as IntentRequest
   const connection = await connectAsOperator(context, options)

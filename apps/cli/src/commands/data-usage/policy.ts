@@ -8,7 +8,7 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import { describeLicense } from './describe.ts'
 
 /** Runs `data-usage policy`: sends the file unchanged; the authority reads, signs and activates it. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runDataUsagePolicy(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const terms = (await loadJsonObject(cwd, args.required('file'))) as LicenseRequest
   const connection = await connectAsOperator(context, options)

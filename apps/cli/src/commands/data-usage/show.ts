@@ -9,7 +9,7 @@ import { describeLicense } from './describe.ts'
 import { licenseeOf } from './licensee.ts'
 
 /** Runs `data-usage show`: verifies the license with the genesis block, because a proxy could send another one. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runDataUsageShow(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const connection = await connect(context, options)
   const { record, saved } = await saveRecord(context.cwd, options, async () => {
     const policy = await connection.ask((client) => client.dataUsage.current(licenseeOf(options)))

@@ -29,7 +29,7 @@ const LICENSE: RecordKind<Received<DataLicensePolicy>> = {
  * Runs `data-usage verify`: lists every violation, and stores them on request. The exit code is 1 when there is one,
  * and 2 for a license that was not verified: the authority checks its own signature only.
  */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runDataUsageVerify(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const { record, wire } = await loadRecord(cwd, args.required('intent'), INTENT)
   const [agentKeys, licensorKeys] = [

@@ -33,7 +33,7 @@ interface OneDemo {
 }
 
 /** Runs `demo`: a complete network on this machine, until it is stopped. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runDemo(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   if (options.isSet('two')) return runTwo(context, options)
   const demo = await openDemo(context, options)
   const { home, state, isContinued, isStatic } = demo

@@ -11,7 +11,7 @@ import { describeCommitment } from './describe.ts'
 import { AGREEMENT, seedFileOf } from './records.ts'
 
 /** Runs `disclose commit`. With --json it prints the signed record and the seed, or with --unsalted the record alone. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runDiscloseCommit(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const { record, wire } = await loadRecord(cwd, args.required('agreement'), AGREEMENT)
   const chosen = options.list('capability')

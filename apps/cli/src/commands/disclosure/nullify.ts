@@ -8,7 +8,7 @@ import { fields } from '../../output/table.ts'
 import { PROOF } from './records.ts'
 
 /** Runs `disclose nullify`: the verifier stores the nullifier, so the text states its lifetime. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runDiscloseNullify(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const { wire } = await loadRecord(cwd, args.required('proof'), PROOF)
   const connection = await connectAsOperator(context, options)

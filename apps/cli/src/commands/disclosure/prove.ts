@@ -13,7 +13,7 @@ import { describeProof } from './describe.ts'
 import { COMMITMENT, seedFileOf } from './records.ts'
 
 /** Runs `disclose prove` on this machine, so that hidden capabilities are not sent. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runDiscloseProve(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const path = args.required('commitment')
   const { record: commitment } = await loadRecord(cwd, path, COMMITMENT)

@@ -11,7 +11,7 @@ import { DISCLOSURE_REASONS } from './reasons.ts'
 import { COMMITMENT, PROOF } from './records.ts'
 
 /** Runs `disclose verify`; the exit code is 1 when the proof is not valid. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runDiscloseVerify(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const proof = await loadRecord(cwd, args.required('proof'), PROOF)
   const { wire: commitment } = await loadRecord(cwd, options.required('commitment'), COMMITMENT)

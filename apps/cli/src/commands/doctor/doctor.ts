@@ -7,7 +7,7 @@ import { findSettings } from '../authority/find-settings.ts'
 import { report } from './report.ts'
 
 /** Runs `doctor`: lists problems of a deployment with their fixes, the most severe first. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runDoctor(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const url = options.text('public-url')
   if (url !== undefined && !(URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)))
     throw usageError('--public-url must be an http or https address.')

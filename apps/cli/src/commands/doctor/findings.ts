@@ -8,7 +8,7 @@ import { report } from './report.ts'
 const UNCHECKED = 'the authority could not check it'
 
 /** Runs `findings`: asks a running authority for what doctor would find in its database. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runFindings(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const connection = await connectAsOperator(context, options)
   const { findings, count, ...rest } = await connection.ask((client) => client.findings.list())
   const skipped = (rest.not_checked ?? []).map((check) => ({ check, status: 'skipped', found: UNCHECKED }) as const)

@@ -5,7 +5,7 @@ import { findSettings } from '../authority/find-settings.ts'
 import { describeSettings } from './settings-report.ts'
 
 /** Runs `settings`: prints each setting of an authority with its value and its origin. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runSettings(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const args = await findSettings(context, options)
   const { commands } = await import('@chancery/authority')
   return describeSettings(await commands.explainSettings(args), options.isSet('changed'), context.style)

@@ -17,7 +17,7 @@ interface Found {
 }
 
 /** Runs `certs`: lists issued certificates, newest first. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runCerts(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const limit = wholeNumberOrDefault(options, 'limit', 1, 1000)
   if (options.isSet('all') && options.isSet('limit')) throw usageError('Give --all or --limit, not both.')
   const filter = await readFilter(context.cwd, options)

@@ -6,7 +6,7 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import { fields } from '../../output/table.ts'
 
 /** Runs `heartbeat`: sends one heartbeat, and follows a key succession. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runHeartbeat(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const connection = await connectAsNode(context, options)
   const { cert_id } = await loadCertificate(connection.files)
   const status = options.textOrDefault('status')

@@ -16,7 +16,7 @@ interface Found {
 }
 
 /** Runs `invite list`: lists invites by the fingerprints of their tokens. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runInviteList(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const limit = wholeNumberOrDefault(options, 'limit', 1, 1000)
   if (options.isSet('all') && options.isSet('limit')) throw usageError('Give --all or --limit, not both.')
   const [created_by, batch_id] = [options.text('created-by'), options.text('batch')]

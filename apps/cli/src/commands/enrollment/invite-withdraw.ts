@@ -7,7 +7,7 @@ import { type Preview, previewThenConfirm } from '../../prompts/preview.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 
 /** Runs `invite withdraw`: withdraws unused invites. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runInviteWithdraw(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const choice = readChoice(args.list('fingerprint'), options)
   const request = { ...choice, reason: options.textOrDefault('reason') }
   const connection = await connectAsOperator(context, options)

@@ -18,7 +18,7 @@ type Chosen = 'recipient_public_key' | 'label'
 type FullRequest = Required<Omit<InviteRequest, Chosen>> & { readonly [Name in Chosen]?: string }
 
 /** Runs `invite`: prints the token once, or writes it to a file. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runInvite(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const request = await readRequest(context.cwd, options)
   if (options.isSet('count')) {
     if (request.label !== undefined) throw usageError('--label names one node; give it without --count.')

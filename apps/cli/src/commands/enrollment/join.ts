@@ -31,7 +31,7 @@ type Files = ReturnType<typeof nodeFiles>
  * Runs `join`: makes all checks before it sends the token, and saves everything except the certificate before the token
  * is used.
  */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runJoin(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const home = resolve(context.cwd, options.required('home'))
   const files = nodeFiles(home)
   const validity_hours = wholeNumber(options, 'validity-hours', 1, Number.MAX_SAFE_INTEGER)

@@ -7,7 +7,7 @@ import { loadPublicKey } from '../../files/keys.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 
 /** Runs `node label`: names a node key for operators. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runNodeLabel(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const key = await loadPublicKey(context.cwd, 'key', args.required('key'))
   const [given] = args.list('label')
   if ((given === undefined) !== options.isSet('remove')) throw usageError('Give a label, or --remove.')

@@ -8,7 +8,7 @@ import type { Style } from '../../output/style.ts'
 import { table } from '../../output/table.ts'
 
 /** Runs `nodes`: the number of active nodes; with --roster the list. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runNodes(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   if (options.isSet('roster')) {
     const connection = await connectAsOperator(context, options)
     const roster = await connection.ask((client) => client.enrollment.roster())

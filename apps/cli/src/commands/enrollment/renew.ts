@@ -16,7 +16,7 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import { fields } from '../../output/table.ts'
 
 /** Runs `renew`: the old certificate stays valid for a grace period, so nothing is interrupted. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runRenew(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const asked = wholeNumber(options, 'validity-hours', 1, Number.MAX_SAFE_INTEGER)
   const connection = await connectAsNode(context, options)
   const { files, followed, signer } = connection

@@ -18,7 +18,7 @@ import { HomeStore } from './folder-store.ts'
 import { reportNodeEvents } from './report-events.ts'
 
 /** Runs `node run` until it is stopped, or until a retry cannot succeed. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runNodeRun(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   // It sends a few requests a minute, and runs on each machine.
   preferMemory(true)
   const connection = await connectAsNode(context, options)

@@ -13,7 +13,7 @@ import { findNextStep, describeClock, describeState, stateOf } from './node-stat
 import type { NextStep, Findings, Revocation, State } from './node-state.ts'
 
 /** Runs `status`: checks a node and changes nothing. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runStatus(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const connection = await connectAsNode(context, options)
   const findings = await checkNode(context, connection)
   const home = options.text('home')

@@ -14,7 +14,7 @@ import { KnownAnchors, type SavedAnchor } from './saved-anchors.ts'
 const READ_ONLY = 0o444
 
 /** evidence anchor */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runEvidenceAnchor(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const connection = await connectAsOperator(context, options)
   const given = options.text('save')
   if (given !== undefined && connection.genesis === undefined)

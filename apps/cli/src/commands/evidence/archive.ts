@@ -13,7 +13,7 @@ import { ArchiveWriter } from './archive-files/write.ts'
 import { saveExecutorKeys, verifyCommand } from './verify-hint.ts'
 
 /** Runs `evidence archive`: adds the entries that the log covers and the folder does not have. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runEvidenceArchive(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const folder = resolve(cwd, options.required('to'))
   const name = typed(cwd, folder)

@@ -9,7 +9,7 @@ import { FOR_ALL, refuseExisting, typed, writeNewFile } from '../../files/files.
 import type { Result } from '../../output/result.ts'
 
 /** Runs `evidence bundle`: verifies the envelope with the configured genesis block before it is written. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runEvidenceBundle(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const id = args.required('decision')
   const form = bundleForm(options)
   const out = options.text('out')

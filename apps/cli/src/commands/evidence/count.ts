@@ -9,7 +9,7 @@ import { table } from '../../output/table.ts'
 const COLUMNS = ['hour', 'capability', 'policy', 'outcome'] as const
 
 /** evidence count */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runEvidenceCount(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const [since, until, split] = [options.text('since'), options.text('until'), options.list('split')]
   const query: DecisionCountQuery = {
     by: options.textOrDefault('by') === 'hour' ? 'hour' : 'range',

@@ -18,7 +18,11 @@ const FLAGS = {
 } as const
 
 /** evidence decisions */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runEvidenceDecisions(
+  context: CommandContext,
+  _args: Arguments,
+  options: Options,
+): Promise<Result> {
   const given = Object.entries(FLAGS).flatMap(([flag, name]) => {
     const value = options.text(flag)
     return value === undefined ? [] : [[name, value] as const]

@@ -26,7 +26,7 @@ const CODERS = {
 /**
  * Runs `evidence export`: writes page after page into a file that only the owner can read, because it names members.
  */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runEvidenceExport(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const file = resolve(cwd, options.required('out'))
   const compress = options.text('compress') as keyof typeof CODERS | undefined

@@ -10,7 +10,7 @@ import { table } from '../../output/table.ts'
 const COLUMNS = ['store_sequence', 'recorded_at', 'entry_kind', 'outcome', 'capability', 'decision_id'] as const
 
 /** Runs `evidence resource` and `evidence vendor`: entries in store order, with the report of the authority about them. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runEvidence(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const [id, isResource] = [args.required('id'), context.command.path.at(-1) === 'resource']
   const connection = await connectAsOperator(context, options)
   const data = await connection.ask(({ evidence }): Promise<ResourceHistory | VendorHistory> =>

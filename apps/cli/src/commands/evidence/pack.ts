@@ -17,7 +17,7 @@ import { loadJsonObject } from '../../files/json-file.ts'
 import type { Result } from '../../output/result.ts'
 
 /** Runs `evidence pack`: verifies everything before it is written. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runEvidencePack(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const id = args.required('decision')
   const file = resolve(context.cwd, options.required('out'))
   await refuseExisting([file])

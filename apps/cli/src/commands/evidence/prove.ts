@@ -18,7 +18,7 @@ import { fetchCheckpoint, treeOf } from './log-reading.ts'
 import { plural } from '../../output/plural.ts'
 
 /** Runs `evidence prove`: verifies the proof before it is printed. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runEvidenceProve(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const sequence = readSequence(args.required('sequence'))
   const out = options.text('out')
   const file = out === undefined ? undefined : resolve(context.cwd, out)

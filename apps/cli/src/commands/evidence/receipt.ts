@@ -29,7 +29,7 @@ interface Entry {
 }
 
 /** Runs `evidence receipt`: verifies the receipt before it is written. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runEvidenceReceipt(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const id = args.required('decision')
   const file = resolve(context.cwd, options.required('out'))
   const lineFile = options.text('line')

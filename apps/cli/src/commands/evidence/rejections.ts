@@ -10,7 +10,11 @@ import { table } from '../../output/table.ts'
 const HEAD = ['REFUSED', 'CODE', 'COUNT', 'EXECUTOR', 'RESOURCE', 'DECISION', 'DIGEST']
 
 /** Runs `evidence rejections`. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runEvidenceRejections(
+  context: CommandContext,
+  _args: Arguments,
+  options: Options,
+): Promise<Result> {
   const cursor = options.text('cursor')
   const limit = wholeNumberOrDefault(options, 'limit', 1, 100)
   const connection = await connectAsOperator(context, options)

@@ -25,7 +25,7 @@ const STOPPED_BY: Readonly<Record<string, string>> = {
 }
 
 /** Runs `evidence retain`: removes entries permanently, so it asks first. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runEvidenceRetain(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const days = wholeNumber(options, 'older-than-days', 1, 36_500) ?? 0
   const out = options.text('out')
   const file = out === undefined ? undefined : resolve(context.cwd, out)

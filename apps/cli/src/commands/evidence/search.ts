@@ -21,7 +21,7 @@ const FLAGS = {
 } as const
 
 /** Runs `evidence search`, in the store or in an archive. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runEvidenceSearch(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const given = Object.entries(FLAGS).flatMap(([flag, name]) => {
     const value = options.text(flag)
     return value === undefined ? [] : [[name, value] as const]

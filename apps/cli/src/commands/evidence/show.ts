@@ -10,7 +10,7 @@ import { table } from '../../output/table.ts'
 import { decisionText } from '../boundary/describe.ts'
 
 /** Runs `evidence show`: prints a decision and everything that is stored about it, with the signature verified. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runEvidenceShow(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const id = args.required('decision')
   const { style } = context
   const connection = await connectAsOperator(context, options)

@@ -7,7 +7,7 @@ import type { Result } from '../../output/result.ts'
 import { fields } from '../../output/table.ts'
 
 /** Runs `evidence submit`. The file is sent unchanged: a dropped field would break the signature. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runEvidenceSubmit(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const record = await loadJsonObject(context.cwd, args.required('file'))
   const connection = await connect(context, options)
   const done = await connection.ask((client) => client.evidence.execution({ evidence: record }))

@@ -15,7 +15,7 @@ import { loadAnchors } from './saved-anchors.ts'
 import { verifyFolder } from './verify-archive.ts'
 
 /** Runs `evidence verify` without a server, with the given keys only. A folder is an archive. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runEvidenceVerify(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const file = args.required('file')
   const found = await stat(resolve(context.cwd, file)).catch(() => undefined)
   if (found?.isDirectory() === true) return verifyFolder(context, file, options)

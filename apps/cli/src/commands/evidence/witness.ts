@@ -39,7 +39,7 @@ interface Cached {
  * Runs `evidence witness`: stores the tree before it cosigns it, so that a crash cannot lead to cosignatures of two
  * histories.
  */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runEvidenceWitness(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const address = options.text('listen')
   if (address !== undefined) return listen(context, options, address)
   if (options.isSet('logs')) throw usageError('--logs needs --listen.')

@@ -11,7 +11,11 @@ import { table } from '../../output/table.ts'
 import { findLogTrust } from './log-reading.ts'
 
 /** Runs `evidence witnesses`: exit code 1 when a witness contradicts the log. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runEvidenceWitnesses(
+  context: CommandContext,
+  _args: Arguments,
+  options: Options,
+): Promise<Result> {
   const connection = await connectAsOperator(context, options)
   const log = await describeLog(connection)
   await requireSignedKeys(connection, log)

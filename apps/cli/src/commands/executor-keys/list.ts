@@ -5,7 +5,7 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import { table } from '../../output/table.ts'
 
 /** Runs `executor-key list`: with --json in the form that `evidence verify` reads. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runExecutorKeyList(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const connection = await connectAsOperator(context, options)
   const data = await connection.ask((client) => client.evidence.executorKeys())
   const { executor_keys: keys } = data

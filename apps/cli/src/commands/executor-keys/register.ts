@@ -6,7 +6,11 @@ import { loadPublicKey } from '../../files/keys.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 
 /** executor-key register */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runExecutorKeyRegister(
+  context: CommandContext,
+  args: Arguments,
+  options: Options,
+): Promise<Result> {
   const key = {
     key_id: args.required('id'),
     public_key: await loadPublicKey(context.cwd, '--public-key', options.required('public-key')),

@@ -7,7 +7,11 @@ import type { Result } from '../../output/result.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 
 /** Runs `executor-key retire`: permanent, so it asks first. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runExecutorKeyRetire(
+  context: CommandContext,
+  args: Arguments,
+  options: Options,
+): Promise<Result> {
   const id = args.required('id')
   const connection = await connectAsOperator(context, options)
   await requireConsent(

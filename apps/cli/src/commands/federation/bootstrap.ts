@@ -15,7 +15,7 @@ import { fetchNetwork, networkData, networkRows, problemsOf, readForeignPins, re
 import type { ForeignPins, RemoteNetwork } from './fetch-network.ts'
 
 /** Runs `federation bootstrap`: checks and shows everything before it calls the own authority. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runBootstrap(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { style } = context
   const roles = options.list('role')
   const capabilities = readCapabilities(options) ?? []

@@ -6,7 +6,7 @@ import { fields } from '../../output/table.ts'
 import { fetchNetwork, networkData, networkRows, problemsOf, readForeignPins } from './fetch-network.ts'
 
 /** Runs `sovereign inspect`: shows which network answers and checks its records; grants nothing. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runSovereignInspect(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { style } = context
   const pins = await readForeignPins(context, options)
   const remote = await fetchNetwork(context, args.required('address'))

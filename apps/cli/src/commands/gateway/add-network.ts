@@ -15,7 +15,11 @@ import { pinNetwork, readSource } from './network-source.ts'
 import { loadPolicyFile, replacePolicy } from './policy-file.ts'
 
 /** Runs `gateway add-network`: adds a verified network to the policy in a gateway folder. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runGatewayAddNetwork(
+  context: CommandContext,
+  _args: Arguments,
+  options: Options,
+): Promise<Result> {
   const { cwd, style } = context
   const folder = resolve(cwd, options.required('gateway'))
   const files = gatewayFiles(folder)

@@ -6,7 +6,11 @@ import { wholeNumber } from '../../arguments/numbers.ts'
 import { withGateway } from './maintain.ts'
 
 /** Runs `gateway audit verify`, `gateway audit export` and `gateway audit prune`. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runGatewayAuditVerify(
+  context: CommandContext,
+  _args: Arguments,
+  options: Options,
+): Promise<Result> {
   const { stdout, command } = context
   return withGateway(options, async ({ audit }, settings): Promise<Result> => {
     const action = command.path.at(-1)

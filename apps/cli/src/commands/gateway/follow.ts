@@ -13,7 +13,7 @@ import { type Change, followNetwork, issuerOf, issuersOf } from './follow-policy
 import { loadPolicyFile, replacePolicy } from './policy-file.ts'
 
 /** Runs `gateway follow`: adds the newest key of a network that the root of the given block signed. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runGatewayFollow(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const [policyFile, genesisFile] = ['policy', 'genesis'].map((name) => resolve(cwd, options.required(name))) as [
     string,

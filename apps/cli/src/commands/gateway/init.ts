@@ -20,7 +20,7 @@ import type { StartedGateway } from './start-in-background.ts'
 const REQUESTS_PER_MINUTE = 600
 
 /** Runs `gateway init`: writes all files of a gateway for one network, checks them, and starts it with --start. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runGatewayInit(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const place = readPlace(context, options)
   await refuseUsedFolder(context.cwd, place.folder)
   const isStarted = options.isSet('start')

@@ -9,7 +9,11 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import { toToolError } from './maintain.ts'
 
 /** Runs `gateway preflight`: compares the public records of an authority with values received out of band. */
-export async function run({ cwd }: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runGatewayPreflight(
+  { cwd }: CommandContext,
+  _args: Arguments,
+  options: Options,
+): Promise<Result> {
   const expected = await readExpected(cwd, options)
   const file = (name: string): string | undefined => {
     const given = options.text(name)

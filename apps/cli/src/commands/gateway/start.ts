@@ -14,7 +14,7 @@ export interface GatewayStart {
 }
 
 /** Runs `gateway start`: loads the service only here, and runs it, checks its configuration or creates its state. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runGatewayStart(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const { commands } = await loadService(() => import('@chancery/gateway'))
   if (options.isSet('version')) return { text: commands.version(), data: { version: commands.version() } }
   if (options.isSet('detach')) return startDetached(context, options)

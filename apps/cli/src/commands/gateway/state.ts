@@ -5,7 +5,11 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import { withGateway } from './maintain.ts'
 
 /** Runs `gateway state …`: operator commands on the durable state (protocol/gateway 18.5). */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runGatewayStateFloors(
+  context: CommandContext,
+  args: Arguments,
+  options: Options,
+): Promise<Result> {
   const at = (file: string): string => resolve(context.cwd, file)
   return withGateway(options, async ({ state }, settings) => {
     switch (context.command.path.at(-1)) {

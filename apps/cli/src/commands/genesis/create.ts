@@ -11,7 +11,7 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import { describeGenesis } from './describe.ts'
 
 /** Runs `genesis create`: writes an unsigned block for the machine with the root key. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runGenesisCreate(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const rootKey = await loadPublicKey(cwd, '--root-public-key', options.required('root-public-key'))
   const authorityKey = await loadPublicKey(cwd, '--na-public-key', options.required('na-public-key'))

@@ -11,7 +11,7 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import { describeGenesis } from './describe.ts'
 
 /** Runs `genesis follow`: saves the newest block that the root key of the given block signed. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runGenesisFollow(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const file = resolve(cwd, options.required('genesis'))
   const outs = ['out', 'history-out'].map((name) => options.text(name)).filter((each) => each !== undefined)

@@ -10,7 +10,7 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import { describeGenesis } from './describe.ts'
 
 /** Runs `genesis sign`: adds the signature of the root key and verifies the block before it is written. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runGenesisSign(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const file = resolve(cwd, options.required('genesis'))
   const block = await loadGenesis(file)

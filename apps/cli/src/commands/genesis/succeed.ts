@@ -26,7 +26,7 @@ import { validity } from './create.ts'
 import { describeGenesis } from './describe.ts'
 
 /** Runs `genesis succeed` with the root key: writes the block of the next key and the key history. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runGenesisSucceed(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const [out, historyOut] = [resolve(cwd, options.required('out')), resolve(cwd, options.required('history-out'))]
   await refuseExisting([out, historyOut])

@@ -15,7 +15,7 @@ const REASONS = {
 } as const
 
 /** Runs `genesis verify`; the exit code is 1 when the block is not valid. */
-export async function run(context: CommandContext, args: Arguments, _options: Options): Promise<Result> {
+export async function runGenesisVerify(context: CommandContext, args: Arguments, _options: Options): Promise<Result> {
   const { cwd, style } = context
   const file = resolve(cwd, args.required('file'))
   const shown = visible(typed(cwd, file))

@@ -10,7 +10,7 @@ import { withProgress } from '../../output/progress.ts'
 import type { Result } from '../../output/result.ts'
 
 /** Runs `trusted archive`: writes page after page. The statements are verified when the archive is used. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runTrustedArchive(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const file = resolve(cwd, options.required('out'))
   await refuseExisting([file])

@@ -45,7 +45,7 @@ interface Asked {
 }
 
 /** Runs `trusted`. The answer of the authority is verdict here: only its signed records count. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runTrusted(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const asked = await readAsked(context, args.required('record'), options)
   const file = options.text('offline')
   if (file !== undefined && options.isSet('out'))

@@ -11,7 +11,7 @@ import { type NetworkKeys, VALID_DAYS, makeNetwork } from './make-network.ts'
 import { KEY_IDS } from './settings-files.ts'
 
 /** Runs `init`: writes all files of a first authority into one folder. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runInit(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const choices = await readChoices(context, options)
   const files = homeFiles(choices.home)
   const { movedTo, undo } = await prepareHome(choices.home, options.isSet('force'), context.now())

@@ -7,7 +7,7 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import { fields } from '../../output/table.ts'
 
 /** Runs `keygen root | network-authority | operator | node`: creates one key pair for one purpose. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runKeygen(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const kind = context.command.path.at(-1) ?? ''
   const keyId = options.text('key-id')
   const made = await makeKeyPair({

@@ -11,7 +11,7 @@ import { ToolGuard } from './tool-guard.ts'
 import { openUpstream } from './upstream.ts'
 
 /** Runs `mcp guard` until the client or the server ends, or until it is stopped. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runMcpGuard(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const target = readTarget(args.list('command'), options)
   const address = readListen(options, 'upstream' in target)
   const home = await openHome(context, options, target)

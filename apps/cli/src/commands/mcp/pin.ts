@@ -18,7 +18,7 @@ const PROBE_MS = 3000
 type List = (lister: Lister) => Promise<readonly JsonObject[] | undefined>
 
 /** Runs `mcp pin`: stores the digests of the tools as the server describes them now. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runMcpPin(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const target = readTarget(args.list('command'), options)
   const home = await openHome(context, options, target)
   const { pinsFile, server } = home

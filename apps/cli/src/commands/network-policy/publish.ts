@@ -7,7 +7,11 @@ import { checkSignature } from './check-signature.ts'
 import { describePolicy } from './describe.ts'
 
 /** Runs `network-policy publish`: sends the file unchanged; the authority reads, signs and activates it. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runNetworkPolicyPublish(
+  context: CommandContext,
+  args: Arguments,
+  options: Options,
+): Promise<Result> {
   const { style } = context
   const request = await loadJsonObject(context.cwd, args.required('file'))
   const connection = await connectAsOperator(context, options)

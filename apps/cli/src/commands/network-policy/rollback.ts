@@ -9,7 +9,11 @@ import { checkSignature } from './check-signature.ts'
 import { describePolicy } from './describe.ts'
 
 /** Runs `network-policy rollback`: every node follows the active policy, so it asks first. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runNetworkPolicyRollback(
+  context: CommandContext,
+  args: Arguments,
+  options: Options,
+): Promise<Result> {
   const policyId = args.required('policy_id')
   const connection = await connectAsOperator(context, options)
   const question = `Make ${visible(policyId)} the active policy at ${connection.url}?`

@@ -8,7 +8,11 @@ import { checkSignature } from './check-signature.ts'
 import { describePolicy } from './describe.ts'
 
 /** Runs `network-policy show`: the active manifest, or with --history every stored version. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runNetworkPolicyShow(
+  context: CommandContext,
+  _args: Arguments,
+  options: Options,
+): Promise<Result> {
   if (options.isSet('history')) return showHistory(context, await connectAsOperator(context, options))
   const connection = await connect(context, options)
   const policy = await connection.ask((client) => client.policy.current())

@@ -11,7 +11,7 @@ import { shellWord } from '../../output/shell-word.ts'
 import { table } from '../../output/table.ts'
 
 /** Runs `operator activity`: shows the actions of a key from the audit log. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runOperatorActivity(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const keyId = checkKeyId(args.required('key_id'))
   const days = wholeNumberOrDefault(options, 'days', 1, 3650)
   const connection = await connectAsOperator(context, options)

@@ -19,7 +19,7 @@ import {
 import type { Result } from '../../output/result.ts'
 
 /** Runs `operator add`: the authority reads the changed file with its next request. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runOperatorAdd(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const key_id = checkKeyId(args.required('key_id'))
   const { paths } = await findConfig(context, options)
   const path = operatorsPath(context.cwd, options.text('file'), paths.home)

@@ -8,7 +8,7 @@ import type { Result } from '../../output/result.ts'
 import { table } from '../../output/table.ts'
 
 /** Runs `operator list`. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runOperatorList(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const { paths } = await findConfig(context, options)
   const path = operatorsPath(context.cwd, options.text('file'), paths.home)
   const { operators } = await loadOperators(path)

@@ -10,7 +10,7 @@ import type { Result } from '../../output/result.ts'
 import { requireConsent } from '../../prompts/confirm.ts'
 
 /** Runs `operator remove`: the authority reads the changed file with its next request. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runOperatorRemove(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const key_id = checkKeyId(args.required('key_id'))
   const { paths } = await findConfig(context, options)
   const path = operatorsPath(context.cwd, options.text('file'), paths.home)

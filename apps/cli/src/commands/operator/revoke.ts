@@ -14,7 +14,7 @@ import { fields } from '../../output/table.ts'
 import { activityLines } from './activity.ts'
 
 /** Runs `operator revoke`: permanent, so it asks first. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runOperatorRevoke(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const keyId = checkKeyId(args.required('key_id'))
   const connection = await connectAsOperator(context, options)
   const isForced = options.isSet('force')

@@ -11,7 +11,7 @@ import { readFeedAge } from './feed-age.ts'
 import { readPinOptions } from './pin.ts'
 
 /** Runs `partner add`. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runPartnerAdd(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { style } = context
   const pin = await readPinOptions(context, options)
   const [name, label] = [options.text('name'), options.text('label')]

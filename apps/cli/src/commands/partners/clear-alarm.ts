@@ -6,7 +6,11 @@ import type { Result } from '../../output/result.ts'
 import { describePartner } from './describe.ts'
 
 /** Runs `partner clear-alarm`. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runPartnerClearAlarm(
+  context: CommandContext,
+  args: Arguments,
+  options: Options,
+): Promise<Result> {
   const { style } = context
   const [sovereign, alarm_id] = [args.required('sovereign'), args.required('alarm')]
   const reason = options.required('reason')

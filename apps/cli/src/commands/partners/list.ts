@@ -11,7 +11,7 @@ import { ago, stateText } from './describe.ts'
 import { readAll } from '../../connection/read-all.ts'
 
 /** Runs `partner list`. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runPartnerList(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const limit = wholeNumberOrDefault(options, 'limit', 1, 1000)
   if (options.isSet('all') && options.isSet('limit')) throw usageError('Give --all or --limit, not both.')
   const state = options.text('state') as PartnerState | undefined

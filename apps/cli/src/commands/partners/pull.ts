@@ -6,7 +6,7 @@ import type { Result } from '../../output/result.ts'
 import { describePartner } from './describe.ts'
 
 /** Runs `partner pull`: exit code 1 when the partner could not be read in full. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runPartnerPull(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { style } = context
   const connection = await connectAsOperator(context, options)
   const done = await connection.ask((client) => client.partners.pull(args.required('sovereign')))

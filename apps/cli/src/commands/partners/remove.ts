@@ -6,7 +6,7 @@ import type { Result } from '../../output/result.ts'
 import { previewThenConfirm } from '../../prompts/preview.ts'
 
 /** Runs `partner remove`: shows the treaties that stay in force, then asks. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runPartnerRemove(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const [sovereign, reason] = [args.required('sovereign'), options.textOrDefault('reason')]
   const connection = await connectAsOperator(context, options)
   const { only } = await previewThenConfirm(context, options, {

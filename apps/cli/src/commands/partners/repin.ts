@@ -8,7 +8,7 @@ import { describePartner } from './describe.ts'
 import { readPinOptions } from './pin.ts'
 
 /** Runs `partner repin`: the owner of the new keys is the partner from then on, so it asks first. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runPartnerRepin(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { style } = context
   const sovereign = args.required('sovereign')
   const pin = await readPinOptions(context, options)

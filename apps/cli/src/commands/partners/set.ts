@@ -10,7 +10,7 @@ import { describePartner } from './describe.ts'
 import { readFeedAge } from './feed-age.ts'
 
 /** Runs `partner set`: changes what is given. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runPartnerSet(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const changes = readChanges(options)
   if (Object.keys(changes).length === 0) throw usageError('Give what to change. See: chancery partner set --help')
   const connection = await connectAsOperator(context, options)

@@ -9,7 +9,7 @@ import { table } from '../../output/table.ts'
 import { readAll } from '../../connection/read-all.ts'
 
 /** Runs `partner treaties`: what the partner reports. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runPartnerTreaties(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const limit = wholeNumberOrDefault(options, 'limit', 1, 1000)
   if (options.isSet('all') && options.isSet('limit')) throw usageError('Give --all or --limit, not both.')
   const sovereign = args.required('sovereign')

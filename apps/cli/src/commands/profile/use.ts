@@ -9,7 +9,7 @@ import type { Result } from '../../output/result.ts'
 import { fields } from '../../output/table.ts'
 
 /** Runs `use`: stores, removes or shows the default configuration of this user. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runUse(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const [given] = args.list('dir')
   const isNone = options.isSet('none')
   if (given !== undefined && isNone) throw usageError('Give a folder or --none, not both.')

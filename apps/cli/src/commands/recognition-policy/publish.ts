@@ -12,7 +12,11 @@ const POLICY = { name: 'a recognition policy', member: 'recognition_policy', rea
 const LIMITS = { maxDepth: 16, maxValues: 1_000_000, maxNames: 1_000_000 }
 
 /** Runs `recognition-policy publish`: it replaces what is accepted now, so it shows the new policy and asks first. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runRecognitionPolicyPublish(
+  context: CommandContext,
+  args: Arguments,
+  options: Options,
+): Promise<Result> {
   const recognition_policy = await loadRecord(context.cwd, args.required('file'), POLICY, LIMITS)
   const policy_id = options.text('policy-id')
   const connection = await connectAsOperator(context, options)

@@ -11,7 +11,7 @@ import { isTreatyFile, loadTreaty } from './find-treaty.ts'
 import { treatyReasonText } from './reasons.ts'
 
 /** Runs `treaty inspect`; the exit code is 1 when the treaty is not valid. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runTreatyInspect(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const given = args.required('treaty')
   const keys = await loadPublicKeys(cwd, options, 'issuer-key')

@@ -9,7 +9,7 @@ import { describeTreaty } from './describe.ts'
 import { readCapabilities, readStatuses } from './scope.ts'
 
 /** Runs `treaty issue` with keys that the operator has checked; federation bootstrap checks them itself. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runTreatyIssue(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { style } = context
   const [roles, statuses] = [options.list('role'), readStatuses(options)]
   const capabilities = readCapabilities(options)

@@ -16,7 +16,7 @@ interface Found {
 }
 
 /** Runs `treaty list`: recognised networks, with the end of each treaty. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runTreatyList(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const limit = wholeNumberOrDefault(options, 'limit', 1, 1000)
   if (options.isSet('all') && options.isSet('limit')) throw usageError('Give --all or --limit, not both.')
   const filter = readFilter(options)

@@ -8,7 +8,7 @@ import { describeTreaty } from './describe.ts'
 import { findPredecessor, sameAs, succeed } from './succession.ts'
 
 /** Runs `treaty renew`: it removes no recognition, so it does not ask. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runTreatyRenew(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { style } = context
   const hours = wholeNumber(options, 'validity-hours', 1, 26_280)
   const connection = await connectAsOperator(context, options)

@@ -13,7 +13,7 @@ import { readCapabilities, readStatuses } from './scope.ts'
 import { type Terms, findPredecessor, sameAs, succeed } from './succession.ts'
 
 /** Runs `treaty replace`: new terms for the same network; the preview shows what they remove. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runTreatyReplace(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { style } = context
   const keys = await loadPublicKeys(context.cwd, options, 'key')
   const [roles, statuses] = [options.list('role'), readStatuses(options)]

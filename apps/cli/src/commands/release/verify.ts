@@ -17,7 +17,11 @@ const MAX_STATEMENT_BYTES = 1_048_576
 const MAX_KEY_BYTES = 4096
 
 /** Runs `release verify` offline. The exit code is 0 only with a key from --key that is not a file of the folder. */
-export async function run({ cwd, style }: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runReleaseVerify(
+  { cwd, style }: CommandContext,
+  args: Arguments,
+  options: Options,
+): Promise<Result> {
   const given = options.text('key')
   const folder = args.required('dir')
   const path = resolve(cwd, folder)

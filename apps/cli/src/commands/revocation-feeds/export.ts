@@ -9,7 +9,7 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import { fields } from '../../output/table.ts'
 
 /** Runs `feed export`: prints the feed, or writes it to a file. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runFeedExport(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const connection = await connect(context, options)
   const feed = await connection.ask((client) => client.revocationFeeds.current())

@@ -11,7 +11,7 @@ import { loadPublicKeys } from '../../files/public-keys.ts'
 const FEED = { name: 'a revocation feed', member: 'feed', read: readRevocationFeed } as const
 
 /** Runs `feed import`: from a file, or fetched from the other authority; the own authority checks it. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runFeedImport(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { style } = context
   const keys = await loadPublicKeys(context.cwd, options, 'issuer-key')
   const issuer = options.text('issuer')

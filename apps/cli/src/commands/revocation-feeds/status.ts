@@ -6,7 +6,7 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import { fields, table } from '../../output/table.ts'
 
 /** Runs `feed status`: the own feed, and the newest imported feed of each issuer. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runFeedStatus(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const { style } = context
   const connection = await connect(context, options)
   const { own_feed: own, revocation_feeds: rows } = await connection.ask((client) => client.dashboard.view())

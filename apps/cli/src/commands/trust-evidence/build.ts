@@ -8,7 +8,11 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import { describeEvidence } from './describe.ts'
 
 /** Runs `trust-evidence build`: sends the file unchanged; the authority checks it. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runTrustEvidenceBuild(
+  context: CommandContext,
+  args: Arguments,
+  options: Options,
+): Promise<Result> {
   const { cwd, style } = context
   const decision = (await loadJsonObject(cwd, args.required('decision'))) as TrustDecision
   const graph_digest = options.text('graph-digest')

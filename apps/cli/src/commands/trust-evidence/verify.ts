@@ -22,7 +22,11 @@ const REASONS: Readonly<Record<string, string>> = {
 }
 
 /** Runs `trust-evidence verify`; the exit code is 1 when the record is not valid. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runTrustEvidenceVerify(
+  context: CommandContext,
+  args: Arguments,
+  options: Options,
+): Promise<Result> {
   const { cwd, style } = context
   const evidence = await loadRecord(cwd, args.required('file'), EVIDENCE)
   const [keys, digest] = [await loadPublicKeys(cwd, options, 'issuer-key'), options.text('graph-digest')]

@@ -16,7 +16,7 @@ import { authorityOf, startHere } from './start-authority.ts'
 import { UNIT_NAME, composeText, serviceFile, unitText } from './service-files.ts'
 
 /** Runs `up`: checks the machine, creates a network with its recovery sheet, and starts its authority. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runUp(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const plan = await readPlan(context, options)
   const checks = await requireMachine(context, plan)
   const { genesis, operatorKey } = await prepareNetwork(context, plan)

@@ -22,7 +22,7 @@ const REASONS: Readonly<Record<BundleReason, string>> = {
 }
 
 /** Runs `verify bundle` offline. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runVerifyBundle(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const text = await readText(resolve(cwd, args.required('file')), MAX_BUNDLE_LENGTH)
   const genesis = await loadVerifiedGenesis(resolve(cwd, options.required('genesis')))

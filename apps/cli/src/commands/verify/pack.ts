@@ -24,7 +24,7 @@ import { table } from '../../output/table.ts'
 import { loadExecutorKeys } from '../evidence/audit-inputs.ts'
 
 /** Runs `verify pack` offline. The exit code is 0 only when no check failed and the root key was compared. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runVerifyPack(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const file = args.required('file')
   const text = await readText(resolve(context.cwd, file), MAX_PACK_LENGTH)
   const keys = await loadExecutorKeys(context, options)

@@ -54,7 +54,7 @@ interface GivenEntry {
 }
 
 /** Runs `verify receipt` offline. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runVerifyReceipt(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const bytes = await readBytes(resolve(context.cwd, args.required('file')))
   const trust = await loadTrust(context, options)
   const given = await loadEntry(context, options)

@@ -22,7 +22,7 @@ import { OFFLINE_REASONS } from './reasons.ts'
 import { verdictText } from '../../output/verdict-text.ts'
 
 /** Runs `verify` offline. The verdict is a result; the exit code is 0 only when the record is valid. */
-export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function runVerify(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const path = args.required('file')
   const received = await readText(resolve(cwd, path), MAX_PACK_LENGTH)

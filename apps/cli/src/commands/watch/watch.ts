@@ -13,7 +13,7 @@ import { readWatchState, writeWatchState } from './watch-state.ts'
 import { metricsText } from './metrics-text.ts'
 
 /** Runs `watch`: checks the published records like a verifier, once or repeatedly. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runWatch(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const connection = await connect(context, options, options.text('genesis'))
   const followed = requireFollowedKeys(connection.followed)
   const [stateFile, metrics] = [

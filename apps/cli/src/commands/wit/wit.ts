@@ -10,7 +10,7 @@ import { readBytes } from '../../files/files.ts'
 import type { Result } from '../../output/result.ts'
 
 /** Runs `wit`: prints a token and the fields that prove one request with it. They count once, for a minute. */
-export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runWit(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const audience = options.required('audience')
   const url = requestUrl(options.text('request-url') ?? audience)
   const file = options.text('body')
