@@ -9,7 +9,7 @@ import type { Campaign } from '../campaigns/lib/campaign.ts'
 import { diskFullOnSqlite } from '../campaigns/operate/disk.ts'
 import { runOperateCases } from '../campaigns/operate/operate.ts'
 import { lateDatabase } from '../campaigns/operate/power-cut.ts'
-import { findSodium } from '../../packages/protocol/src/signing/sodium.ts'
+import { findSodium } from '../../packages/protocol/src/signing/platform-node.ts'
 import { lastLine, runCampaign, runCampaignCommand } from './campaign-run.ts'
 
 const hasPromtool = spawnSync('promtool', ['--version']).status === 0

@@ -15,7 +15,7 @@ import {
 } from '@chancery/testkit'
 import { parse, stringify } from 'yaml'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { metricsText } from '../../apps/cli/src/commands/watch/metrics-text.ts'
+import { metricsText } from '../../apps/cli/src/commands/watch/watch.ts'
 
 const DEPLOY = join(import.meta.dirname, '../../deploy')
 const run = promisify(execFile)

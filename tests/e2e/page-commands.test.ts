@@ -4,7 +4,7 @@ import { COMMANDS } from '@chancery/contract'
 import { describe, expect, it } from 'vitest'
 import { flagName } from '../../apps/cli/src/arguments/options.ts'
 import { buildParser, givenOptions } from '../../apps/cli/src/arguments/parser.ts'
-import { chooseStyle } from '../../apps/cli/src/output/style.ts'
+import { chooseStyle } from '../../apps/cli/src/output/screen.ts'
 import { readSteps, runnablePages } from './runnable-pages.ts'
 
 /**

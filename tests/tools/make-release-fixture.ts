@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { commands } from '@chancery/authority'
 import { createTestDatabase, createTestNetwork, startTemporaryPostgres } from '@chancery/testkit'
-import { prepareDatabase } from '../../apps/authority/src/database/prepare.ts'
+import { prepareDatabase } from '../../apps/authority/src/database/migrate.ts'
 import { startUsedAuthority } from '../../apps/authority/src/recovery/used-authority.suite.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { type KeyObject, createPrivateKey, createPublicKey, sign } from 'node:crypto'
-import { findSodium } from '../../packages/protocol/src/signing/sodium.ts'
+import { findSodium } from '../../packages/protocol/src/signing/platform-node.ts'
 
 /**
  * Signatures for very many keys. A secret is 64 bytes, seed and public key, so a million of them take 64 MB in one

@@ -1,14 +1,13 @@
 import { type JsonObject, canonicalJson, readJson } from '@chancery/protocol'
 import { WEAK_POINTS, WEAK_SCALARS } from '../../packages/protocol/src/vectors/weak-keys.ts'
-import type { CoreVectors } from '../../packages/protocol/src/vectors/core-vectors.ts'
-import type { EvidenceVectors } from '../../packages/protocol/src/vectors/evidence-vectors.ts'
+import type { CoreVectors, TrustVectors } from '../../packages/protocol/src/vectors/cases.ts'
+import type { EvidenceVectors } from '../../packages/protocol/src/vectors/check-evidence-vectors.ts'
 import type { PolicyVectors } from '../../packages/protocol/src/vectors/check-policy-vectors.ts'
-import type { TrustVectors } from '../../packages/protocol/src/vectors/trust-vectors.ts'
 import coreFile from '../../packages/protocol/src/vectors/core.json' with { type: 'json' }
 import evidenceFile from '../../packages/protocol/src/vectors/evidence.json' with { type: 'json' }
 import policyFile from '../../packages/protocol/src/vectors/policies.json' with { type: 'json' }
 import trustFile from '../../packages/protocol/src/vectors/trust.json' with { type: 'json' }
-import type { CaseFile, ConformanceCase, Json } from '../../packages/vectors/src/case-files.ts'
+import type { CaseFile, ConformanceCase, Json } from '../../packages/vectors/src/run-cases.ts'
 import { verdictCases } from './verdict-cases.ts'
 
 /**

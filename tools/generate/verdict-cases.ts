@@ -4,7 +4,7 @@ import { AUTHORITY_KEY, CERTIFICATE, LIST } from '../../packages/protocol/src/tr
 import coreFile from '../../packages/protocol/src/vectors/core.json' with { type: 'json' }
 import decisionFile from '../../packages/protocol/src/vectors/foreign-decision.json' with { type: 'json' }
 import proofFile from '../../packages/sdk/src/request-proof/vectors.json' with { type: 'json' }
-import type { ConformanceCase, Json } from '../../packages/vectors/src/case-files.ts'
+import type { ConformanceCase, Json } from '../../packages/vectors/src/run-cases.ts'
 
 /**
  * Cases whose answer is a verdict: certificates, decisions, request proofs and node proofs. Records and signatures are

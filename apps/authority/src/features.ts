@@ -1,5 +1,5 @@
 import type { Binding, Job } from '@chancery/service-kit'
-import { whenClockIsCorrect } from './clock/when-correct.ts'
+import { whenClockIsCorrect } from './clock/purge-clock.ts'
 import type { Core, Feature } from './core.ts'
 import { type Admission, openAdmission } from './features/admission/index.ts'
 import { openAgents } from './features/agents/index.ts'

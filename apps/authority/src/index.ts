@@ -11,20 +11,17 @@ import type {
   RestoreArguments,
   RestoreReport,
 } from './commands/backup.ts'
-import { type SuccessionArguments, keySuccession } from './commands/key-succession.ts'
+import { type CommandArguments, type SuccessionArguments, keySuccession } from './commands/key-succession.ts'
 import { type RotateArguments, rotateKey } from './commands/rotate-key.ts'
 import { type DoctorArguments, diagnose } from './commands/doctor/diagnose.ts'
 import type { Finding } from '@chancery/service-kit'
 import { type ExplainedSettings, explainAuthority } from './commands/explain-settings.ts'
 import { type UnknownArguments, recoverUnknown } from './commands/unknown-records.ts'
-import type { CommandArguments } from './commands/command-settings.ts'
-import { migrateSchema } from './commands/migrate.ts'
-import { publicKey } from './commands/public-key.ts'
-import { type ResignArguments, resignLists } from './commands/resign-lists.ts'
+import { type Outcome, migrateSchema } from './commands/authority-identity.ts'
+import { type ResignArguments, publicKey, resignLists } from './commands/resign-lists.ts'
 import { type StartArguments, start } from './commands/start.ts'
 import { migrateDatabase, recover, verifyDatabase } from './commands/recover.ts'
 import type { CopyArguments, RecoverArguments } from './commands/recover.ts'
-import type { Outcome } from './commands/authority-identity.ts'
 import type { EvidenceImportResult } from './features/evidence/import-evidence.ts'
 import type { Copied, CopyProgress } from './recovery/copy-database.ts'
 import type { Inspection } from './recovery/inspect.ts'
@@ -77,14 +74,13 @@ export const commands: {
 
 export { startAuthority } from './app.ts'
 export { runSuccessionStep } from './commands/key-succession.ts'
-export type { SuccessionStep } from './commands/key-succession.ts'
+export type { CommandArguments as StartArguments, SuccessionStep } from './commands/key-succession.ts'
 export type { RunningAuthority } from './app.ts'
 export type { Core } from './core.ts'
 export type { Features } from './features.ts'
 export { ALL_AUTHORITY_SETTINGS, readAuthoritySettings } from './settings/authority-settings.ts'
 export type { AuthoritySettings } from './settings/authority-settings.ts'
-export { prepareDatabase } from './database/prepare.ts'
-export type { CommandArguments as StartArguments } from './commands/command-settings.ts'
+export { prepareDatabase } from './database/migrate.ts'
 export type { DoctorArguments, Finding }
 export type { BackupProgress, BackupReport, RehearseReport, RestoreReport }
 export type { Copied, CopyArguments, CopyProgress, Inspection, Migrated, Outcome }

@@ -2,9 +2,7 @@ import type { Readable } from 'node:stream'
 import type { Command } from '@chancery/contract'
 import type { Instant } from '@chancery/protocol'
 import type { Arguments, Options } from './arguments/options.ts'
-import type { Output, Result } from './output/result.ts'
-import type { RawOutput } from './output/screen.ts'
-import type { Style } from './output/style.ts'
+import type { Output, RawOutput, Result, Style } from './output/screen.ts'
 
 export type Input = Readable & { readonly isTTY?: boolean }
 
@@ -54,7 +52,7 @@ export interface CommandContext extends Context {
   readonly note: (text: string) => void
   /** Returns a command as a hint that works as printed: for the network and the key that this command was given. */
   readonly again: (line: string) => string
-  /** Progress of a long operation; see output/progress.ts. */
+  /** Progress of a long operation; see output/screen.ts. */
   readonly showProgress: boolean
 }
 

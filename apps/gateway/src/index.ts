@@ -1,17 +1,21 @@
-import { checkInstance } from './commands/doctor/check-instance.ts'
-import { type DoctorOptions, diagnose } from './commands/doctor/diagnose.ts'
+import { type DoctorOptions, checkInstance, diagnose } from './commands/doctor/diagnose.ts'
 import { explainGateway } from './commands/explain-settings.ts'
 import { expectedLines, loadSettings, packageVersion, readSettings, start } from './commands/start.ts'
 import { exportAudit, pruneAudit, verifyAudit } from './commands/audit.ts'
 import { backup } from './commands/state-backup.ts'
-import { floors } from './commands/state-floors.ts'
-import { clearSuspect, releaseRevocation } from './commands/state-overrides.ts'
+import {
+  checkFiles,
+  clearSuspect,
+  createState,
+  diagnoseFiles,
+  floors,
+  newToken,
+  releaseRevocation,
+  tokenDigest,
+} from './commands/state-command.ts'
 import { rotateIssuer } from './commands/rotate-issuer.ts'
-import { newToken, tokenDigest } from './commands/token.ts'
 import { verify } from './commands/state-verify.ts'
-import { pinNetwork } from './commands/preflight/pin-network.ts'
-import { preflight } from './commands/preflight/preflight.ts'
-import { checkFiles, createState, diagnoseFiles } from './commands/folder.ts'
+import { pinNetwork, preflight } from './commands/preflight/preflight.ts'
 
 /** Commands that the command line loads by dynamic import to start and maintain a gateway. */
 export const commands = {

@@ -1,33 +1,47 @@
-export * from './canonical/json-value.ts'
+export * from './canonical/utf8.ts'
 export * from './canonical/read-json.ts'
 export * from './canonical/canonical-json.ts'
 export * from './canonical/plain-json.ts'
 export * from './canonical/base64.ts'
 export * from './canonical/base64url.ts'
 export * from './canonical/digest.ts'
-export * from './canonical/join-bytes.ts'
 export * from './canonical/byte-blocks.ts'
 export * from './canonical/time.ts'
-export * from './canonical/utf8.ts'
 export type { Ed25519Backend, KeySigner } from './signing/platform.ts'
-export * from './signing/keys.ts'
-export * from './signing/key-file.ts'
-export * from './signing/sign.ts'
-export * from './signing/verify.ts'
+export {
+  readPrivateKeyFile,
+  readPublicKey,
+  readPublicKeyFile,
+  readSeed,
+  readTrustedPublicKey,
+  seedSigner,
+  signatureLibrary,
+  verifySignature,
+  verifySignatureBytes,
+  writePrivateKeyFile,
+  writePublicKeyFile,
+} from './signing/keys.ts'
+export type { KeyFile, Signature, Signer } from './signing/keys.ts'
 export {
   CHECKS_PER_RECORD,
   CheckSlices,
   HASHED_BYTES_PER_RECORD,
   TooManyChecksError,
+  asJson,
+  signList,
+  signOnce,
+  signedBytes,
   verifyAny,
+  verifyEvery,
+  verifyList,
+  verifyOnce,
 } from './signing/verify-any.ts'
-export * from './signing/forms.ts'
+export type { SignedList, SignedOnce } from './signing/verify-any.ts'
 export * from './signing/jws.ts'
 export * from './signing/received.ts'
-export * from './reading/form-error.ts'
+export { FormError, NO_PLACE, described, placeOf, schemaOf } from './reading/schema.ts'
+export type { Read, ReadBy } from './reading/schema.ts'
 export * from './reading/read-or-undefined.ts'
-export type { Read, ReadBy } from './reading/read.ts'
-export { described, schemaOf } from './reading/schema.ts'
 export type { DefaultMember, Member, OptionalMember, ValueOf } from './reading/shape.ts'
 export * as shape from './reading/shape.ts'
 export * as field from './reading/text.ts'
@@ -45,52 +59,53 @@ export * from './artifacts/join-certificate.ts'
 export * from './artifacts/crl.ts'
 export * from './artifacts/policy-manifest.ts'
 export * from './artifacts/admission-rule.ts'
-export * from './admission/algorithms.ts'
+export {
+  ADMISSION_ALGORITHMS,
+  GITHUB_ISSUER,
+  KUBERNETES_CLAIMS,
+  isSpiffeAlgorithm,
+  keysUrlOf,
+  readSpiffeId,
+} from './admission/check-rule.ts'
+export type {
+  AdmissionAlgorithm,
+  AdmissionKind,
+  AdmissionPlatform,
+  AdmissionTerms,
+  RequiredClaims,
+  SpiffeId,
+} from './admission/check-rule.ts'
 export * from './admission/describe-rule.ts'
 export * from './admission/join-audience.ts'
-export * from './admission/spiffe-id.ts'
-export * from './admission/terms.ts'
-export { GITHUB_ISSUER, KUBERNETES_CLAIMS } from './admission/check-rule.ts'
 export * from './artifacts/agent-descriptor.ts'
 export * from './artifacts/attestation.ts'
 export * from './artifacts/recognition-treaty.ts'
-export * from './artifacts/recognition-policy.ts'
 export * from './artifacts/feed-index.ts'
 export * from './artifacts/revocation-feed.ts'
 export * from './artifacts/trust-evidence.ts'
-export * from './artifacts/agreement-terms.ts'
 export * from './artifacts/capability-offer.ts'
-export * from './artifacts/capability-counter.ts'
-export * from './artifacts/agreement-record.ts'
 export * from './artifacts/context-record.ts'
 export * from './artifacts/decision-bindings.ts'
 export * from './artifacts/boundary-decision.ts'
 export * from './artifacts/freshness-proof.ts'
 export * from './artifacts/justification-proof.ts'
 export * from './agreements/verify-agreement.ts'
-export * from './agreements/negotiate.ts'
 export * from './agreements/cosign.ts'
 export * from './artifacts/capability-commitment.ts'
-export * from './artifacts/capability-membership-proof.ts'
 export * from './artifacts/capability-nullifier.ts'
-export * from './artifacts/validator-vote.ts'
 export * from './artifacts/consensus-proof.ts'
-export * from './artifacts/data-license-policy.ts'
 export * from './artifacts/data-access-intent.ts'
 export * from './proofs/operator-headers.ts'
 export * from './proofs/node-proof.ts'
 export * from './proofs/request-proof.ts'
-export * from './proofs/attested-proof.ts'
-export * from './proofs/agent-delete.ts'
 export * from './proofs/caller-proof.ts'
+export * from './proofs/agent-delete.ts'
 export * from './proofs/gateway-caller.ts'
-export * from './recognition/verify-attestation.ts'
 export * from './recognition/verify-treaty.ts'
 export * from './recognition/treaty-capabilities.ts'
 export * from './disclosure/merkle.ts'
 export * from './disclosure/salted.ts'
 export * from './disclosure/verify-disclosure.ts'
-export * from './consensus/cascade.ts'
 export * from './consensus/verify-consensus.ts'
 export * from './data-usage/verify-usage.ts'
 export * from './graph/lifecycle.ts'
@@ -98,17 +113,13 @@ export * from './graph/recognition-graph.ts'
 export * from './graph/material-page.ts'
 export * from './graph/trust-index.ts'
 export * from './graph/trust-path.ts'
-export * from './graph/reported-path.ts'
 export * from './graph/trust-finding.ts'
-export * from './graph/lost-paths.ts'
 export * from './artifacts/boundary-policy.ts'
-export * from './boundary/scalar.ts'
-export * from './boundary/facts.ts'
 export * from './boundary/engine-question.ts'
+export * from './boundary/facts.ts'
 export type { AskingGate, GateReading, GateType, ReadyGate } from './boundary/gates/gate.ts'
 export { cedarEntities, cedarTexts } from './boundary/gates/cedar.ts'
 export { factOrigin, readFactResponse, readRecordedFact, supposedFact } from './boundary/gates/external-fact.ts'
-export { gateConfigSchemas } from './boundary/gates/configs.ts'
 export * from './boundary/gates/registry.ts'
 export * from './boundary/policy-intent.ts'
 export * from './boundary/selector.ts'
@@ -117,8 +128,7 @@ export * from './boundary/policy-warnings.ts'
 export * from './boundary/policy-set.ts'
 export * from './boundary/attestation-basis.ts'
 export * from './boundary/presented-basis.ts'
-export type { AgreedTerms, DemandedFreshness } from './boundary/agreement-gates.ts'
-export type { GateRun, GateStep } from './boundary/gate-step.ts'
+export type { AgreedTerms, DemandedFreshness, GateRun, GateStep } from './boundary/agreement-gates.ts'
 export * from './boundary/decide.ts'
 export * from './boundary/verify-decision.ts'
 export * from './boundary/verify-foreign-decision.ts'
@@ -144,15 +154,18 @@ export * from './boundary/simulated-request.ts'
 export * from './artifacts/execution-evidence.ts'
 export * from './artifacts/evidence-store-entry.ts'
 export * from './artifacts/retention-checkpoint.ts'
-export * from './artifacts/evidence-rejection.ts'
-export * from './artifacts/usage-violation.ts'
-export * from './artifacts/store-anchor.ts'
 export * from './artifacts/log-identity.ts'
-export * from './evidence/chain.ts'
-export * from './evidence/subjects.ts'
+export * from './evidence/read-event.ts'
+export {
+  CHECKPOINT_SUBJECT,
+  decisionSubject,
+  executionSubject,
+  isPresentedBound,
+  lineShortcuts,
+} from './evidence/shortcuts.ts'
+export type { DecisionParts, LineShortcuts } from './evidence/shortcuts.ts'
 export * from './evidence/secret-material.ts'
 export * from './evidence/report.ts'
-export * from './evidence/read-event.ts'
 export type { StoreKeys } from './evidence/check-payload.ts'
 export type { StoredDecision } from './evidence/chain-state.ts'
 export * from './evidence/check-execution.ts'
@@ -160,30 +173,15 @@ export * from './evidence/check-anchors.ts'
 export * from './evidence/check-store.ts'
 export { verifyLine } from './evidence/verify-line.ts'
 export type { VerifiedLine } from './evidence/verify-line.ts'
-export { lineShortcuts } from './evidence/shortcuts.ts'
-export type { LineShortcuts } from './evidence/shortcuts.ts'
-export {
-  HASH_BYTES,
-  consistencyProof,
-  hashChildren,
-  hashLeaf,
-  inclusionProof,
-  sameBytes,
-  treeRoot,
-} from './evidence-log/tree.ts'
-export type { NodeReader } from './evidence-log/tree.ts'
+export * from './evidence-log/tree.ts'
 export * from './evidence-log/tiles.ts'
 export * from './evidence-log/tree-range.ts'
-export * from './evidence-log/verify-proof.ts'
 export * from './evidence-log/note.ts'
-export * from './evidence-log/open-log.ts'
-export * from './evidence-log/add-checkpoint.ts'
 export * from './evidence-log/policy.ts'
+export * from './evidence-log/add-checkpoint.ts'
 export * from './evidence-log/receipt.ts'
-export * from './evidence-log/tlog-proof.ts'
 export * from './evidence-archive/manifest.ts'
 export * from './evidence-archive/archive-chain.ts'
-export * from './evidence-archive/check-segment.ts'
 export * from './evidence-archive/compare-store.ts'
 export * from './offline/offline-verdict.ts'
 export * from './offline/record-kind.ts'
@@ -194,7 +192,6 @@ export { SCHEMA_NAMES, recordSchema, recordSection } from './schemas/record-sche
 export type { SchemaName } from './schemas/record-schemas.ts'
 export * from './trust/findings.ts'
 export * from './trust/presented-certificate.ts'
-export * from './trust/list-advance.ts'
 export * from './trust/revocation-list.ts'
 export * from './trust/list-head.ts'
 export * from './trust/list-change.ts'

@@ -3,7 +3,7 @@ import { canonicalJson } from './canonical/canonical-json.ts'
 import { readJson } from './canonical/read-json.ts'
 import { sha256Hex } from './canonical/digest.ts'
 import { toUtf8 } from './canonical/utf8.ts'
-import { verifySignature } from './signing/verify.ts'
+import { verifySignature } from './signing/keys.ts'
 
 /** Worked examples of protocol/core 1.2 and 10.1: a platform that disagrees with them would sign other bytes. */
 const CANONICAL = [

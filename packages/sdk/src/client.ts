@@ -28,10 +28,8 @@ import { type ReferenceApi, referenceApi } from './api/reference.ts'
 import { type RevocationFeedsApi, revocationFeedsApi } from './api/revocation-feeds.ts'
 import { type SovereignApi, sovereignApi } from './api/sovereign.ts'
 import { type TrustEvidenceApi, trustEvidenceApi } from './api/trust-evidence.ts'
-import { type Connection, makeCaller } from './http/call.ts'
-import { type ConnectionOptions, toCallerParts } from './http/options.ts'
-import { type NodeKey, nodeIdentity } from './http/node-signing.ts'
-import { type Operator, operatorSigning } from './http/operator-signing.ts'
+import { type Connection, type ConnectionOptions, makeCaller, toCallerParts } from './http/call.ts'
+import { type NodeKey, type Operator, nodeIdentity, operatorSigning } from './http/node-signing.ts'
 
 export interface ClientOptions extends ConnectionOptions {
   /** Signs admin calls. Without it only public calls work. */

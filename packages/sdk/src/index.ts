@@ -1,18 +1,16 @@
 // oxlint-disable max-lines -- one list of everything that the package exports
 export { createClient } from './client.ts'
 export type { Client, ClientOptions } from './client.ts'
-export type { ConnectionOptions } from './http/options.ts'
+export type { Call, CallOptions, Caller, Connection, ConnectionOptions, WriteOptions } from './http/call.ts'
 export { createGatewayClient } from './gateway/client.ts'
 export type { GatewayClient, GatewayDescription, GatewayNetworks, GatewayOptions } from './gateway/client.ts'
 export type { ForwardedCall, OperationId } from './gateway/open-operation.ts'
 export { GATEWAY_METHODS, ROUTE_METHODS } from './route-methods.ts'
 export type { GatewayMethods, RouteMethods } from './route-methods.ts'
-export type { Audience } from './http/audience.ts'
+export type { Audience, NodeIdentity, NodeKey, Operator } from './http/node-signing.ts'
 export { asAuthority } from './gateway/as-authority.ts'
-export type { AuthorityOptions, GatewayAccess } from './gateway/as-authority.ts'
-export type { TokenSource } from './gateway/token.ts'
-export type { Call, CallOptions, Caller, Connection, WriteOptions } from './http/call.ts'
-export type { RecordOrText } from './http/record-texts.ts'
+export type { AuthorityOptions, GatewayAccess, TokenSource } from './gateway/as-authority.ts'
+export type { RecordOrText } from './http/read-response.ts'
 export {
   BadRequestError,
   ChanceryError,
@@ -30,29 +28,24 @@ export {
   ValidationError,
 } from './errors.ts'
 export type { RefusedCode, RefusedFacts } from './errors.ts'
-export type { NodeIdentity, NodeKey } from './http/node-signing.ts'
 export { Node } from './node/node.ts'
 export { EvidenceError, freshEvidence } from './node/evidence.ts'
 export type { EvidenceAudience, EvidenceSource, NodeEvidence } from './node/evidence.ts'
 export type { FetchAsOptions, NodeOptions } from './node/node.ts'
 export { requireNodeDecision } from './node/ask.ts'
 export type { AskOptions, AskedDecision } from './node/ask.ts'
-export { CertificateError } from './node/certificate.ts'
+export { CertificateError, isFinalRefusal } from './node/certificate.ts'
 export { JoinInterruptedError } from './node/enroll.ts'
 export type { NodeAction, NodeEvents, RefusedList } from './node/events.ts'
-export { FollowedKeys } from './node/followed.ts'
-export type { Followed, KeyStore } from './node/followed.ts'
+export { FollowedKeys, MemoryNodeStore } from './node/followed.ts'
+export type { Followed, KeyStore, NodeDocument, NodeStore } from './node/followed.ts'
 export { JustificationUntrustedError, castVote } from './trust/cast-vote.ts'
 export type { CastVoteOptions, UntrustedJustificationReason, VoteChoice } from './trust/cast-vote.ts'
 export { FollowedParty } from './trust/followed-party.ts'
 export type { FollowedPartyOptions, ListOutcome, Refreshed } from './trust/followed-party.ts'
 export { RefreshingRelyingParty } from './trust/refreshing-relying-party.ts'
 export type { RefreshState, RefreshingRelyingPartyOptions } from './trust/refreshing-relying-party.ts'
-export { isFinalRefusal } from './node/final-refusals.ts'
 export * as schedule from './node/schedule.ts'
-export { MemoryNodeStore } from './node/store.ts'
-export type { NodeDocument, NodeStore } from './node/store.ts'
-export type { Operator } from './http/operator-signing.ts'
 export { withExistingNames } from './compat/names.ts'
 export type { ExistingNames } from './compat/names.ts'
 export type { EvidenceStoreNames, ResourceState } from './compat/sub-clients.ts'
@@ -72,8 +65,8 @@ export type { CrlApi, RevocationRequest, RevocationResult, RevokedCertificates }
 export type { DashboardApi } from './api/dashboard.ts'
 export type { DataUsageApi } from './api/data-usage.ts'
 export type { DisclosureApi } from './api/disclosure.ts'
-export { DryRunUnsupportedError } from './http/dry-run.ts'
-export type { CountedSample, DryRun, RealRun } from './http/dry-run.ts'
+export { DryRunUnsupportedError } from './http/route-api.ts'
+export type { CountedSample, DryRun, RealRun } from './http/route-api.ts'
 export type { EnrollmentApi, JoinRequest } from './api/enrollment.ts'
 export type { RosterApi } from './api/roster.ts'
 export type { EvidenceApi } from './api/evidence.ts'
@@ -278,12 +271,11 @@ export type {
   GovernedResource,
   GovernedResult,
   GovernedStep,
-} from './governed/action.ts'
-export type { GovernedRequest } from './governed/request-fields.ts'
+} from './governed/ask-decision.ts'
 export { pinAttestation, summarizeDecision } from './governed/decision.ts'
+export type { Expectations, GovernedRequest } from './governed/decision.ts'
 export { denialCode } from './governed/denial-code.ts'
 export type { DenialCode } from './governed/denial-code.ts'
-export type { Expectations } from './governed/decision.ts'
 export {
   DecisionVerificationError,
   EvidenceNotStoredError,
@@ -291,29 +283,29 @@ export {
   MetadataRefusedError,
 } from './governed/errors.ts'
 export { EvidenceSender } from './governed/evidence-sender.ts'
-export type { Outcome } from './governed/evidence-draft.ts'
+export type { Outcome } from './governed/chains.ts'
 export type { Executor, FlushReport, SenderOptions, SenderStep } from './governed/evidence-sender.ts'
 export { MemoryOutbox } from './governed/outbox.ts'
 export type { ChainHead, Intent, Outbox, OutboxContent, OutboxEntry, ResourceStep } from './governed/outbox.ts'
 export * from './verify/index.ts'
 export { verifyForeignDecision } from './verify/foreign-decision.ts'
 export type { ForeignDecisionInputs, ForeignDecisionVerdict } from './verify/foreign-decision.ts'
-export { attestedProofs } from './request-proof/attested.ts'
+export { attestedProofs } from './request-proof/verify.ts'
 export { callerBasis } from './request-proof/caller-basis.ts'
 export type { CallerBasis, CallerBasisOptions } from './request-proof/caller-basis.ts'
 export { signRequest, signingFetch } from './request-proof/sign.ts'
 export type { ProofIdentity, ProvingFetchOptions, SigningFetch } from './request-proof/sign.ts'
-export type { RequestToSign } from './request-proof/request-to-sign.ts'
-export { ResponseUntrustedError, signResponse } from './request-proof/response.ts'
-export type { ResponseCheck, ResponseProblem, ResponseSigner, ResponseToSign } from './request-proof/response.ts'
 export { signWimseRequest, verifyWimse } from './request-proof/wimse.ts'
 export type {
   AcceptedWimse,
+  RequestToSign,
   WimseIdentity,
   WimseIncoming,
   WimseProofPolicy,
   WimseRequest,
 } from './request-proof/wimse.ts'
+export { ResponseUntrustedError, signResponse } from './request-proof/response.ts'
+export type { ResponseCheck, ResponseProblem, ResponseSigner, ResponseToSign } from './request-proof/response.ts'
 export type { RequestVerifierOptions, RequestVerifierRefusal } from './request-proof/request-verifier.ts'
 export { honoNodeProof } from './request-proof/hono.ts'
 export type { WebRequestVerifierOptions } from './request-proof/hono.ts'

@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 import { parseArgs } from 'node:util'
-import { type CaseFile, readCaseFiles } from './case-files.ts'
-import { type CaseResult, runCases } from './run-cases.ts'
+import { type CaseFile, type CaseResult, readCaseFiles, runCases } from './run-cases.ts'
 
 const USAGE = `Usage: chancery-conformance [options] -- PROGRAM [ARGUMENT...]
 

@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { type ConformanceCase, readCaseFiles } from './case-files.ts'
-import { runCases } from './run-cases.ts'
+import { type ConformanceCase, readCaseFiles, runCases } from './run-cases.ts'
 
 const EXAMPLES = join(import.meta.dirname, '..', 'examples')
 const LIBRARY = [

@@ -15,7 +15,7 @@ import {
 } from '@chancery/protocol'
 import type { Instant, JsonObject, Signer } from '@chancery/protocol'
 import { ManualClock, type TestAuthority, type TestResponse, startTestAuthority } from '@chancery/testkit'
-import { purgeAgents } from '../../../apps/authority/src/features/agents/purge.job.ts'
+import { purgeAgents } from '../../../apps/authority/src/features/agents/index.ts'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
 import { startOwnServer } from '../lib/private-postgres.ts'
 import { type Random, seededRandom } from '../lib/random.ts'

@@ -15,7 +15,7 @@ import {
   writeHashes,
 } from '@chancery/protocol'
 import type { ArchiveManifest, ArchiveSegment, JsonObject } from '@chancery/protocol'
-import { compress } from '../../../apps/cli/src/commands/evidence/archive-files/segment.ts'
+import { compress } from '../../../apps/cli/src/commands/evidence/archive-files/read.ts'
 import type { Random } from '../lib/random.ts'
 import { editLine, forgeFrom } from './forging.ts'
 import { alter, leavesOf, replaceAt } from './json-leaves.ts'

@@ -1,6 +1,6 @@
 import { createPublicKey, verify } from 'node:crypto'
 import { TestToken, findTokenObstacle } from '@chancery/testkit'
-import { openPkcs11Signer } from '../../../apps/authority/src/signing/pkcs11-signer.ts'
+import { openPkcs11Signer } from '../../../apps/authority/src/signing/key-providers.ts'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
 
 export const summary = 'signatures by a key in a SoftHSM token, each verified by the platform; prints their rate'

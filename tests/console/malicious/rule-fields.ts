@@ -1,6 +1,6 @@
 import type { BoundaryDecision, JsonObject } from '@chancery/protocol'
 import { accepted, signExecution, testSigner } from '@chancery/testkit'
-import { spendingPolicy } from '../../../apps/cli/src/commands/demo/demo-data.ts'
+import { spendingPolicy } from '../../../apps/cli/src/commands/demo/demo-nodes.ts'
 import { type Fields, part, post } from './requests.ts'
 import type { MaliciousSetup } from './setup.ts'
 import { asName } from './texts.ts'

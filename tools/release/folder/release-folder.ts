@@ -1,7 +1,7 @@
 import { readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type JsonObject, type Signer, canonicalJson, readJson, writePublicKeyFile } from '@chancery/protocol'
-import { digestRegular } from '../../../apps/cli/src/commands/release/folder-files.ts'
+import { digestRegular } from '../../../apps/cli/src/commands/release/check-release.ts'
 import {
   CHECKSUMS_FILE,
   KEY_FILE,

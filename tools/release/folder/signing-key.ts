@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { type Signer, readPrivateKeyFile, seedSigner, toBase64 } from '@chancery/protocol'
-import { openPkcs11Signer } from '../../../apps/authority/src/signing/pkcs11-signer.ts'
+import { openPkcs11Signer } from '../../../apps/authority/src/signing/key-providers.ts'
 
 /** Where the key of a release is: in a file of `chancery keygen`, or in a PKCS#11 token, which it cannot leave. */
 export interface KeyOptions {

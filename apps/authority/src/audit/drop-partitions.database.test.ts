@@ -11,7 +11,7 @@ import { addEvents, eventRows, partitionsOf, positionsIn, useAuditPartitionsOf }
 import { type AuditCursor, BEGINNING, type ExportedEvent, exportAudit } from './export.ts'
 import { forwardAudit, resetPosition, storePosition } from './forward.ts'
 import { INSERT_AUDIT_EVENTS } from './insert.ts'
-import { keepAuditPartitions } from './partitions.job.ts'
+import { keepAuditPartitions } from './index-subjects.job.ts'
 import { Audit } from './record.ts'
 import { removeForwardedEvents } from './remove.job.ts'
 import { assignSequences } from './sequence.ts'

@@ -11,9 +11,8 @@ import {
 } from '../database/partitions/audit-partitions.ts'
 import { type Partition, lockLayout, readLayout } from '../database/partitions/layout.ts'
 import { changeTables, waitForWriters } from '../database/partitions/table-lock.ts'
-import type { Audit } from './record.ts'
+import { type Audit, STAYING } from './record.ts'
 import { leastPosition } from './sequence.ts'
-import { STAYING } from './staying-events.ts'
 
 /** Rows of a partition whose last one becomes old within this time are not deleted one by one. */
 const WAIT = 7n * DAY

@@ -1,6 +1,10 @@
 import { type LeaseParts, withLease } from '../database/locks/leases.ts'
 import type { Reader, Transaction } from '../database/database.ts'
 import { type EventPosition, subjectsOf } from './subjects.ts'
+import type { Log } from '@chancery/service-kit'
+import { AUDIT } from '../database/partitions/audit-partitions.ts'
+import { keepPartitions } from '../database/partitions/keep-partitions.ts'
+import type { PartitionSet } from '../database/partitions/table-lock.ts'
 
 const POSITION = 'audit subjects before'
 const ROWS = 500
@@ -60,4 +64,17 @@ async function indexSome(tx: Transaction): Promise<boolean> {
 function readPosition(text: string): EventPosition {
   const at = text.indexOf(' ')
   return { created_at: text.slice(0, at), event_id: text.slice(at + 1) }
+}
+
+/**
+ * Partitions the tables when they are large, while instances serve, and makes the next partitions ahead. Not before all
+ * old events have their subjects: their unique index would not see the other partitions.
+ */
+export async function keepAuditPartitions(
+  parts: LeaseParts & { readonly log: Log },
+  signal: AbortSignal,
+  set: PartitionSet = AUDIT,
+): Promise<void> {
+  if (parts.database.engine === 'postgres' && (await isSubjectIndexComplete(parts.database.read)))
+    await keepPartitions(parts, set, signal)
 }

@@ -7,7 +7,7 @@ import { readLayout } from '../database/partitions/layout.ts'
 import { useOpenedDatabases } from '../database/partitions/opened-databases.suite.ts'
 import { countTables } from '../database/sizes/measure-tables.ts'
 import { addEarlierEvents, addEvents, partitionsOf, positionsIn } from './audit-partitions.suite.ts'
-import { keepAuditPartitions } from './partitions.job.ts'
+import { keepAuditPartitions } from './index-subjects.job.ts'
 
 const isPostgres = currentBackend() === 'postgres'
 /** Rows from which the job partitions. */

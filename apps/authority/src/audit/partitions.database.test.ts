@@ -7,7 +7,7 @@ import type { Database } from '../database/database.ts'
 import { AUDIT, AUDIT_TABLES, readRoomEnd } from '../database/partitions/audit-partitions.ts'
 import { makeRoom, openRoom, readBound, readLayout } from '../database/partitions/layout.ts'
 import { useOpenedDatabases } from '../database/partitions/opened-databases.suite.ts'
-import { partitionTables } from '../database/partitions/partition-tables.ts'
+import { partitionTables } from '../database/partitions/keep-partitions.ts'
 import { countTables } from '../database/sizes/measure-tables.ts'
 import { rowsOf } from '../testing/rows.suite.ts'
 import {
@@ -20,7 +20,7 @@ import {
 } from './audit-partitions.suite.ts'
 import { BEGINNING, exportAudit } from './export.ts'
 import { INSERT_AUDIT_EVENTS } from './insert.ts'
-import { keepAuditPartitions } from './partitions.job.ts'
+import { keepAuditPartitions } from './index-subjects.job.ts'
 import { assignSequences } from './sequence.ts'
 import { listEventsOf } from './subjects.ts'
 

@@ -9,6 +9,13 @@ import { type AuditRow, INSERT_AUDIT_EVENTS } from './insert.ts'
 import { RefusalShares, type RefusedCaller } from './refusal-shares.ts'
 import { subjectsIn } from './subjects.ts'
 
+/** Read as permanent state: which treaties were revoked, which rules removed, and which lists may have a gap. */
+export const STAYING: readonly string[] = [
+  'recognition_treaty_revoked',
+  'admission_rule_removed',
+  'state_recovered',
+] satisfies AuditEventType[]
+
 /** One event, as protocol/core 26 lists it. Never a body, token, signature or private key. */
 export interface AuditEvent {
   readonly type: AuditEventType

@@ -8,18 +8,52 @@ import {
   limiterOfRoute,
   partners,
   policy,
+  queryNames,
   revocationFeeds,
   sovereign,
 } from '@chancery/contract'
 import type { Access, Route } from '@chancery/contract'
-import { LimiterUnavailableError, readRecordTexts } from '@chancery/service-kit'
-import type { Binding, Call, Guard, HandlerResult, MaybePromise } from '@chancery/service-kit'
-import type { AccessParts } from './parts.ts'
-import { namingIgnored, parametersOf, refuseParameters, unknownParameters } from './known-parameters.ts'
+import { HttpResponse, LimiterUnavailableError, readRecordTexts } from '@chancery/service-kit'
+import type { Binding, Call, Guard, HandlerResult, MaybePromise, Query } from '@chancery/service-kit'
+import { type AccessParts, type KeyLimit, countByKey } from './key-use.ts'
 import { authenticateOperator, hasOperatorHeaders, refuseThrottledAddress, screenOperator } from './operator.ts'
 import type { OperatorCall } from './operator.ts'
 import type { Tier } from './operator-keys.ts'
-import { type KeyLimit, countByKey } from './key-limits.ts'
+
+const MAX_NAMED = 64
+const MAX_LENGTH = 100
+
+/** The query names that a route takes, or undefined when it ignores others. */
+function parametersOf(route: Route): readonly string[] | undefined {
+  const { method, errors } = route
+  return method === 'GET' && errors?.includes('unexpected_field') === true ? queryNames(route) : undefined
+}
+
+/** The names of a query that a route does not take, sorted, as a response may name them. */
+function unknownParameters(query: Query, known: readonly string[]): readonly string[] {
+  const unknown = Object.keys(query.toObject()).filter((name) => !known.includes(name))
+  return unknown
+    .toSorted()
+    .slice(0, MAX_NAMED)
+    .map((name) => name.slice(0, MAX_LENGTH))
+}
+
+/** Names the parameters that a public list did not use, because the caller is an operator (protocol/core 3). */
+function namingIgnored(result: HandlerResult, unknown: readonly string[]): HandlerResult {
+  if (!(result instanceof HttpResponse)) return result
+  const { body, contentType, status, headers } = result
+  const ignored = unknown.map((name) => encodeURIComponent(name.toWellFormed())).join(', ')
+  return new HttpResponse(body, contentType, status, { ...headers, 'Chancery-Ignored-Parameters': ignored })
+}
+
+/** A mistyped filter must not return everything (protocol/trust-operations 6.8). */
+function refuseParameters(unknown: readonly string[]): never {
+  throw new Refusal(
+    'unexpected_field',
+    { fields: unknown },
+    { message: 'The query has parameters this route does not take. See details.fields.' },
+  )
+}
 
 /** The call that a handler gets, by the access of its route. A wrong combination does not compile. */
 export type CallFor<A extends Access> = A extends 'operator:standard' | 'operator:privileged'
@@ -111,7 +145,7 @@ function countCall(call: Omit<Call, 'body'>, route: Route, parts: AccessParts): 
 const KEYS_PER_ADDRESS = 10
 
 /**
- * The key is counted after its signature (key-limits.ts). Before it only the address counts, in this process, and one
+ * The key is counted after its signature (key-use.ts). Before it only the address counts, in this process, and one
  * with too many failures is refused.
  */
 function countKeyLater(call: Omit<Call, 'body'>, parts: AccessParts, name: KeyLimit): Promise<void> {

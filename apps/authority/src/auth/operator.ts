@@ -4,12 +4,10 @@ import { CLOCK_TOLERANCE, isKeyId, isNonce, readInstant, verifyOperatorRequest }
 import type { Instant, JsonObject } from '@chancery/protocol'
 import { type Call, noteCaller } from '@chancery/service-kit'
 import { requestDetails } from '../audit/record.ts'
-import type { AuthParts } from './parts.ts'
+import { type AuthParts, countKey, noteUse, refuseSpentKey } from './key-use.ts'
 import { consumeNonce } from './nonces.ts'
 import { type OperatorKey, type Tier, satisfiesTier } from './operator-keys.ts'
-import { noteUse } from './key-use.ts'
-import { countKey, refuseSpentKey } from './key-limits.ts'
-import { refuseBelowFloor } from './replay-floor.ts'
+import { refuseBelowFloor } from './node.ts'
 
 type BodylessCall = Omit<Call, 'body'>
 

@@ -5,8 +5,7 @@ import type { Log } from '@chancery/service-kit'
 import { listNewestEvents } from '../audit/newest.ts'
 import type { Audit } from '../audit/record.ts'
 import type { Database, Reader } from '../database/database.ts'
-import type { LiveKeyring } from './live-keyring.ts'
-import { type OperatorKeyring, buildKeyring } from './operator-keys.ts'
+import { type LiveKeyring, type OperatorKeyring, buildKeyring } from './operator-keys.ts'
 
 export interface OperatorsFileParts {
   readonly path: string

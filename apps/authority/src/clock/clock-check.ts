@@ -1,7 +1,7 @@
 import { type Instant, seconds } from '@chancery/protocol'
 import { type Clock, type Gauge, type Log, SharedRead } from '@chancery/service-kit'
 import { sql } from 'kysely'
-import { MAX_CLOCK_JUMP, magnitude, wallMinusMonotonic } from './clock-jumps.ts'
+import { MAX_CLOCK_JUMP, magnitude, wallMinusMonotonic } from './purge-clock.ts'
 import type { Database } from '../database/database.ts'
 import type { SigningHalt } from '../signing/signing-halt.ts'
 

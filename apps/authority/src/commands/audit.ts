@@ -26,7 +26,7 @@ import {
 import type { NatsOptions } from '../audit/nats-receiver.ts'
 import { readAuditSettings } from '../settings/audit-settings.ts'
 import { urlOf } from '../settings/readers.ts'
-import { type CommandArguments, readOrReport } from './command-settings.ts'
+import { type CommandArguments, readOrReport } from './key-succession.ts'
 import { EXPORT_NAME } from '../audit/sequence.ts'
 import type { Database } from '../database/database.ts'
 import { EXPECTED_SCHEMA_VERSION, readSchemaVersion } from '../database/migrate.ts'

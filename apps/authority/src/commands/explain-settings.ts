@@ -1,7 +1,7 @@
 import { type ExplainedSetting, explainSettings, readProcessSettings } from '@chancery/service-kit'
 import { ALL_AUTHORITY_SETTINGS, readAuthoritySettings } from '../settings/authority-settings.ts'
 import { seedNameOf, seedSettings } from '../settings/key-settings.ts'
-import type { CommandArguments } from './command-settings.ts'
+import type { CommandArguments } from './key-succession.ts'
 
 /** Every setting of an authority with its value and origin, and the problems that would stop its start. */
 export interface ExplainedSettings {

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
-import { createLog, StartError } from '@chancery/service-kit'
+import { StartError, createLog, readProcessSettings } from '@chancery/service-kit'
+import type { SettingSources, SettingsResult } from '@chancery/service-kit'
 import { openConnectome } from '../features/connectome/index.ts'
 import { type Crl, FIRST_LIST_HOURS, KeySuccessionError, openCrl } from '../features/crl/index.ts'
 import { openEvidenceLog } from '../features/evidence-log/index.ts'
@@ -11,12 +12,51 @@ import { openPolicy } from '../features/policy/index.ts'
 import { openRecognitionTreaties } from '../features/recognition-treaties/index.ts'
 import { openRevocationFeeds } from '../features/revocation-feeds/index.ts'
 import { PublishedDocuments } from '../requests/published-documents.ts'
-import { type CommandArguments, readSettingsOrExplain } from './command-settings.ts'
 import type { Core } from '../core.ts'
 import { type AppParts, type CoreOptions, openCore } from '../startup/open-core.ts'
-import type { AuthoritySettings } from '../settings/authority-settings.ts'
-import { KeyUnavailableError } from '../signing/key-unavailable.ts'
+import { type AuthoritySettings, readAuthoritySettings } from '../settings/authority-settings.ts'
+import { KeyUnavailableError } from '../signing/vault-signer.ts'
 import { CACHED_MS } from '../signing/newest-block.ts'
+import { MigrationFailedError, NewerSchemaError, OldSchemaError } from '../database/migrate.ts'
+import { UnfinishedCopyError } from '../database/copy/unfinished-copy.ts'
+
+/** Arguments of a command on the authority's own machine. */
+export interface CommandArguments {
+  /** Command-line flags with their dashes. */
+  readonly flags: Readonly<Record<string, string | readonly string[]>>
+  readonly envFile?: string
+}
+
+/** Reads settings. Prints every problem and returns undefined when there are any. */
+export async function readOrReport<Settings>(
+  args: CommandArguments,
+  read: (sources: SettingSources) => SettingsResult<Settings>,
+): Promise<Settings | undefined> {
+  const { values, problems } = await readProcessSettings(args, read)
+  explain(problems)
+  return values
+}
+
+export function readSettingsOrExplain(args: CommandArguments): Promise<AuthoritySettings | undefined> {
+  return readOrReport(args, readAuthoritySettings)
+}
+
+/** True for an error that an operator can fix, as its message describes. */
+export function isOperatorError(error: unknown): error is Error {
+  return [
+    StartError,
+    KeyUnavailableError,
+    NewerSchemaError,
+    OldSchemaError,
+    MigrationFailedError,
+    UnfinishedCopyError,
+  ].some((kind) => error instanceof kind)
+}
+
+/** Prints one line per problem, each naming the setting to fix. */
+export function explain(problems: readonly string[]): void {
+  for (const problem of problems) process.stderr.write(`chancery: the authority does not start: ${problem}\n`)
+}
 
 export type SuccessionStep = 'announce' | 'status' | 'switch' | 'retire'
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { readLines } from './read-lines.ts'
+import { readLines } from './unknown-records.ts'
 
 it('gives every line to a reader that begins later', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'chancery-lines-'))

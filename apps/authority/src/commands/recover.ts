@@ -5,8 +5,7 @@ import { copyDatabase } from '../recovery/copy-database.ts'
 import type { Copied, CopyProgress } from '../recovery/copy-database.ts'
 import { CopyError } from '../recovery/copy-database.ts'
 import type { Inspection } from '../recovery/inspect.ts'
-import { readGatewayLists } from '../recovery/gateway-lists.ts'
-import { type Published, PublishedListError, chooseOwnList } from '../recovery/published-lists.ts'
+import { type Published, PublishedListError, chooseOwnList, readGatewayLists } from '../recovery/published-lists.ts'
 import { NothingToRecoverError, type Recovery, recoverState } from '../recovery/recover.ts'
 import {
   type Outcome,
@@ -17,8 +16,8 @@ import {
   readMarks,
   runCommand,
 } from './authority-identity.ts'
-import { type CommandArguments, isOperatorError, readSettingsOrExplain } from './command-settings.ts'
-import { withRecovery } from './with-recovery.ts'
+import { type CommandArguments, isOperatorError, readSettingsOrExplain } from './key-succession.ts'
+import { withRecovery } from './resign-lists.ts'
 import type { Database, Reader } from '../database/database.ts'
 import { openExistingDatabase, openDatabase, translateDatabaseError } from '../database/open.ts'
 import { openSqliteExclusive } from '../database/sqlite/open.ts'

@@ -1,8 +1,39 @@
-import type { Instant } from '@chancery/protocol'
+import { type Instant, writePublicKeyFile } from '@chancery/protocol'
 import { NothingToRecoverError } from '../recovery/recover.ts'
 import { ClockError, type ResignResult, resignLists as signAgain } from '../recovery/resign-lists.ts'
-import { type CommandArguments, isOperatorError, readSettingsOrExplain } from './command-settings.ts'
-import { withRecovery } from './with-recovery.ts'
+import { type CommandArguments, isOperatorError, readOrReport, readSettingsOrExplain } from './key-succession.ts'
+import { createLog } from '@chancery/service-kit'
+import { openConnectome } from '../features/connectome/index.ts'
+import { openCrl } from '../features/crl/index.ts'
+import { openRecognitionTreaties } from '../features/recognition-treaties/index.ts'
+import { openRevocationFeeds } from '../features/revocation-feeds/index.ts'
+import type { RecoveryParts } from '../recovery/revoke-lost.ts'
+import { PublishedDocuments } from '../requests/published-documents.ts'
+import type { AuthoritySettings } from '../settings/authority-settings.ts'
+import { openCore } from '../startup/open-core.ts'
+import { readKeySource } from '../settings/key-settings.ts'
+import { openSigner } from '../signing/key-providers.ts'
+import { KeyUnavailableError } from '../signing/vault-signer.ts'
+
+/** Runs a command of recovery with what it needs: the core, the revocation list and the feed. */
+export async function withRecovery<Result>(
+  settings: AuthoritySettings,
+  work: (parts: RecoveryParts) => Promise<Result>,
+): Promise<Result> {
+  const log = createLog({ level: 'error', format: 'text' })
+  const opened = await openCore(settings, { log, isRecovering: true })
+  const parts = { ...opened.core, settings, publishedDocuments: new PublishedDocuments() }
+  const connectome = openConnectome(parts)
+  const crl = openCrl(parts)
+  const recognitionTreaties = openRecognitionTreaties({ ...parts, connectome })
+  const revocationFeeds = openRevocationFeeds({ ...parts, recognitionTreaties })
+  try {
+    return await work({ ...parts, crl, revocationFeeds })
+  } finally {
+    for (const feature of [revocationFeeds, recognitionTreaties, crl, connectome]) await feature.close()
+    await opened.close()
+  }
+}
 
 export interface ResignArguments extends CommandArguments {
   /** The present time, as another clock shows it. */
@@ -31,4 +62,19 @@ function linesOf({ crlSequence, feedSequence }: ResignResult): readonly string[]
     ...(feedSequence === undefined ? [] : [`feed ${feedSequence} is dated by this clock`]),
     'verifiers that refused the ones dated ahead accept these; those stay in the record',
   ]
+}
+
+/** Prints the public key of the settings as a .pub file, for a genesis block. */
+export async function publicKey(args: CommandArguments): Promise<number> {
+  const source = await readOrReport(args, readKeySource)
+  if (source === undefined) return 1
+  try {
+    const { publicKey: key } = await openSigner(source, 'unused', createLog({ level: 'error', format: 'text' }))
+    process.stdout.write(writePublicKeyFile(key))
+    return 0
+  } catch (error) {
+    if (!(error instanceof KeyUnavailableError)) throw error
+    process.stderr.write(`chancery: no key: ${error.message}\n`)
+    return 1
+  }
 }

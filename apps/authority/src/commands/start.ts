@@ -13,7 +13,7 @@ import type { Log, SettingSources, WorkerStart } from '@chancery/service-kit'
 import { startAuthority } from '../app.ts'
 import { DatabaseUnavailableError } from '../database/errors.ts'
 import { translateDatabaseError } from '../database/open.ts'
-import { type CommandArguments, explain, isOperatorError } from './command-settings.ts'
+import { type CommandArguments, explain, isOperatorError } from './key-succession.ts'
 import { type AuthoritySettings, readAuthoritySettings } from '../settings/authority-settings.ts'
 
 export interface StartArguments extends CommandArguments {

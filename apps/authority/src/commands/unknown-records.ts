@@ -4,13 +4,21 @@ import { type RevocationReason, writeSortable } from '@chancery/protocol'
 import { listPresented } from '../features/enrollment/index.ts'
 import { describeUnknown } from '../recovery/describe-unknown.ts'
 import { adoptUnknown, restoreListed, revokeAgain, revokeUnknown } from '../recovery/resolve-unknown.ts'
-import { revokeTreatiesAgain, revokeAttestations } from '../recovery/revoke-lost.ts'
+import { type RecoveryParts, revokeAttestations, revokeTreatiesAgain } from '../recovery/revoke-lost.ts'
 import { SourceUnusableError, type UnknownCertificate, type UnknownReport, findUnknown } from '../recovery/unknown.ts'
 import type { LostRecord } from '../recovery/unknown-records.ts'
-import { type CommandArguments, isOperatorError, readSettingsOrExplain } from './command-settings.ts'
-import { readLines } from './read-lines.ts'
-import { withRecovery } from './with-recovery.ts'
-import type { RecoveryParts } from '../recovery/parts.ts'
+import { type CommandArguments, isOperatorError, readSettingsOrExplain } from './key-succession.ts'
+import { withRecovery } from './resign-lists.ts'
+import { createReadStream } from 'node:fs'
+import { createInterface } from 'node:readline'
+
+/**
+ * The lines of a file that are not empty. The file is opened with the first read: the interface of Node.js gives its
+ * lines away from its creation on, and those before the first read would be lost.
+ */
+export async function* readLines(path: string): AsyncGenerator<string> {
+  for await (const line of createInterface({ input: createReadStream(path), crlfDelay: 0 })) if (line !== '') yield line
+}
 
 export interface UnknownArguments extends CommandArguments {
   /** Audit events that were exported before the loss, as JSON Lines. */

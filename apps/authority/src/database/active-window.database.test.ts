@@ -1,7 +1,7 @@
 import { ManualClock, accepted, createTestDatabase, enroll, newNodeCaller, startTestAuthority } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ActiveWindow, readSlowestPace, storePace, windowOf } from './active-window.ts'
+import { ActiveWindow, readSlowestPace, storePace, windowOf } from './migrate.ts'
 
 const clock = new ManualClock()
 let na: TestAuthority

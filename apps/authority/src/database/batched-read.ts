@@ -1,6 +1,32 @@
 import { Batcher, endOfLoopTurn } from '@chancery/service-kit'
 import type { Statement } from './database.ts'
 
+/** Caches facts that follow from a text alone, by that text: an edited row has another text, and is read again. */
+export class CachedByText<Value> {
+  readonly #values = new Map<string, Value>()
+  readonly #maxCharacters: number
+  #characters = 0
+
+  constructor(maxCharacters: number) {
+    this.#maxCharacters = maxCharacters
+  }
+
+  find(text: string): Value | undefined {
+    return this.#values.get(text)
+  }
+
+  /** The oldest go first. */
+  keep(text: string, value: Value): void {
+    if (!this.#values.has(text)) this.#characters += text.length
+    this.#values.set(text, value)
+    for (const oldest of this.#values.keys()) {
+      if (this.#characters <= this.#maxCharacters) break
+      this.#values.delete(oldest)
+      this.#characters -= oldest.length
+    }
+  }
+}
+
 /**
  * Reads rows by key for many callers. Callers of one loop turn, or during a read, share the next one. It starts after
  * each of them asked, so a change that was committed before is always seen.

@@ -1,4 +1,7 @@
 import type { Clock } from '@chancery/service-kit'
+import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
+import type { Database, Reader } from './database.ts'
+import type { Tables } from './tables.ts'
 
 const SLOW_MS = 25
 const MAX_AGE_MS = 2000
@@ -49,4 +52,50 @@ export class AdaptiveCount {
     this.#last = { value, at, isSlow }
     return value
   }
+}
+
+/** Rows of one statement: few enough that its locks end at once. */
+const AT_ONCE = 5000
+
+/** Deletes the rows that fit in statements of bounded size, until none is left or the job is stopped. */
+export async function deleteInParts(
+  database: Pick<Database, 'engine' | 'write'>,
+  table: Exclude<keyof Tables, 'audit_subjects'>,
+  isOver: RawBuilder<unknown>,
+  signal: AbortSignal,
+  atOnce: number = AT_ONCE,
+): Promise<void> {
+  // The place of a row: every table has one, whatever its key. The second condition is for a row changed meanwhile.
+  const place = sql.raw(database.engine === 'postgres' ? 'ctid' : 'rowid')
+  const name = sql.table(table)
+  for (let deleted = atOnce; deleted === atOnce && !signal.aborted;)
+    deleted = await database.write(async ({ query }) => {
+      const { numAffectedRows } = await sql`delete from ${name}
+        where ${place} in (select ${place} from ${name} where ${isOver} limit ${atOnce}) and ${isOver}`.execute(query)
+      return Number(numAffectedRows ?? 0)
+    })
+}
+
+type TableCount = 'node_liveness' | 'agent_registrations'
+
+/** So many rows are counted in about a millisecond. */
+const SMALL_ROWS = 10_000
+
+/** True when a table holds more rows than are counted in no time; reads no more of it than that. */
+export async function isLargeTable(db: Reader, table: TableCount, small: number = SMALL_ROWS): Promise<boolean> {
+  const some = db.selectFrom(table).select(sql<number>`1`.as('one'))
+  return (await countUpTo(db, some, small)) === null
+}
+
+/** Counts rows exactly up to the bound, null above: a count over a long history must not hold the database. */
+export async function countUpTo<Table extends keyof Tables, Row>(
+  db: Reader,
+  rows: SelectQueryBuilder<Tables, Table, Row>,
+  bound: number,
+): Promise<number | null> {
+  const { count } = await db
+    .selectFrom(rows.limit(bound + 1).as('bounded'))
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  return Number(count) > bound ? null : Number(count)
 }

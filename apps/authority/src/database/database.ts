@@ -1,8 +1,10 @@
 import type { StatementSync } from 'node:sqlite'
-import type { Kysely } from 'kysely'
+import { type ColumnDataType, type Kysely, sql } from 'kysely'
 import type { Domain } from './locks/domains.ts'
 import type { DiskRoom, WriteKind } from './room/disk-room.ts'
 import type { Tables } from './tables.ts'
+import pg from 'pg'
+import { DAY, type Instant, writeSortable } from '@chancery/protocol'
 
 /** Queries that are written once for both engines. */
 export type Query = Kysely<Tables>
@@ -90,4 +92,114 @@ export interface Connections {
   readonly idle: number
   /** Callers that wait for one. */
   readonly waiting: number
+}
+
+export async function countRows(db: Reader, table: string): Promise<number> {
+  const { rows } = await sql<{ count: number }>`select count(*) as count from ${sql.table(table)}`.execute(db)
+  return Number(rows[0]?.count ?? 0)
+}
+
+/** SQLite's extended codes for a primary key and for another unique index. */
+const SQLITE_CODES: readonly unknown[] = [1555, 2067]
+
+/** True when a unique key refused a row: of two writers, the other one was first. */
+export function isUniqueViolation(error: unknown): boolean {
+  if (error instanceof pg.DatabaseError) return error.code === '23505'
+  return error instanceof Error && 'errcode' in error && SQLITE_CODES.includes(error.errcode)
+}
+
+/** The stored text differs from the signed text. Nothing of it may be committed or returned. */
+export class StoredDifferentlyError extends Error {
+  override readonly name = 'StoredDifferentlyError'
+}
+
+/** Compares a stored record with the text that was signed, before COMMIT: a trigger or a lossy column would show here. */
+export function assertStored(written: string, returned: string | undefined): void {
+  if (written !== returned) throw storedDifferently()
+}
+
+export function storedDifferently(): StoredDifferentlyError {
+  return new StoredDifferentlyError('the database changed a signed record')
+}
+
+/** Column types the engines spell differently. */
+export interface ColumnTypes {
+  readonly backend: Database['engine']
+  readonly binary: ColumnDataType
+  readonly bigint: ColumnDataType
+}
+
+export interface Migration {
+  readonly version: number
+  /**
+   * The oldest schema version whose release may go on serving when this one was applied; its own when left out. A
+   * migration that only adds (tables, nullable columns, indexes) names the release before; what a release needs no more
+   * is removed by the one after it.
+   */
+  readonly servesFrom?: number
+  up(tx: Query, types: ColumnTypes): Promise<void>
+}
+
+/** Stores when something last happened. */
+export async function storeTime(tx: Pick<Transaction, 'query'>, name: string, when: Instant): Promise<void> {
+  const at = writeSortable(when)
+  await tx.query
+    .insertInto('moments')
+    .values({ name, at })
+    .onConflict((conflict) => conflict.column('name').doUpdateSet({ at }))
+    .execute()
+}
+
+/** Returns the time of the last backup that a command recorded. */
+export async function findStoredBackup(db: Reader): Promise<string | undefined> {
+  return (await db.selectFrom('moments').select('at').where('name', '=', 'backup').executeTakeFirst())?.at
+}
+
+/** Returns the stored time of the last backup, or when the database was created. */
+export async function findLastBackup(db: Reader): Promise<string | undefined> {
+  const noted = await findStoredBackup(db)
+  if (noted !== undefined) return noted
+  return (await db.selectFrom('authority_identity').select('created_at').executeTakeFirst())?.created_at
+}
+
+/** A treaty that a partner reports as active. */
+export interface ReportedTreaty {
+  readonly reported_by: string
+  readonly treaty_id: string
+  readonly subject_sovereign_id: string
+  /** As signed. */
+  readonly valid_from: string
+  readonly expires_at: string
+  /** When the partner last listed it. */
+  readonly as_of: string
+  readonly last_good_pull_at: string
+  readonly interval_seconds: number
+}
+
+/**
+ * Reported treaties whose window holds now, of partners with a good pull in the last 24 hours. The caller leaves out those of
+ * partners without an own treaty in force.
+ */
+export async function listReportedTreaties(db: Reader, now: Instant): Promise<readonly ReportedTreaty[]> {
+  const rows = await db
+    .selectFrom('reported_treaties as t')
+    .innerJoin('partners as p', 'p.sovereign_id', 't.sovereign_id')
+    .select([
+      't.sovereign_id as reported_by',
+      't.treaty_id',
+      't.subject_sovereign_id',
+      't.valid_from',
+      't.expires_at',
+      'p.treaties_as_of as as_of',
+      'p.last_good_pull_at',
+      'p.interval_seconds',
+    ])
+    .where('t.hidden', '=', 0)
+    .where('t.ends_at', '>', writeSortable(now))
+    .where('t.starts_at', '<=', writeSortable(now))
+    .where('p.last_good_pull_at', '>=', writeSortable(now - DAY))
+    .orderBy('t.sovereign_id')
+    .orderBy('t.treaty_id')
+    .execute()
+  return rows.map((row) => ({ ...row, as_of: row.as_of ?? '', last_good_pull_at: row.last_good_pull_at ?? '' }))
 }

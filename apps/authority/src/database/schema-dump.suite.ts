@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { listTables } from './copy/catalogue.ts'
+import { listTables } from './copy/unfinished-copy.ts'
 import type { Database } from './database.ts'
 
 type Lines = readonly string[]

@@ -1,10 +1,6 @@
 import type { ColumnType, Generated } from 'kysely'
-import type { AdmissionTables } from './admission-tables.ts'
-import type { DecisionTables } from './decision-tables.ts'
-import type { LivenessTables } from './liveness-tables.ts'
-import type { LogTables } from './log-tables.ts'
+import type { AdmissionTables, DecisionTables, LivenessTables, LogTables, UpkeepTables } from './feature-tables.ts'
 import type { PartnerTables } from './partner-tables.ts'
-import type { UpkeepTables } from './upkeep-tables.ts'
 
 /**
  * One schema for both engines. Times are fixed-width UTC text with six digits, so they sort alike in both; flags are

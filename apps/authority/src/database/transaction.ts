@@ -1,11 +1,14 @@
-import { randomInt } from 'node:crypto'
+import { randomBytes, randomInt } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { faultAfterCommit } from '#faults'
 import { type RawBuilder, sql } from 'kysely'
-import type { Query, Transaction } from './database.ts'
-import { UnknownOutcomeError } from './errors.ts'
+import { type Query, type Transaction, storeTime } from './database.ts'
+import { DiskFullError, UnknownOutcomeError } from './errors.ts'
 import { lockBasisOf } from './locks/decision-basis.ts'
 import { raiseVersion } from './locks/domains.ts'
+import { statfs } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { systemClock } from '@chancery/service-kit'
 
 const ATTEMPTS = 4
 
@@ -108,4 +111,34 @@ export function rollBackAfter<Result>(query: Query, work: (query: Query) => Prom
 /** The caller gets the first error. When the rollback fails too, the connection is lost and the server rolls back. */
 async function rollback(connection: Query): Promise<void> {
   await sql`rollback`.execute(connection).catch(() => undefined)
+}
+
+/** Less than the next checkpoint of a busy file needs. */
+export const LEAST_FREE_BYTES: number = 1 << 20
+
+const writeRow = (query: Query): Promise<void> => storeTime({ query }, 'write-probe', systemClock.now())
+
+/** One row that is changed in place, committed: a standby, a full disk or a read-only file refuses it. */
+export const commitProbe = (write: (work: (tx: Transaction) => Promise<void>) => Promise<void>): Promise<void> =>
+  write((tx) => writeRow(tx.query))
+
+/** The same, taken back: a standby, a read-only file, or a file that another holds refuses it. */
+export const undoneProbe = (query: Query, options: Pick<TransactOptions, 'isRetryable' | 'attempts'>): Promise<void> =>
+  withRetries(options, () => rollBackAfter(query, writeRow))
+
+/** The write-ahead log is written over again and again, so that commits go on for a while on a disk that is full. */
+export async function checkFreeSpace(path: string): Promise<void> {
+  const { bavail, bsize } = await statfs(dirname(path))
+  if (bavail * bsize < LEAST_FREE_BYTES)
+    throw new DiskFullError(`less than ${LEAST_FREE_BYTES} bytes are free where the SQLite file is`)
+}
+
+/** A table of eight pages that is never committed: its files are new, so no free room of another table is used for them. */
+export async function growPostgres(query: Query): Promise<void> {
+  const table = sql.id(`write_probe_${randomBytes(8).toString('hex')}`)
+  await rollBackAfter(query, async (open) => {
+    await sql`create table ${table} (filler text)`.execute(open)
+    // Short enough to be stored as they are.
+    await sql`insert into ${table} select repeat('x', 1900) from generate_series(1, 32)`.execute(open)
+  })
 }

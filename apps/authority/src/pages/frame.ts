@@ -2,8 +2,19 @@ import { SCRIPT_POLICY, trustedTypesPolicy } from '@chancery/contract'
 import { type HttpResponse, type Markup, html, markup } from '@chancery/service-kit'
 import { toDisplay } from './display-time.ts'
 import type { Core } from '../core.ts'
-import { writeInstant } from '@chancery/protocol'
-import { whose } from './whose.ts'
+import { type GenesisBlock, fromBase64, sha256Hex, writeInstant } from '@chancery/protocol'
+
+/** Name, version and key of the network, at the top of every page. */
+export function whose(genesis: GenesisBlock, href: string): Markup {
+  const { network_name, network_version, network_authority } = genesis
+  return markup`<a class="whose" href="${href}"><img src="/operator-console-static/logo.svg" alt="" width="28" height="28"><span><b>${network_name}</b><small title="Fingerprint of the authority key">v${network_version.replace(/^v/, '')} · <span class="mono">${shortFingerprint(network_authority.public_key)}</span></small></span></a>`
+}
+
+/** Three groups of four digits, to compare at a glance. The whole value is on the page of keys. */
+function shortFingerprint(publicKey: string): string {
+  const digits = sha256Hex(fromBase64(publicKey) ?? new Uint8Array()).slice(0, 12)
+  return digits.replaceAll(/(.{4})(?=.)/g, '$1 ')
+}
 
 /** The pages in the order of the menu: what the network shows, then the references. */
 const MENU = [

@@ -1,21 +1,21 @@
 import { type Instant, writeSortable } from '@chancery/protocol'
 import type { Clock, Ids } from '@chancery/service-kit'
 import type { HighWater } from '../rollback/mark-file.ts'
-import { listTables } from '../database/copy/catalogue.ts'
-import { type CopiedTable, compareRows, copyRows, describeTables } from '../database/copy/copy-rows.ts'
-import type { Database, Reader, Transaction } from '../database/database.ts'
-import { forgetMarks, readMarkRecord } from '../rollback/mark-memory.ts'
-import { findRollbacks } from '../rollback/positions.ts'
-import { EXPECTED_SCHEMA_VERSION, migrate, readSchemaVersion } from '../database/migrate.ts'
 import {
   TargetInUseError,
   TargetOccupiedError,
   UnfinishedCopyError,
   beginCopy,
   finishCopy,
+  listTables,
 } from '../database/copy/unfinished-copy.ts'
+import { type CopiedTable, compareRows, copyRows, describeTables } from '../database/copy/copy-rows.ts'
+import type { Database, Reader, Transaction } from '../database/database.ts'
+import { forgetMarks, readMarkRecord } from '../rollback/mark-memory.ts'
+import { findRollbacks } from '../rollback/positions.ts'
+import { EXPECTED_SCHEMA_VERSION, migrate, readSchemaVersion } from '../database/migrate.ts'
 import type { Inspection } from './inspect.ts'
-import type { InspectedAuthority } from './inspection-report.ts'
+import type { InspectedAuthority } from './manifest.ts'
 
 export type CopyRefusal =
   | 'source_unfit'

@@ -2,8 +2,8 @@ import { DAY, HOUR, type Instant, type JsonObject, isJsonObject, readInstant } f
 import { sql } from 'kysely'
 import type { Reader } from '../database/database.ts'
 import { DamagedListError, findList, loadListText } from '../database/list-segments.ts'
-import { mayLeaveOut } from './left-out.ts'
-import { type InspectionNotes, pages, parse } from './inspection-report.ts'
+import { mayLeaveOut } from './inspect-sovereign.ts'
+import { type InspectionNotes, pages, parse } from './manifest.ts'
 
 const PAGE = 20
 /** How long after the end of its certificate an entry stays on the list; a year for an unknown certificate. */

@@ -8,7 +8,7 @@ import {
   verifyReceivedPlainly,
 } from '@chancery/protocol'
 import type { Reader } from '../database/database.ts'
-import { type InspectionNotes, pages, parse } from './inspection-report.ts'
+import { type InspectionNotes, pages, parse } from './manifest.ts'
 
 const PAGE = 500
 const LIMITS = { maxDepth: 64, maxValues: 250_000, maxNames: 50_000 }

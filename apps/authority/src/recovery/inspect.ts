@@ -5,7 +5,7 @@ import type { Reader } from '../database/database.ts'
 import { inspectLists } from './inspect-lists.ts'
 import { inspectPolicies } from './inspect-policies.ts'
 import { inspectSovereign } from './inspect-sovereign.ts'
-import { type InspectedAuthority, InspectionNotes, pages, parse } from './inspection-report.ts'
+import { type InspectedAuthority, InspectionNotes, pages, parse } from './manifest.ts'
 
 export interface Inspection {
   /** Number of checked records of each kind. */

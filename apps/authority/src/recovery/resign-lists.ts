@@ -1,5 +1,5 @@
 import { CLOCK_TOLERANCE, type Instant, readInstant, writeInstant } from '@chancery/protocol'
-import type { RecoveryParts } from './parts.ts'
+import type { RecoveryParts } from './revoke-lost.ts'
 import { isInFuture } from '../clock/date-after.ts'
 import type { Transaction } from '../database/database.ts'
 import { findActiveVersion } from '../features/crl/index.ts'

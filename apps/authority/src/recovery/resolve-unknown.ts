@@ -1,13 +1,12 @@
 import { REVOCATION_REASONS, instantOf, writeSortable } from '@chancery/protocol'
 import type { JoinCertificate, RevocationReason } from '@chancery/protocol'
 import type { AuditEvent } from '../audit/record.ts'
-import type { RecoveryParts } from './parts.ts'
+import type { RecoveryParts, RevokedElsewhere } from './revoke-lost.ts'
 import type { Reader, Transaction } from '../database/database.ts'
 import { lockNodeKeys } from '../database/locks/node-keys.ts'
 import { insertAdmitted, readPossibleRules } from '../features/admission/index.ts'
 import { type LostCertificate, findActiveVersion, insertLost, lostByKey, lostByText } from '../features/crl/index.ts'
 import { markRevoked } from '../features/enrollment/index.ts'
-import type { RevokedElsewhere } from './reported-revocations.ts'
 import type { UnknownCertificate } from './unknown.ts'
 
 const AT_ONCE = 100

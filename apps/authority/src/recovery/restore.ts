@@ -11,9 +11,23 @@ import { syncFile } from '../database/copy/snapshot.ts'
 import { openSqlite, openSqliteReadOnly } from '../database/sqlite/open.ts'
 import { type Copied, CopyError, type CopyProgress, copyInto, verifyCopy } from './copy-database.ts'
 import { endRules } from '../features/admission/index.ts'
-import { endInvites } from './end-invites.ts'
 import type { Inspection } from './inspect.ts'
 import { type BackupManifest, DATABASE_PART } from './manifest.ts'
+import { type Instant, writeSortable } from '@chancery/protocol'
+
+/**
+ * Ends every invite that is unused in this database. Some of them may have been used after the backup, and the
+ * high-water mark does not count certificates: an invite for one node must not admit a second one.
+ */
+export async function endInvites(tx: Transaction, now: Instant): Promise<void> {
+  const expires_at = writeSortable(now)
+  await tx.query
+    .updateTable('invite_tokens')
+    .set({ expires_at })
+    .where('used_at', 'is', null)
+    .where('expires_at', '>', expires_at)
+    .execute()
+}
 
 export interface RestoreFacts {
   readonly folder: string

@@ -12,11 +12,10 @@ import {
   readPublicKey,
 } from '@chancery/protocol'
 import type { JoinCertificate, JsonObject, RevocationReason } from '@chancery/protocol'
-import type { RecoveryParts } from './parts.ts'
+import { type RecoveryParts, ReportedRevocations, type RevokedElsewhere } from './revoke-lost.ts'
 import { ownKeysAt } from '../signing/own-keys.ts'
 import type { Reader } from '../database/database.ts'
 import { isOurs } from '../features/crl/index.ts'
-import { ReportedRevocations, type RevokedElsewhere } from './reported-revocations.ts'
 import { type LostEvent, LostRecordReader, type LostRecords } from './unknown-records.ts'
 
 /** No certificate is valid longer, so older events need no revocation. */

@@ -12,6 +12,22 @@ import {
   shape,
 } from '@chancery/protocol'
 import type { Instant, JsonObject, JsonValue } from '@chancery/protocol'
+import type { Call } from '@chancery/service-kit'
+import type { Core } from '../core.ts'
+
+/**
+ * Logs and counts the result of a verify route. It writes no row, because unauthenticated callers must not fill the
+ * database.
+ */
+export function recordVerification(
+  call: Call,
+  parts: Pick<Core, 'log' | 'metrics'>,
+  accepted: boolean,
+  reason: string,
+): void {
+  parts.metrics.verifications.with({ route: call.routeId, accepted: accepted ? 'true' : 'false' }).increase()
+  parts.log.info('verified', { route: call.routeId, request_id: call.requestId, accepted, reason })
+}
 
 /** A mistyped limit must not silently become the default (protocol/core 11.3). */
 export function refuseUnknownMembers(body: JsonObject, known: readonly string[]): void {

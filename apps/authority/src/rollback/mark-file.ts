@@ -1,18 +1,21 @@
 import { randomBytes } from 'node:crypto'
-import { open, readFile, rename } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { open, readFile, readdir, rename, rm } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import {
   FormError,
   JsonError,
   isJsonObject,
   readInstant,
   readJsonBytes,
+  sha256Hex,
   signList,
   verifyList,
   writeJson,
 } from '@chancery/protocol'
 import type { JsonObject, Signature } from '@chancery/protocol'
-import type { AuthoritySigner } from '../signing/signer.ts'
+import type { AuthoritySigner } from '../signing/own-keys.ts'
+import type { Reader } from '../database/database.ts'
+import { DamagedListError, findList, gzipOfList, isLargeList, unzipList } from '../database/list-segments.ts'
 
 /** A sequence that only rises, and the digest at that sequence. */
 export type Head = { readonly sequence: number; readonly digest: string }
@@ -37,7 +40,7 @@ export type HighWater = {
   readonly versions: Readonly<Record<string, number>>
   /**
    * The last signed list and feed as text. A recovery reads the entries that a restored database lacks from them. A large
-   * list is null here and has a separate file (list-file.ts).
+   * list is null here and has a separate file (mark-file.ts).
    */
   readonly last_crl: string | null
   readonly last_feed: string | null
@@ -120,4 +123,55 @@ function rankOf(mark: HighWater): readonly bigint[] {
   const changes = Object.values(mark.versions).reduce((sum, version) => sum + BigInt(version), 0n)
   const counts = [BigInt(mark.policy_versions), BigInt(mark.revoked_certificates), changes]
   return [...heads, ...counts, readInstant(mark.written_at) ?? 0n]
+}
+
+/** The list of a mark whose list is too large to be a member of it: gzip, next to the mark, named by its sequence. */
+export function listFileOf(markFile: string, sequence: number): string {
+  return `${markFile}.list-${sequence}.gz`
+}
+
+/**
+ * Writes the list of the next mark. Called before the mark is written, so that a mark always has its list. Does nothing
+ * for a list that is in the mark itself.
+ */
+export async function writeListFile(db: Reader, markFile: string, { sequence }: Head): Promise<void> {
+  const list = await findList(db, sequence)
+  if (list === undefined || !isLargeList(list)) return
+  const path = listFileOf(markFile, sequence)
+  // A separate name, because instances may share the folder.
+  const temporary = `${path}.${randomBytes(4).toString('hex')}.new`
+  const file = await open(temporary, 'w', 0o600)
+  try {
+    // Unlike a single write, it writes all bytes or fails: a full disk must not leave a part of the list.
+    for await (const piece of gzipOfList(db, list)) await file.appendFile(piece)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await rename(temporary, path)
+}
+
+/** A finished list, or one that a killed process left. */
+const LIST_NAME = /^(\d+)\.gz(?:\.[0-9a-f]{8}\.new)?$/
+
+/** Removes lists of earlier marks. Called after the mark is written. */
+export async function removeListFiles(markFile: string, before: number): Promise<void> {
+  const start = `${basename(markFile)}.list-`
+  for (const name of await readdir(dirname(markFile))) {
+    const sequence = name.startsWith(start) ? LIST_NAME.exec(name.slice(start.length))?.[1] : undefined
+    if (sequence !== undefined && Number(sequence) < before) await rm(join(dirname(markFile), name), { force: true })
+  }
+}
+
+/** The text of the list that a mark names. Undefined when there is no file, or its digest is another one. */
+export async function readListFile(markFile: string, { sequence, digest }: Head): Promise<string | undefined> {
+  try {
+    const bytes = await unzipList(await readFile(listFileOf(markFile, sequence)))
+    return sha256Hex(bytes) === digest ? Buffer.from(bytes).toString('utf8') : undefined
+  } catch (error) {
+    // The caller names the file to the operator.
+    const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
+    if (isMissing || error instanceof DamagedListError) return undefined
+    throw error
+  }
 }

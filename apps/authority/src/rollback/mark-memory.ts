@@ -1,6 +1,5 @@
 import type { Clock, Log } from '@chancery/service-kit'
-import type { Database, Reader, Transaction } from '../database/database.ts'
-import { storeTime } from '../database/latest-times.ts'
+import { type Database, type Reader, type Transaction, storeTime } from '../database/database.ts'
 
 const WRITTEN = 'high-water-written'
 const ASKED = 'high-water-asked'

@@ -4,11 +4,18 @@ import type { Database } from '../database/database.ts'
 import { type Heads, type LastRecovery, findRollback, readHeads, readLastAnchor, readRecovery } from './positions.ts'
 import { isCopyUnfinished } from '../database/copy/unfinished-copy.ts'
 import type { SigningHalt } from '../signing/signing-halt.ts'
-import { readListFile, removeListFiles, writeListFile } from './list-file.ts'
-import { type HighWater, MarkFileError, isHigher, readMark, writeMark } from './mark-file.ts'
+import {
+  MarkFileError,
+  isHigher,
+  readListFile,
+  readMark,
+  removeListFiles,
+  writeListFile,
+  writeMark,
+} from './mark-file.ts'
+import type { HighWater } from './mark-file.ts'
 import { MarkMemory } from './mark-memory.ts'
-import type { OwnKeys } from '../signing/own-keys.ts'
-import type { AuthoritySigner } from '../signing/signer.ts'
+import type { AuthoritySigner, OwnKeys } from '../signing/own-keys.ts'
 import { type Versions, readVersions } from '../database/locks/versions.ts'
 
 const WRITE_EVERY_MS = 60_000

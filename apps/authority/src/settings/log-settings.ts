@@ -1,6 +1,6 @@
 import { isNoteName, readWitnessKey } from '@chancery/protocol'
 import { type Reader, SettingError, integer, oneOf, setting } from '@chancery/service-kit'
-import { rootsOfFile } from './partner-settings.ts'
+import { rootsOfFile } from './outbound-settings.ts'
 import { splitList } from './readers.ts'
 
 const MAX_WITNESSES = 16

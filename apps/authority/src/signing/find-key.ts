@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path'
 import type { Log } from '@chancery/service-kit'
 import { type KeySource, openSigner } from './key-providers.ts'
-import type { AuthoritySigner } from './signer.ts'
+import type { AuthoritySigner } from './own-keys.ts'
 
 /** Finds a key of this authority by its public key, which the root signed. Undefined when it is not reachable here. */
 export type FindKey = (keyId: string, publicKey: string) => Promise<AuthoritySigner | undefined>

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { createMetrics } from '../metrics.ts'
 import { KeyCheck } from './key-check.ts'
 import { LONG_BYTES } from './key-providers.ts'
-import { TokenBusyError } from './key-unavailable.ts'
+import { TokenBusyError } from './vault-signer.ts'
 
 async function watched(fail: (message: Uint8Array) => Error | undefined) {
   const clock = new ManualClock()

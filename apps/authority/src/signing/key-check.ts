@@ -1,9 +1,9 @@
 import { Refusal } from '@chancery/contract'
 import { type Signer, toBase64, toUtf8, verifySignature } from '@chancery/protocol'
 import { type Clock, type Gauge, type Log, SharedRead } from '@chancery/service-kit'
-import type { Identity } from './identity.ts'
+import type { Identity } from './own-keys.ts'
 import { LONG_BYTES } from './key-providers.ts'
-import { PinRefusedError, TokenBusyError } from './key-unavailable.ts'
+import { PinRefusedError, TokenBusyError } from './vault-signer.ts'
 import type { SigningHalt } from './signing-halt.ts'
 
 interface KeyCheckParts {

@@ -1,13 +1,84 @@
 import { readFile, stat } from 'node:fs/promises'
-import { type Signer, fromBase64, readPrivateKeyFile, seedSigner } from '@chancery/protocol'
-import { type Log, isTracing, traced } from '@chancery/service-kit'
+import { type Signer, fromBase64, readPrivateKeyFile, seedSigner, toBase64 } from '@chancery/protocol'
+import { type Log, Thread, isTracing, traced } from '@chancery/service-kit'
 import { type GoogleKmsOptions, openGoogleKmsSigner } from './google-kms-signer.ts'
-import { KeyUnavailableError } from './key-unavailable.ts'
-import { movedSigner } from './moved-signer.ts'
-import { openPkcs11Signer } from './pkcs11-signer.ts'
-import type { AuthoritySigner } from './signer.ts'
-import type { TokenOptions } from './token-session.ts'
-import { type VaultOptions, openVaultSigner } from './vault-signer.ts'
+import { KeyMissingError, KeyUnavailableError, PinRefusedError, openVaultSigner } from './vault-signer.ts'
+import type { VaultOptions } from './vault-signer.ts'
+import type { AuthoritySigner } from './own-keys.ts'
+import { type Cryptoki, type TokenOptions, TokenSession, loadCryptoki, restartCryptoki } from './token-session.ts'
+import { type KeyObject, createPrivateKey } from 'node:crypto'
+import { SessionPool } from './session-pool.ts'
+
+/** The bytes of a PKCS #8 key of Ed25519 before its seed (RFC 8410). */
+const PKCS8 = Buffer.from('302e020100300506032b657004220420', 'hex')
+
+/** What the thread gets: the key as an object of the crypto library, never as text. */
+export interface SigningThreadData {
+  readonly key: KeyObject
+}
+
+export interface MovedMessage {
+  readonly bytes: Uint8Array<ArrayBuffer>
+  readonly length: number
+}
+
+/**
+ * Signs long messages with a seed in a thread, started with the first one. The thread pool would copy the message on the
+ * event loop first, which takes 50 ms for 80 MB.
+ */
+export function movedSigner(seed: Uint8Array): NonNullable<AuthoritySigner['signMoved']> {
+  const key = createPrivateKey({ key: Buffer.concat([PKCS8, seed]), format: 'der', type: 'pkcs8' })
+  let thread: Thread | undefined
+  return (bytes, length) => {
+    if (thread === undefined || thread.hasEnded)
+      thread = new Thread('./signing-thread', import.meta.url, {
+        env: {},
+        workerData: { key } satisfies SigningThreadData,
+      })
+    return thread.call('sign', { bytes, length } satisfies MovedMessage, [bytes.buffer])
+  }
+}
+
+/** A key inside a PKCS#11 token. It signs there and cannot leave it. The start refuses an exportable key. */
+export async function openPkcs11Signer(
+  place: TokenOptions,
+  keyId: string,
+  sessions: number,
+): Promise<Omit<AuthoritySigner, 'provider'>> {
+  const cryptoki = await loadCryptoki(place.modulePath)
+  const first = openSession(cryptoki, place)
+  try {
+    const publicKey = readUsableKey(first, place)
+    const pool = new SessionPool(() => openSession(cryptoki, place), first, sessions)
+    return { keyId, publicKey, sign: (message) => pool.sign(message), close: () => pool.close() }
+  } catch (error) {
+    first.close()
+    throw error
+  }
+}
+
+/** The public key of a key that may be used. */
+function readUsableKey(session: TokenSession, { keyLabel }: TokenOptions): string {
+  const weakness = session.findWeakness()
+  if (weakness !== undefined) throw new KeyUnavailableError(`NA_KEY_URI: the key ${keyLabel} ${weakness}`)
+  const publicKey = session.readPublicKey(keyLabel)
+  if (publicKey === undefined)
+    throw new KeyUnavailableError(`NA_KEY_URI: the public key ${keyLabel} has no readable point`)
+  return toBase64(publicKey)
+}
+
+/** A token that came back is found by a new start of the library. */
+function openSession(cryptoki: Cryptoki, place: TokenOptions): TokenSession {
+  try {
+    return new TokenSession(cryptoki, place)
+  } catch (error) {
+    // A restart ends the sessions of all keys, so it is not tried where it cannot help.
+    const isAnswered = error instanceof PinRefusedError || error instanceof KeyMissingError
+    if (!isAnswered && restartCryptoki(cryptoki)) return openSession(cryptoki, place)
+    if (error instanceof KeyUnavailableError) throw error
+    throw new KeyUnavailableError(`NA_KEY_URI: the token ${place.tokenLabel} does not respond`, { cause: error })
+  }
+}
 
 /** The location of the key in the settings. `setting` is the one to name in an error. */
 export type KeySource = SeedSource | Pkcs11Source | VaultSource | GoogleKmsSource

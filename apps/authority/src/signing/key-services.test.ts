@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { silentLog } from '@chancery/service-kit'
 import { TestCa, currentBackend } from '@chancery/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { crc32c } from './crc32c.ts'
+import { crc32c } from './google-kms-signer.ts'
 import { keyFinder } from './find-key.ts'
 import { type KeySource, openSigner } from './key-providers.ts'
 

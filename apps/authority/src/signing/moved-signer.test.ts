@@ -1,6 +1,6 @@
 import { seedSigner, toBase64 } from '@chancery/protocol'
 import { expect, it } from 'vitest'
-import { movedSigner } from './moved-signer.ts'
+import { movedSigner } from './key-providers.ts'
 
 it('signs the first bytes as the key itself does, and gives the buffer back', async () => {
   const seed = new Uint8Array(32).fill(5)

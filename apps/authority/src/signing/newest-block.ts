@@ -1,7 +1,7 @@
 import { genesisDigest, instantOf, readJson, readKeyHistory } from '@chancery/protocol'
 import type { Database, Reader } from '../database/database.ts'
 import { translateDatabaseError } from '../database/open.ts'
-import type { Identity } from './identity.ts'
+import type { Identity } from './own-keys.ts'
 
 /** A succession as stored: `announced` and `switched` are in progress, `retired` is complete. */
 export interface StoredSuccession {

@@ -1,6 +1,20 @@
-import { TokenBusyError } from './key-unavailable.ts'
+import { TokenBusyError } from './vault-signer.ts'
 import type { TokenSession } from './token-session.ts'
-import { withinSeconds } from './within-seconds.ts'
+
+/**
+ * Returns the result of `operation`, or fails when it takes too long. The operation itself continues without a caller.
+ */
+async function withinSeconds<Result>(seconds: number, operation: Promise<Result>, message: string): Promise<Result> {
+  let timer: NodeJS.Timeout | undefined
+  const limit = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(message)), seconds * 1000)
+  })
+  try {
+    return await Promise.race([operation, limit])
+  } finally {
+    clearTimeout(timer)
+  }
+}
 
 type Session = Pick<TokenSession, 'sign' | 'close'>
 

@@ -27,7 +27,7 @@ import type {
   Signature,
 } from '@chancery/protocol'
 import type { Clock, Log } from '@chancery/service-kit'
-import type { AuthoritySigner } from './signer.ts'
+import type { AuthoritySigner } from './own-keys.ts'
 import { type SigningHalt, haltReasons } from './signing-halt.ts'
 import { whyOutsideWindow } from './key-window.ts'
 

@@ -1,7 +1,7 @@
 import { sign } from 'node:crypto'
 import { workerData } from 'node:worker_threads'
 import { Transfer, serveCalls } from '@chancery/service-kit/threads'
-import type { MovedMessage, SigningThreadData } from './moved-signer.ts'
+import type { MovedMessage, SigningThreadData } from './key-providers.ts'
 
 const { key } = workerData as SigningThreadData
 

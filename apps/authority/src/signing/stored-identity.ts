@@ -11,9 +11,8 @@ import {
 import type { GenesisBlock, Instant, KeyHistory } from '@chancery/protocol'
 import type { Reader } from '../database/database.ts'
 import type { FindKey } from './find-key.ts'
-import type { Identity, Network } from './identity.ts'
+import { type Identity, type Network, type OwnKeys, ownKeysOf } from './own-keys.ts'
 import { findSuccession } from './newest-block.ts'
-import { type OwnKeys, ownKeysOf } from './own-keys.ts'
 
 /** What the root signed for the next key. */
 export interface SignedDocuments {

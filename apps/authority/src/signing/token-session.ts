@@ -1,7 +1,7 @@
 import type { PKCS11 } from 'pkcs11js'
 import type pkcs11js from 'pkcs11js'
 import { installCommand } from '@chancery/service-kit'
-import { KeyMissingError, KeyUnavailableError, PinRefusedError } from './key-unavailable.ts'
+import { KeyMissingError, KeyUnavailableError, PinRefusedError } from './vault-signer.ts'
 
 /** Numbers of PKCS#11 3.0 that the binding does not name: Ed25519 came with that version. */
 const CKK_EC_EDWARDS = 0x40

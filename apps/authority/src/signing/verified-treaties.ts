@@ -1,6 +1,6 @@
 import { readJson, readOrUndefined, readRecognitionTreaty, verifyList } from '@chancery/protocol'
 import type { RecognitionTreaty } from '@chancery/protocol'
-import { CachedByText } from '../database/cached-by-text.ts'
+import { CachedByText } from '../database/batched-read.ts'
 import type { Database } from '../database/database.ts'
 import { isRevokedInAudit } from '../audit/revoked-treaties.ts'
 import { type OwnKeys, ownKeysAt } from './own-keys.ts'

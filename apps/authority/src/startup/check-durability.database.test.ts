@@ -8,7 +8,7 @@ import type { TestAuthority, TestDatabase, TemporaryPostgres } from '@chancery/t
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { OperatorKeysCheck } from '../auth/operator-keys-check.ts'
-import { checkProcess } from './check-process.ts'
+import { checkProcess } from './checks.ts'
 
 const onPostgres = process.env['CHANCERY_TEST_DATABASE'] === 'postgres'
 const settings = { NA_HA_MODE: 'on', RATE_LIMIT_STORE: 'database' }

@@ -13,8 +13,7 @@ import { sharedPublicKeys } from '../auth/operator-keys.ts'
 import type { AuthoritySettings } from '../settings/authority-settings.ts'
 import { isInsideWindow } from '../signing/sign-record.ts'
 import { findLiveFormerKey } from '../signing/stored-identity.ts'
-import type { OwnKeys } from '../signing/own-keys.ts'
-import type { AuthoritySigner } from '../signing/signer.ts'
+import type { AuthoritySigner, OwnKeys } from '../signing/own-keys.ts'
 import type { Database } from '../database/database.ts'
 
 export function requireOwnKey(

@@ -1,9 +1,41 @@
-import { AccessLog, type Binding, type HttpServer, StartError, createServer } from '@chancery/service-kit'
+import {
+  AccessLog,
+  BatchClosedError,
+  BatchFullError,
+  LimiterUnavailableError,
+  StartError,
+  createServer,
+} from '@chancery/service-kit'
+import type { Binding, HttpServer } from '@chancery/service-kit'
 import { guardFor } from '../auth/access.ts'
-import { nameCallers } from '../auth/named-caller.ts'
+import { nameCallers } from '../auth/key-use.ts'
 import type { Core } from '../core.ts'
 import type { AuthoritySettings } from '../settings/authority-settings.ts'
-import { toRefusal } from './to-refusal.ts'
+import { Refusal } from '@chancery/contract'
+import { TooManyChecksError } from '@chancery/protocol'
+import { UnknownOutcomeError } from '../database/errors.ts'
+import { translateDatabaseError } from '../database/open.ts'
+
+/**
+ * Converts internal errors to refusals. An unknown outcome of a COMMIT is reported, so that the caller checks before a
+ * retry.
+ */
+function toRefusal(error: unknown): Refusal | undefined {
+  if (error instanceof UnknownOutcomeError)
+    return new Refusal('service_unavailable', { reason: 'database_unavailable', outcome: 'unknown' }, { cause: error })
+  // There is no verdict. The response has the reason, so that a record that was not verified in full is not called
+  // forged.
+  if (error instanceof TooManyChecksError) return new Refusal('too_many_verifications', {}, { cause: error })
+  if (error instanceof LimiterUnavailableError) return away('rate_limiter_unavailable', error)
+  if (error instanceof BatchFullError || error instanceof BatchClosedError) return away('overloaded', error)
+  const cause = translateDatabaseError(error)
+  return cause === undefined ? undefined : away('database_unavailable', cause)
+}
+
+/** With the names of the readiness document. */
+function away(reason: string, cause: unknown): Refusal {
+  return new Refusal('service_unavailable', { reason }, { cause })
+}
 
 export interface EdgeParts extends Core {
   readonly settings: AuthoritySettings

@@ -1,15 +1,59 @@
-import { type Log, StartError, describeChain, sleep } from '@chancery/service-kit'
+import { type Clock, type Log, StartError, describeChain, sleep } from '@chancery/service-kit'
 import { DatabaseUnavailableError, MissingRightError } from '../database/errors.ts'
-import type { Database } from '../database/database.ts'
+import type { Database, Reader } from '../database/database.ts'
 import { migrate } from '../database/migrate.ts'
 import { type DatabaseLocation, openDatabase, translateDatabaseError } from '../database/open.ts'
 import { isPoolerRefusal } from '../database/postgres/pooled-client.ts'
 import { isRefusedLogin } from '../database/postgres/open.ts'
 import type { AuthoritySettings } from '../settings/authority-settings.ts'
-import { LiveIdentity } from '../signing/identity.ts'
-import { checkDurability } from './check-durability.ts'
-import { checkStartKeys, claimDatabase } from './check-keys.ts'
-import { type IdentityOptions, type IdentityParts, chooseIdentity } from './open-identity.ts'
+import { type Identity, LiveIdentity, loadOwnKeys } from '../signing/own-keys.ts'
+import { checkDurability, loadGenesis } from './checks.ts'
+import { checkStartKeys, claimDatabase, requireOwnKey } from './check-keys.ts'
+import type { FindKey } from '../signing/find-key.ts'
+import type { KeyCheck } from '../signing/key-check.ts'
+import { openSigner } from '../signing/key-providers.ts'
+import { type SignedDocuments, findNextIdentity, findStoredIdentity } from '../signing/stored-identity.ts'
+
+export interface IdentityOptions {
+  /** Allows the new key on a database of the former one, for the command that transfers it. */
+  readonly isSucceeding?: true
+  /** With isSucceeding: the documents of the root for the key to sign with. Undefined for the key in use. */
+  readonly succeedTo?: (db: Reader) => Promise<SignedDocuments | undefined>
+}
+
+/** The network and the keys of this authority, from its files. */
+export async function loadIdentity(settings: AuthoritySettings, log: Log): Promise<Identity> {
+  const { block: genesis, text: genesisText } = await loadGenesis(settings.genesisFile)
+  const signer = await openSigner(settings.keySource, settings.keyId, log)
+  const { formerKeySource } = settings
+  const formerSigner = formerKeySource === undefined ? undefined : await openSigner(formerKeySource, 'former', log)
+  requireOwnKey(settings, genesis, signer)
+  const keys = await loadOwnKeys(settings.keyHistoryFile, genesis, signer, formerSigner)
+  return { network: { name: genesis.network_name, genesis, genesisText }, signer, keys }
+}
+
+interface IdentityParts {
+  readonly given: Identity
+  readonly findKey: FindKey
+  readonly keyCheck: KeyCheck
+  readonly clock: Clock
+}
+
+/** Who signs on this database: the key of the settings, a later one after a switch, or the next one for the switch. */
+async function chooseIdentity(
+  database: Database,
+  { isSucceeding, succeedTo }: IdentityOptions,
+  { given, findKey, clock }: IdentityParts,
+): Promise<Identity> {
+  const present = (await findStoredIdentity(database.read, given, findKey, clock.now())) ?? given
+  const documents = isSucceeding === true ? await succeedTo?.(database.read) : undefined
+  if (documents === undefined) return present
+  const next = await findNextIdentity(present, documents, findKey)
+  if (next !== undefined) return next
+  throw new StartError(
+    `the next key ${documents.key_id} cannot be used: its key must be where the settings say that keys are, and the root key must have signed its block and a newer history`,
+  )
+}
 
 /** After a power cut PostgreSQL may take this long. Then the start fails, and the service manager starts again. */
 const WAIT_MS = 60_000

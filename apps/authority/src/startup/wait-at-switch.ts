@@ -1,6 +1,6 @@
 import type { Binding, Job } from '@chancery/service-kit'
 import { ALWAYS_SERVED } from '../auth/access.ts'
-import type { SwitchGates } from '../signing/switch-gate.ts'
+import type { SwitchGates } from '../signing/key-owner-check.ts'
 
 /** They follow the switch, or keep an instance serving meanwhile, and sign no record. */
 const UNHELD: ReadonlySet<string> = new Set([

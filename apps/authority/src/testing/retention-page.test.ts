@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { jobsOf } from '../features.ts'
 import { coreJobs } from '../startup/core-jobs.ts'
 import { ALL_AUTHORITY_SETTINGS } from '../settings/authority-settings.ts'
-import { listTables } from '../database/copy/catalogue.ts'
+import { listTables } from '../database/copy/unfinished-copy.ts'
 import { TABLE_NAMES } from '../database/sizes/measure-tables.ts'
 import { TABLE_ENDS } from '../database/sizes/table-ends.ts'
 

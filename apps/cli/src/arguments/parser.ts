@@ -1,7 +1,7 @@
 import { COMMANDS, COMMAND_GROUPS, GLOBAL_OPTIONS, PROGRAM_NAME } from '@chancery/contract'
 import type { Command, CommandOption } from '@chancery/contract'
 import { Argument, CommanderError, InvalidArgumentError, Option, Command as Parser } from 'commander'
-import type { Style } from '../output/style.ts'
+import type { Style } from '../output/screen.ts'
 
 export interface ParserParts {
   /** The words of the line. */

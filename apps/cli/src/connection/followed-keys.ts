@@ -4,6 +4,11 @@ import { FollowedKeys } from '@chancery/sdk'
 import { CommandError, usageError } from '../errors/failure.ts'
 import { FOR_ALL, errorCode, readText, replaceFile } from '../files/files.ts'
 
+/** Whether an address is of this machine. Plain HTTP to it does not leave the machine. */
+export function isLocal({ hostname }: URL): boolean {
+  return /^(?:localhost|127\.[0-9.]+|\[::1\])$/.test(hostname)
+}
+
 /** Returns the file next to a genesis block with the newest block of its root and the key history. */
 export function keysFileOf(genesisFile: string): string {
   return join(dirname(genesisFile), 'keys.json')

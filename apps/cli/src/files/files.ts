@@ -3,6 +3,7 @@ import { type FileHandle, access, constants, lstat, open, readFile, rename, rm, 
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { CommandError } from '../errors/failure.ts'
 import { shellWord } from '../output/shell-word.ts'
+import { readFileSync } from 'node:fs'
 
 /** Mode of private keys and of files with paths to them: only the owner may read. */
 export const OWNER_ONLY = 0o600
@@ -164,4 +165,22 @@ export function toFailure(
 export function typed(cwd: string, path: string): string {
   const near = relative(cwd, path)
   return shellWord(near === '' || near.startsWith('..') ? path : `./${near}`)
+}
+
+/** The page without a pack, which `npm run build` makes. Sources and build are at the same depth. */
+const PAGE = new URL('../../dist/evidence-page/page.html', import.meta.url)
+
+/** Returns the page of this release, without a pack. Read with node:fs, because the one-file build carries it there. */
+export function loadPageTemplate(): string {
+  return readFileSync(PAGE, 'utf8')
+}
+
+/** Returns the page of this release, or undefined when this installation has none. */
+export function findPageTemplate(): string | undefined {
+  try {
+    return loadPageTemplate()
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined
+    throw error
+  }
 }

@@ -1,8 +1,9 @@
 import { resolve } from 'node:path'
-import { FormError, JsonError, isJsonObject, readJson } from '@chancery/protocol'
+import { FormError, JsonError, JsonFloat, asJson, isJsonObject, readJson, writeJson } from '@chancery/protocol'
 import type { JsonObject, JsonValue, ReadLimits } from '@chancery/protocol'
 import { CommandError } from '../errors/failure.ts'
-import { readText } from './files.ts'
+import { FOR_ALL, readText, refuseExisting, typed, writeNewFile } from './files.ts'
+import type { Options } from '../arguments/options.ts'
 
 /** Uses the strict reader, like the authority. */
 export async function loadJsonObject(cwd: string, file: string, limits?: ReadLimits): Promise<JsonObject> {
@@ -67,4 +68,54 @@ export async function loadRecord<Value>(
       { cause: error },
     )
   }
+}
+
+/** Reads a file that a person writes: YAML by its name, else JSON. Both give the same values. */
+export async function loadStructured(cwd: string, file: string): Promise<JsonObject> {
+  if (!/\.ya?ml$/i.test(file)) return loadJsonObject(cwd, file)
+  const text = await readText(resolve(cwd, file))
+  const value = await readYaml(text, file)
+  if (isJsonObject(value)) return value
+  throw new CommandError({ code: 'invalid_yaml', message: `${file} must contain names and values.` })
+}
+
+/** Limits aliases, because a few lines of them can expand to more values than fit in memory. */
+const OPTIONS = { version: '1.2', schema: 'core', intAsBigInt: true, maxAliasCount: 50, uniqueKeys: true } as const
+
+async function readYaml(text: string, file: string): Promise<JsonValue> {
+  // Loaded here: it has 72 modules, and most files are JSON.
+  const { YAMLError, parse } = await import('yaml')
+  try {
+    return toJson(parse(text, OPTIONS))
+  } catch (error) {
+    if (!(error instanceof YAMLError) && !(error instanceof TypeError) && !(error instanceof ReferenceError))
+      throw error
+    const message = `${file} is not YAML: ${error.message.split('\n')[0] ?? ''}`
+    throw new CommandError({ code: 'invalid_yaml', message }, { cause: error })
+  }
+}
+
+/** Whole numbers are bigint, so that `1` and `1.0` stay different, as in the signed bytes. */
+function toJson(value: unknown): JsonValue {
+  if (value === null || typeof value === 'boolean' || typeof value === 'string') return value
+  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value
+  if (typeof value === 'number') return new JsonFloat(value)
+  if (Array.isArray(value)) return value.map(toJson)
+  if (typeof value !== 'object') throw new TypeError('a value that JSON does not have')
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, toJson(each)]))
+}
+
+/** Writes a record to the file of --out. Checks the file before signing, because an unsaved record is still valid. */
+export async function saveRecord<Value extends object>(
+  cwd: string,
+  options: Options,
+  make: () => Promise<Value>,
+): Promise<{ readonly record: Value; readonly saved: string }> {
+  const out = options.text('out')
+  if (out === undefined) return { record: await make(), saved: '' }
+  const file = resolve(cwd, out)
+  await refuseExisting([file])
+  const record = await make()
+  await writeNewFile(file, `${writeJson(asJson(record))}\n`, FOR_ALL)
+  return { record, saved: `\nWritten to ${typed(cwd, file)}.` }
 }

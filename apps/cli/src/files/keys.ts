@@ -16,6 +16,7 @@ import type { CommandContext } from '../context.ts'
 import { CommandError, usageError } from '../errors/failure.ts'
 import { FOR_ALL, OWNER_ONLY, readText, refuseExisting, replaceFile, toFailure, writeNewFile } from './files.ts'
 import { shellWord } from '../output/shell-word.ts'
+import type { Options } from '../arguments/options.ts'
 
 export interface MadeKey {
   readonly keyId: string | undefined
@@ -106,4 +107,17 @@ export async function loadPublicKey(cwd: string, flag: string, given: string): P
     `${flag} is neither a .pub file nor an Ed25519 public key in base64.`,
     'Give the .pub file that keygen made.',
   )
+}
+
+/** Public keys given with a flag that may be repeated; undefined when there is none. */
+export async function loadPublicKeys(
+  cwd: string,
+  options: Options,
+  flag: string,
+): Promise<readonly string[] | undefined> {
+  const given = options.list(flag)
+  if (given.length === 0) return undefined
+  const keys = await Promise.all(given.map((each) => loadPublicKey(cwd, `--${flag}`, each)))
+  if (new Set(keys).size !== keys.length) throw usageError(`--${flag} names one key twice.`)
+  return keys
 }

@@ -1,5 +1,5 @@
 import { DAY, HOUR, type Instant, MINUTE, SECOND } from '@chancery/protocol'
-import { plural } from './plural.ts'
+import { plural } from './screen.ts'
 
 /** Returns a duration as text: its two largest units, rounded down. */
 export function describeSpan(span: Instant): string {

@@ -1,6 +1,5 @@
 import { type Instant, type JsonValue, visible, writeInstant, writeJson } from '@chancery/protocol'
-import type { Output } from './result.ts'
-import type { Style } from './style.ts'
+import type { Output, Style } from './screen.ts'
 
 export interface CommandEvent {
   readonly event: string

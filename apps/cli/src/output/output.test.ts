@@ -2,10 +2,7 @@ import { PassThrough } from 'node:stream'
 import { describe, expect, it, vi } from 'vitest'
 import { drain } from '../testing/run-command.suite.ts'
 import { printError, printResult } from './print.ts'
-import { withProgress } from './progress.ts'
-import { screen } from './screen.ts'
-import { PLAIN, chooseStyle } from './style.ts'
-import { fields, table } from './table.ts'
+import { PLAIN, chooseStyle, fields, screen, table, withProgress } from './screen.ts'
 import { shellWord } from './shell-word.ts'
 
 describe('shellWord', () => {

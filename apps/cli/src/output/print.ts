@@ -1,8 +1,6 @@
 import { type JsonObject, type JsonValue, visible, writeJson } from '@chancery/protocol'
 import type { ErrorText } from '../errors/explain.ts'
-import type { Output, Result } from './result.ts'
-import type { Style } from './style.ts'
-import { toSeconds } from './times.ts'
+import { type Output, type Result, type Style, toSeconds } from './screen.ts'
 
 export interface PrintForm {
   readonly json: boolean

@@ -3,8 +3,7 @@ import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { drain } from '../testing/run-command.suite.ts'
 import { screenedPrompts } from '../prompts/prompts.ts'
-import { controlSequence, screen } from './screen.ts'
-import { chooseStyle } from './style.ts'
+import { chooseStyle, controlSequence, screen } from './screen.ts'
 
 /** Sets the clipboard, sets the title, clears the screen, in seven and in eight bits; goes back to the line's start. */
 const EVIL = 'x\u001b]52;c;cm0gLXJmIH4K\u0007\u001b]0;TITLE\u0007\u001b[2J\u009b2J\r\u202ey'

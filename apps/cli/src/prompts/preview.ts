@@ -1,11 +1,33 @@
 import { type JsonObject, visible } from '@chancery/protocol'
 import { DryRunUnsupportedError } from '@chancery/sdk'
-import { requireConsent } from './confirm.ts'
 import type { CommandContext } from '../context.ts'
-import type { Result } from '../output/result.ts'
-import { plural } from '../output/plural.ts'
-import { toSeconds } from '../output/times.ts'
+import { type Result, plural, toSeconds } from '../output/screen.ts'
 import type { Options } from '../arguments/options.ts'
+import { CommandError, usageError } from '../errors/failure.ts'
+import { ERRORS } from '@chancery/contract'
+
+function requireInteractive(context: CommandContext, options: Options): void {
+  if (options.isSet('yes') || context.isInteractive) return
+  throw usageError('This command needs confirmation. The terminal is not interactive; add --yes.')
+}
+
+/**
+ * Continues only after confirmation: --yes, or an answer at a terminal. `find` throws if the record of the question does
+ * not exist, because a person should not confirm something that cannot be done. With --yes the authority says so.
+ */
+export async function requireConsent(
+  context: CommandContext,
+  options: Options,
+  question: string,
+  find: () => Promise<void> = () => Promise.resolve(),
+): Promise<void> {
+  if (!options.isSet('yes')) await find()
+  requireInteractive(context, options)
+  if (options.isSet('yes')) return
+  if (!(await context.prompts.confirm(question))) {
+    throw new CommandError({ code: 'cancelled', message: 'Cancelled; nothing was changed.' })
+  }
+}
 
 /** Preview of a change, computed by the authority. */
 export interface Preview {
@@ -63,3 +85,14 @@ export function countedText(
 }
 
 const SHOWN = 5
+
+const NEXT_STEPS = {
+  policy_not_found: 'List the stored versions with: chancery network-policy show --history',
+  boundary_policy_not_found: 'Find policy and version with: chancery boundary-policy list',
+  executor_key_not_found: 'List the keys with: chancery executor-key list',
+} as const
+
+/** Returns the error that the authority would send for a record that does not exist. */
+export function missingRecord(code: keyof typeof NEXT_STEPS): CommandError {
+  return new CommandError({ code, message: ERRORS[code].message, hint: NEXT_STEPS[code] })
+}

@@ -6,9 +6,9 @@ import { findings, isForLater, useFindings } from './findings.ts'
 import { isPaletteOpen } from './keyboard.ts'
 import { type Session, idleMsLeft, lockEverywhere, session } from './key.ts'
 import { PAGES, type PageEntry } from './pages.ts'
-import { Icon, Seal } from './parts/icon.tsx'
+import { Icon, Seal } from './parts/drawer.tsx'
 import { showToast } from './parts/toast.tsx'
-import { useStore } from './store.ts'
+import { useStore } from './router.ts'
 
 const STATIC = '/operator-console-static'
 

@@ -1,12 +1,11 @@
-import { readChoice } from './choices.ts'
+import { readChoice } from './pin.ts'
 import { lockEverywhere } from './key.ts'
 import { PAGES } from './pages.ts'
 import { moveInList } from './parts/neighbours.tsx'
 import { rowKeys } from './parts/row-keys.ts'
 import { reloadAll } from './parts/use-live.ts'
 import { walk } from './parts/walk.ts'
-import { navigate } from './router.ts'
-import { createStore } from './store.ts'
+import { createStore, navigate } from './router.ts'
 
 export const isPaletteOpen = createStore(false)
 

@@ -1,7 +1,7 @@
 import { isJsonObject, readJsonBytes } from '@chancery/protocol'
 import { type Log, callUrl, sleep, toError } from '@chancery/service-kit'
 import type { DurableState } from '../state/durable-state.ts'
-import type { PendingEvent } from '../state/state-calls.ts'
+import type { PendingEvent } from '../state/verify-state.ts'
 
 export interface DeliveryParts {
   readonly state: DurableState

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { NO_USAGE } from '../state/state-calls.ts'
-import { RefusalRoom } from './refusal-room.ts'
+import { NO_USAGE } from '../state/verify-state.ts'
+import { RefusalRoom } from './refusal-audit.ts'
 
 const CAPACITY = 16_777_216
 const used = (part: number) => ({ ...NO_USAGE, usedBytes: CAPACITY * part })

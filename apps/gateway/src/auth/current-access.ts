@@ -1,8 +1,7 @@
 import type { Clock, Log } from '@chancery/service-kit'
 import type { Configuration } from '../policy/load-configuration.ts'
 import type { ClientPolicy } from '../policy/policy.ts'
-import type { Access } from './access.ts'
-import { CredentialIndex } from './credentials.ts'
+import { type Access, CredentialIndex } from './access.ts'
 import { KeySet } from './key-set.ts'
 import { OidcAdapter } from './oidc.ts'
 

@@ -12,11 +12,10 @@ import {
   releaseOutbox,
 } from '../state/audit-log.ts'
 import type { AuditRow } from '../state/audit-log.ts'
-import { readStateValues } from '../state/state-values.ts'
+import { StateError, readStateValues } from '../state/state-values.ts'
 import { inTransaction, openStateFile } from '../state/state-file.ts'
-import { StateError } from '../state/state-error.ts'
 import { packageVersion } from './start.ts'
-import { operatorEvent } from '../audit/operator-event.ts'
+import { operatorEvent } from '../audit/request-audit.ts'
 import { TOOLS, type ToolResult, changeState, done, readState, stateFileOf } from './state-command.ts'
 
 /** `audit verify`: verifies the chain from the oldest stored event to the head. */

@@ -1,17 +1,17 @@
 import { existsSync } from 'node:fs'
 import { writeInstant } from '@chancery/protocol'
 import type { Clock, Ids } from '@chancery/service-kit'
-import { ConfigurationError } from '../policy/configuration-error.ts'
+import { ConfigurationError } from '../policy/load-files.ts'
 import { loadConfiguration } from '../policy/load-configuration.ts'
 import type { GatewaySettings } from '../settings/gateway-settings.ts'
 import { appendEvents } from '../state/audit-log.ts'
 import { writeCheckpoint } from '../state/checkpoints.ts'
 import { createStateFile, inTransaction } from '../state/state-file.ts'
 import { proofMarkFile, writeProofMark } from '../quota/proof-mark.ts'
-import { StateError } from '../state/state-error.ts'
+import { StateError } from '../state/state-values.ts'
 import { ListWorker } from '../trust/list-worker.ts'
 import { loadListsOrThrow } from '../trust/open-trust.ts'
-import { operatorEvent } from '../audit/operator-event.ts'
+import { operatorEvent } from '../audit/request-audit.ts'
 
 /**
  * `--init-state`: creates durable state from the verified policy, once per replica and by an operator (protocol/gateway

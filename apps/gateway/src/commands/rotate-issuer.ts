@@ -5,10 +5,10 @@ import type { GatewaySettings } from '../settings/gateway-settings.ts'
 import { appendEvents } from '../state/audit-log.ts'
 import { type StoredCheckpoint, readCheckpoints, writeCheckpoint } from '../state/checkpoints.ts'
 import { inTransaction } from '../state/state-file.ts'
-import { StateError } from '../state/state-error.ts'
+import { StateError } from '../state/state-values.ts'
 import { type AcceptedList, type ListTask, checkList } from '../trust/check-list.ts'
 import { type SharedIndex, indexEntries, readIndex } from '../trust/revocation-index.ts'
-import { operatorEvent } from '../audit/operator-event.ts'
+import { operatorEvent } from '../audit/request-audit.ts'
 import { TOOLS, type ToolResult, changeState, done, policyOf } from './state-command.ts'
 
 export interface RotateArguments {

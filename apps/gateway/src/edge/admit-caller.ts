@@ -1,12 +1,92 @@
 import type { IncomingMessage } from 'node:http'
 import type { TLSSocket } from 'node:tls'
-import { GATEWAY_ERRORS, GatewayRefusal } from '@chancery/contract'
-import { type Exchange, type MaybePromise, type RequestHeaders, andThen, readTraceParent } from '@chancery/service-kit'
-import { type Caller, RefusedCaller, authenticate } from '../auth/access.ts'
-import type { QuotaResult } from '../quota/quota.ts'
-import type { GatewayBinding } from './call.ts'
+import { GATEWAY_ERRORS, GatewayRefusal, type GatewayRoute } from '@chancery/contract'
+import { andThen, readTraceParent } from '@chancery/service-kit'
+import type {
+  Clock,
+  Exchange,
+  HttpResponse,
+  Ids,
+  Limiter,
+  Log,
+  MaybePromise,
+  RequestHeaders,
+  TraceParent,
+} from '@chancery/service-kit'
+import { type Access, type Caller, RefusedCaller, authenticate } from '../auth/access.ts'
+import type { Quota, QuotaResult } from '../quota/proof-mark.ts'
 import type { Deadline } from './deadline.ts'
-import type { EdgeParts } from './edge-parts.ts'
+import type { AuditContext, RequestAudit } from '../audit/request-audit.ts'
+import type { ClientPolicy } from '../policy/policy.ts'
+import type { TrustSnapshot } from '../trust/snapshot.ts'
+import type { RefusalAudit } from '../audit/refusal-audit.ts'
+import type { SignatureChecks } from '../auth/signature-checks.ts'
+import type { GatewayMetrics } from '../metrics.ts'
+import type { GatewaySettings } from '../settings/gateway-settings.ts'
+import type { DurableState } from '../state/durable-state.ts'
+import type { CurrentTrust } from '../trust/trust-state.ts'
+
+/** One request for a handler. */
+export interface GatewayCall {
+  readonly requestId: string
+  readonly route: GatewayRoute
+  readonly headers: RequestHeaders
+  /** The trace of the caller, when it names exactly one in the right form. */
+  readonly traceParent: TraceParent | undefined
+  /** Path parameters as sent, not decoded. */
+  readonly params: Readonly<Record<string, string>>
+  /** The query as sent, without the question mark. */
+  readonly query: string
+  /** The policy and lists at the start of this request. A reload does not change them. */
+  readonly trust: TrustSnapshot | undefined
+  /** Handlers add the fields that the audit stores. */
+  readonly context: AuditContext
+  /** Reads the whole body, up to the size limit. */
+  readBytes(): MaybePromise<Uint8Array>
+  /** Reads the whole body and refuses content types other than JSON. */
+  readBody(): MaybePromise<Uint8Array>
+  /** Time left until the deadline. */
+  remainingMs(): number
+  /** Refuses after the deadline. Call it before every external effect. */
+  checkDeadline(): void
+  /** Sets whether a request was sent whose effect is not confirmed. A refusal at the deadline then reports it. */
+  setOutcomeUncertain(isUncertain: boolean): void
+}
+
+/** A request of an authenticated client. */
+export interface ClientCall extends GatewayCall {
+  readonly client: ClientPolicy
+}
+
+export type PublicHandler = (call: GatewayCall) => MaybePromise<HttpResponse>
+export type ClientHandler = (call: ClientCall) => MaybePromise<HttpResponse>
+
+/** A route of the contract's table and its handler: `open` for any caller, `client` for authenticated clients. */
+export type GatewayBinding =
+  | { readonly route: GatewayRoute; readonly open: PublicHandler }
+  | { readonly route: GatewayRoute; readonly client: ClientHandler }
+
+/** Lists what the edge uses. Access and trust change with a reload; a request uses the values it started with. */
+export interface EdgeParts {
+  readonly settings: Pick<
+    GatewaySettings,
+    'maxInflight' | 'maxBodyBytes' | 'timeoutMs' | 'tlsMin' | 'authFailuresPerMinute' | 'accessLogEvery'
+  >
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly log: Log
+  readonly metrics: GatewayMetrics
+  readonly access: () => Access
+  /** Undefined in development mode, where callers send their own trust inputs. */
+  readonly trust: CurrentTrust | undefined
+  readonly state: Pick<DurableState, 'isHealthy'> | undefined
+  readonly audit: RequestAudit
+  readonly refusals: RefusalAudit
+  readonly quota: Quota
+  /** Counts failed authentications per address. */
+  readonly failures: Limiter
+  readonly checks: SignatureChecks
+}
 
 /** The request of a caller that presents its credential. */
 export interface PresentedRequest {

@@ -1,6 +1,61 @@
 import type { EdgeTls } from '@chancery/service-kit'
-import type { TlsMaterial } from '../policy/tls-files.ts'
-import { ClientAuthority } from './client-authority.ts'
+import { type TlsMaterial, certificateBlocks } from '../policy/tls-files.ts'
+import { X509Certificate } from 'node:crypto'
+import type { TLSSocket } from 'node:tls'
+
+/** Maximum number of certificates between a client certificate and its authority. */
+const MAX_STEPS = 8
+
+/**
+ * Tracks connections with client certificates. Node checks a certificate only when a connection is opened, so an open
+ * connection could outlive its client authority (protocol/gateway 3.9, 3.11).
+ */
+class ClientAuthority {
+  readonly #open = new Set<TLSSocket>()
+  readonly #withdrawn = new WeakSet<object>()
+  #pem: string
+  /** Set after a change only. Before it, Node has checked every certificate with the current authorities. */
+  #authorities: readonly X509Certificate[] | undefined
+
+  constructor(pem: string) {
+    this.#pem = pem
+  }
+
+  watch(socket: TLSSocket): void {
+    this.#open.add(socket)
+    socket.once('close', () => this.#open.delete(socket))
+    // The handshake may have started before the change.
+    if (this.#authorities !== undefined) this.#look(socket, this.#authorities)
+  }
+
+  /** Replaces the authorities. Open requests finish; connections of other authorities serve no further request. */
+  replace(pem: string): void {
+    if (pem === this.#pem) return
+    this.#pem = pem
+    const authorities = certificateBlocks(pem).map((block) => new X509Certificate(block))
+    this.#authorities = authorities
+    for (const socket of this.#open) this.#look(socket, authorities)
+  }
+
+  isWithdrawn(socket: object): boolean {
+    return this.#withdrawn.has(socket)
+  }
+
+  #look(socket: TLSSocket, authorities: readonly X509Certificate[]): void {
+    if (!isIssuedBy(socket.getPeerX509Certificate(), authorities)) this.#withdrawn.add(socket)
+  }
+}
+
+/** Returns whether one of the authorities issued the certificate, directly or through the certificates sent with it. */
+function isIssuedBy(shown: X509Certificate | undefined, authorities: readonly X509Certificate[]): boolean {
+  let current = shown
+  for (let step = 0; step < MAX_STEPS && current !== undefined; step += 1) {
+    const each = current
+    if (authorities.some((authority) => each.checkIssued(authority) && each.verify(authority.publicKey))) return true
+    current = each.issuerCertificate
+  }
+  return false
+}
 
 /** Mutual TLS of a listener of the gateway. */
 export class ClientTls {

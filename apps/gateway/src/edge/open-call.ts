@@ -1,10 +1,10 @@
 import type { GatewayRoute } from '@chancery/contract'
 import { andThen, checkCoding, withFinally, hasBody, readBodyBytes, readTraceParent } from '@chancery/service-kit'
 import type { Exchange, RequestHeaders, MaybePromise, RouteMatch, TraceParent } from '@chancery/service-kit'
-import type { AuditContext } from '../audit/audit-context.ts'
+import type { AuditContext } from '../audit/request-audit.ts'
 import type { ClientPolicy } from '../policy/policy.ts'
 import type { TrustSnapshot } from '../trust/snapshot.ts'
-import type { ClientCall, GatewayBinding, GatewayCall } from './call.ts'
+import type { ClientCall, GatewayBinding, GatewayCall } from './admit-caller.ts'
 import type { Deadline } from './deadline.ts'
 import type { CallerSlots } from './request-slots.ts'
 

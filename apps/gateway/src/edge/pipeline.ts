@@ -4,11 +4,8 @@ import { RawHeaders, checkRawRequest, hasBody, toError, withFinally } from '@cha
 import type { Exchange, HttpResponse, MaybePromise, RequestHeaders, RouteMatch } from '@chancery/service-kit'
 import type { AuditedRequest } from '../audit/request-audit.ts'
 import type { Caller } from '../auth/access.ts'
-import { admitCaller, peerCertificate } from './admit-caller.ts'
-import type { ClientCall, GatewayBinding } from './call.ts'
-import { Deadline } from './deadline.ts'
-import type { EdgeParts } from './edge-parts.ts'
-import { responseFor, toRefusal } from './error-body.ts'
+import { type ClientCall, type EdgeParts, type GatewayBinding, admitCaller, peerCertificate } from './admit-caller.ts'
+import { Deadline, responseFor, toRefusal } from './deadline.ts'
 import { type IncomingRequest, OpenClientCall, RequestCall } from './open-call.ts'
 import type { CallerSlots, RequestSlots } from './request-slots.ts'
 

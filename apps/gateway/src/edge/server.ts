@@ -1,14 +1,36 @@
 import type { AddressInfo } from 'node:net'
 import { GATEWAY_ERRORS, GATEWAY_HEADERS, GatewayRefusal } from '@chancery/contract'
-import { AccessLog, Edge, type Failure } from '@chancery/service-kit'
+import { AccessLog, Edge, type Failure, type Ids } from '@chancery/service-kit'
 import type { TlsMaterial } from '../policy/tls-files.ts'
-import type { GatewayBinding } from './call.ts'
+import type { EdgeParts, GatewayBinding } from './admit-caller.ts'
 import { ClientTls } from './client-tls.ts'
 import { RequestSlots } from './request-slots.ts'
-import type { EdgeParts } from './edge-parts.ts'
-import { responseFor, toRefusal } from './error-body.ts'
+import { responseFor, toRefusal } from './deadline.ts'
 import { GatewayPipeline } from './pipeline.ts'
-import { RequestIds } from './request-ids.ts'
+import { instanceOf } from '../audit/request-audit.ts'
+
+/**
+ * Creates ids `<boot value>-<counter>`: never taken from the caller, unique across restarts, and sorted within one
+ * (protocol/gateway 5.4).
+ */
+export class RequestIds {
+  readonly #instance: string
+  #count = 0
+
+  constructor(ids: Ids) {
+    this.#instance = ids.hex(32)
+  }
+
+  /** The prefix of every id of this process. */
+  get instance(): string {
+    return instanceOf(this.#instance)
+  }
+
+  next(): string {
+    this.#count += 1
+    return `${this.#instance}-${this.#count.toString(16).padStart(16, '0')}`
+  }
+}
 
 const CONNECTIONS = 2000
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { ConfigurationError } from './configuration-error.ts'
+import { ConfigurationError } from './load-files.ts'
 
 it('has the exit code of wrong settings, and of a file whose content may be replaced 1', () => {
   const missing = { setting: 'GATEWAY_POLICY_FILE', path: '', message: 'is required' }

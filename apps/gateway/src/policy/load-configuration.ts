@@ -3,11 +3,11 @@ import type { Instant } from '@chancery/protocol'
 import { isLoopback } from '../settings/check-settings.ts'
 import type { GatewaySettings } from '../settings/gateway-settings.ts'
 import { type Problem, Problems } from './form.ts'
-import { type ReadConfigFile, readConfigFile, readTextFile } from './files.ts'
+import { chainProblem, readConfigFile, readTextFile, readTlsFiles } from './tls-files.ts'
+import type { ReadConfigFile, TlsMaterial } from './tls-files.ts'
 import { type OidcPolicy, readOidcFile } from './oidc-file.ts'
 import type { Policy } from './policy.ts'
 import { readPolicy } from './read-policy.ts'
-import { type TlsMaterial, chainProblem, readTlsFiles } from './tls-files.ts'
 
 /** Content of all files, read and used together. */
 export interface Configuration {

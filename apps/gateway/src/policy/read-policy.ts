@@ -1,5 +1,5 @@
 import { JsonError, type JsonValue, isJsonObject, readJsonBytes, toUtf8 } from '@chancery/protocol'
-import type { ReadNamedFile } from './files.ts'
+import type { ReadNamedFile } from './tls-files.ts'
 import { Form, type Problems, textUpTo } from './form.ts'
 import { type ClientPolicy, MAX_QUESTIONS, type NetworkPolicy, type Policy } from './policy.ts'
 import { readCheck } from './read-check.ts'

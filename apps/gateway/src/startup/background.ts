@@ -1,7 +1,7 @@
 import type { JsonObject } from '@chancery/protocol'
 import { type Job, startJobs, toError } from '@chancery/service-kit'
 import { AuditDelivery } from '../audit/deliver.job.ts'
-import { operatorEvent } from '../audit/operator-event.ts'
+import { operatorEvent } from '../audit/request-audit.ts'
 import type { Core } from '../core.ts'
 import { KeyFollower } from '../trust/follow-keys.ts'
 import type { OpenedTrust } from '../trust/open-trust.ts'

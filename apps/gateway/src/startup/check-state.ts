@@ -17,11 +17,10 @@ import type { GatewaySettings } from '../settings/gateway-settings.ts'
 import { KEYS_ROW, type StoredCheckpoint, readCheckpoints } from '../state/checkpoints.ts'
 import { acquireFileLock } from '../state/file-lock.ts'
 import { openStateFile } from '../state/state-file.ts'
-import { StateError } from '../state/state-error.ts'
-import type { StateUsage } from '../state/state-calls.ts'
+import { StateError } from '../state/state-values.ts'
+import { type StateUsage, verifyState } from '../state/verify-state.ts'
 import { continueFollowing, storedKeys } from '../trust/followed-keys.ts'
 import { type Forecast, forecast, measureUsage } from '../state/usage.ts'
-import { verifyState } from '../state/verify-state.ts'
 
 export interface StoredState {
   readonly checkpoints: readonly StoredCheckpoint[]

@@ -4,7 +4,7 @@ import { LARGE_LIST_PART } from './check-state.ts'
 import type { Core } from '../core.ts'
 import type { DurableState } from '../state/durable-state.ts'
 import { forecast } from '../state/usage.ts'
-import { operatorEvent } from '../audit/operator-event.ts'
+import { operatorEvent } from '../audit/request-audit.ts'
 
 const WARNING_PART = 0.7
 const ERROR_PART = 0.85

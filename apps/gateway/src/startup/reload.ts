@@ -2,13 +2,12 @@ import { toError } from '@chancery/service-kit'
 import type { CurrentAccess } from '../auth/current-access.ts'
 import type { GatewayEdge } from '../edge/server.ts'
 import type { Core } from '../core.ts'
-import { ConfigurationError } from '../policy/configuration-error.ts'
-import { type LoadedFiles, loadFiles } from '../policy/load-files.ts'
+import { ConfigurationError, type LoadedFiles, loadFiles } from '../policy/load-files.ts'
 import type { Configuration } from '../policy/load-configuration.ts'
 import { type OpenedTrust, loadListsOrThrow } from '../trust/open-trust.ts'
 import type { ListRefresher } from '../trust/refresh-lists.ts'
 import { issuerKey } from '../trust/snapshot.ts'
-import { operatorEvent } from '../audit/operator-event.ts'
+import { operatorEvent } from '../audit/request-audit.ts'
 
 export interface ReloadParts {
   readonly core: Core

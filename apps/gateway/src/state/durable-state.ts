@@ -2,7 +2,7 @@ import type { JsonObject } from '@chancery/protocol'
 import { BatchClosedError, Batcher, type Log, Thread, ThreadError, toError } from '@chancery/service-kit'
 import type { PendingKind, PruneLimit } from './audit-log.ts'
 import type { StoredCheckpoint } from './checkpoints.ts'
-import { NO_USAGE } from './state-calls.ts'
+import { NO_USAGE } from './verify-state.ts'
 import type {
   CheckpointRequest,
   EquivocationRequest,
@@ -10,8 +10,8 @@ import type {
   PendingEvent,
   Pruned,
   StateUsage,
-} from './state-calls.ts'
-import { StateError } from './state-error.ts'
+} from './verify-state.ts'
+import { StateError } from './state-values.ts'
 import { RING_PART } from './usage.ts'
 
 /** The state could not be written, now or earlier in this process. */

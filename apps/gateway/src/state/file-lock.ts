@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import { StateError } from './state-error.ts'
+import { StateError } from './state-values.ts'
 
 export interface FileLock {
   release(): void

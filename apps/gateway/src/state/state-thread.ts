@@ -15,8 +15,9 @@ import {
 import type { PendingKind } from './audit-log.ts'
 import { readCheckpoints, writeCheckpoint, writeEquivocation } from './checkpoints.ts'
 import type { StoredCheckpoint, WithdrawnEntry } from './checkpoints.ts'
-import { type StateValues, readStateValues } from './state-values.ts'
+import { StateError, type StateValues, readStateValues } from './state-values.ts'
 import { type FileLock, acquireFileLock } from './file-lock.ts'
+import { verifyState } from './verify-state.ts'
 import type {
   CheckpointRequest,
   EquivocationRequest,
@@ -25,11 +26,9 @@ import type {
   PruneRequest,
   Pruned,
   StateUsage,
-} from './state-calls.ts'
-import { StateError } from './state-error.ts'
+} from './verify-state.ts'
 import { inTransaction, openStateFile } from './state-file.ts'
 import { measureUsage, usedBytes } from './usage.ts'
-import { verifyState } from './verify-state.ts'
 
 // The only writer of the state. It is a thread, because a synced commit takes milliseconds, which must not delay other
 // requests.

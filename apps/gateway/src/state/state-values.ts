@@ -1,7 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 import { canonicalJson, sha256Hex } from '@chancery/protocol'
-import { StateError } from './state-error.ts'
+
+/** The state is missing, damaged or locked. The start stops. State is never created again automatically. */
+export class StateError extends Error {
+  override readonly name = 'StateError'
+}
 
 /** Sums over all data of the state. They are sealed, and written with every change in one transaction. */
 export interface StateValues {

@@ -9,10 +9,9 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { appendEvents, auditRows, eventId, eventText, pendingRows, pruneEvents, completeDelivery } from './audit-log.ts'
 import { readCheckpoints, releaseWithdrawn, setSuspect, writeCheckpoint, writeEquivocation } from './checkpoints.ts'
-import { readStateValues } from './state-values.ts'
+import { StateError, readStateValues } from './state-values.ts'
 import { acquireFileLock } from './file-lock.ts'
 import { createStateFile, inTransaction, openStateFile } from './state-file.ts'
-import { StateError } from './state-error.ts'
 import { verifyState } from './verify-state.ts'
 
 const MAX_BYTES = 64 * 1024 * 1024

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { DAY, type Instant, MINUTE } from '@chancery/protocol'
 import { timeOfEvent } from './audit-log.ts'
-import type { StateUsage } from './state-calls.ts'
+import type { StateUsage } from './verify-state.ts'
 import { pragma } from './state-file.ts'
 import { readStateValues } from './state-values.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ProxyReader } from '../features/proxy/proxy-reader.ts'
+import { ProxyReader } from '../features/proxy/send.ts'
 
 const MIB = 1024 * 1024
 const ALWAYS = (): void => undefined

@@ -14,7 +14,7 @@ import {
 } from '@chancery/testkit'
 import type { TestGateway } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { DeltaMisses, deltaUrl, isMiss } from './delta-address.ts'
+import { DeltaMisses, deltaUrl, isMiss } from './unread-list.ts'
 
 const by = await testIssuer('agency')
 /** Of the same name, with another key. */

@@ -13,7 +13,7 @@ import { authorityAddress } from '../policy/urls.ts'
 import { filePolicyOf, issuersOfNetwork } from '../policy/policy.ts'
 import type { FollowedKeys, IssuerPolicy, NetworkPolicy, Policy } from '../policy/policy.ts'
 import { KEYS_ROW, type StoredCheckpoint } from '../state/checkpoints.ts'
-import { StateError } from '../state/state-error.ts'
+import { StateError } from '../state/state-values.ts'
 
 /** What an offered block is verified against before the first one was followed: the keys of the policy file. */
 export function pinOf({ name, rootKey = '', primary }: NetworkPolicy): HeldKeys {

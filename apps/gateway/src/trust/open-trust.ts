@@ -1,6 +1,6 @@
 import type { Clock, Ids, Log } from '@chancery/service-kit'
-import { operatorEvent } from '../audit/operator-event.ts'
-import { ConfigurationError } from '../policy/configuration-error.ts'
+import { operatorEvent } from '../audit/request-audit.ts'
+import { ConfigurationError } from '../policy/load-files.ts'
 import { Problems } from '../policy/form.ts'
 import { type Policy, issuersOf } from '../policy/policy.ts'
 import type { GatewaySettings } from '../settings/gateway-settings.ts'

@@ -5,12 +5,11 @@ import type { BlocksResponse } from '@chancery/service-kit'
 import type { GatewaySettings } from '../settings/gateway-settings.ts'
 import { StateUnavailableError } from '../state/durable-state.ts'
 import type { ListOutcome } from './check-list.ts'
-import { DeltaMisses, deltaUrl, isMiss } from './delta-address.ts'
+import { DeltaMisses, deltaUrl, headOf, isMiss, recordUnread } from './unread-list.ts'
+import type { RefreshOutcome, RefreshResults } from './unread-list.ts'
 import type { ListWorker } from './list-worker.ts'
-import type { RefreshOutcome, RefreshResults } from './refresh-results.ts'
 import { type IssuerState, issuerKey } from './snapshot.ts'
 import type { TrustState } from './trust-state.ts'
-import { headOf, recordUnread } from './unread-list.ts'
 
 export interface RefreshParts {
   readonly trust: TrustState

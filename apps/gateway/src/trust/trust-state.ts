@@ -1,7 +1,7 @@
 import { faultPoint } from '#faults'
 import { toUtf8, writeInstant } from '@chancery/protocol'
 import type { Clock, Ids, MaybePromise } from '@chancery/service-kit'
-import { operatorEvent } from '../audit/operator-event.ts'
+import { operatorEvent } from '../audit/request-audit.ts'
 import { type FollowedKeys, type NetworkPolicy, type Policy, filePolicyOf } from '../policy/policy.ts'
 import { KEYS_ROW } from '../state/checkpoints.ts'
 import type { DurableState } from '../state/durable-state.ts'

@@ -14,7 +14,7 @@ import { loadLists } from '../trust/load-lists.ts'
 import { type OpenedTrust, openTrust } from '../trust/open-trust.ts'
 import { type IssuerState, issuerKey } from '../trust/snapshot.ts'
 import { FollowedTrust } from './followed-trust.ts'
-import { WorkerFollowers } from './followers.ts'
+import { WorkerFollowers } from './trust-messages.ts'
 import { LeaseHolder } from './lease-holder.ts'
 
 const by = await testIssuer('agency')

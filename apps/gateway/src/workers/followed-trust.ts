@@ -1,15 +1,14 @@
 import { GatewayRefusal } from '@chancery/contract'
 import type { Channel, MaybePromise } from '@chancery/service-kit'
-import { readRecorded } from '../policy/files.ts'
-import { ConfigurationError } from '../policy/configuration-error.ts'
+import { readRecorded } from '../policy/tls-files.ts'
+import { ConfigurationError } from '../policy/load-files.ts'
 import { type Configuration, loadConfiguration } from '../policy/load-configuration.ts'
 import type { GatewaySettings } from '../settings/gateway-settings.ts'
 import { withFollowed } from '../trust/followed-keys.ts'
 import { type TrustSnapshot, assembleSnapshot } from '../trust/snapshot.ts'
 import type { CurrentTrust } from '../trust/trust-state.ts'
 import type { LeaseHolder } from './lease-holder.ts'
-import type { TrustMessage } from './messages.ts'
-import { readIssuerMessages } from './trust-messages.ts'
+import { type TrustMessage, readIssuerMessages } from './trust-messages.ts'
 
 interface Loaded {
   readonly snapshot: TrustSnapshot

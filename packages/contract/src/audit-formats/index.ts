@@ -1,11 +1,10 @@
 import type { AuditFormat } from '../commands/audit.ts'
 import { type JsonObject, writeJson } from '@chancery/protocol'
-import { type AuditOrigin, readAuthorityEvent, readGatewayEvent } from './audit-record.ts'
-import { toCloudEvent } from './cloud-event.ts'
+import { type AuditOrigin, readAuthorityEvent, readGatewayEvent, toCloudEvent } from './audit-record.ts'
 import { toOcsf } from './ocsf.ts'
 
+export { CLOUD_EVENT_TYPE } from './audit-record.ts'
 export type { AuditOrigin } from './audit-record.ts'
-export { CLOUD_EVENT_TYPE } from './cloud-event.ts'
 export { OCSF_VERSION } from './ocsf.ts'
 
 /** One exported event as one line of JSON without its end. The event must be redacted before. */

@@ -1,5 +1,4 @@
-import type { Command } from './command.ts'
-import { REVOKING_OPTIONS } from './revoking.ts'
+import { type Command, REVOKING_OPTIONS } from './command.ts'
 
 export const admissionCommands: readonly Command[] = [
   {

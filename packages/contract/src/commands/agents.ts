@@ -1,6 +1,5 @@
-import type { Command } from './command.ts'
+import { type Command, LIST_OPTIONS } from './command.ts'
 import { NODE_HOME_OPTION } from './enrollment.ts'
-import { LIST_OPTIONS } from './revoking.ts'
 
 export const agentCommands: readonly Command[] = [
   {

@@ -1,5 +1,4 @@
-import type { Command } from './command.ts'
-import { LIST_OPTIONS, REVOKING_OPTIONS } from './revoking.ts'
+import { type Command, LIST_OPTIONS, REVOKING_OPTIONS } from './command.ts'
 
 export const attestationCommands: readonly Command[] = [
   {

@@ -1,6 +1,5 @@
 import { REVOCATION_REASONS } from '@chancery/protocol'
-import type { Command, CommandOption } from './command.ts'
-import { LIST_OPTIONS, REVOKING_OPTIONS } from './revoking.ts'
+import { type Command, type CommandOption, LIST_OPTIONS, REVOKING_OPTIONS } from './command.ts'
 
 /** Options of every command that signs with a node key. */
 export const NODE_HOME_OPTION: CommandOption = {

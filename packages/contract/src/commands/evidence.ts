@@ -1,7 +1,6 @@
-import type { Command } from './command.ts'
+import { type Command, LIST_OPTIONS } from './command.ts'
 import { evidenceExportCommands } from './evidence-export.ts'
 import { evidenceHistoryCommands } from './evidence-history.ts'
-import { LIST_OPTIONS } from './revoking.ts'
 import { witnessCommands } from './witness.ts'
 
 export const evidenceCommands: readonly Command[] = [

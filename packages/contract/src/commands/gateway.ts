@@ -1,5 +1,5 @@
 import { CHANGED, type Command, type CommandArgument, type CommandOption } from './command.ts'
-import { ENV_FILE, gatewayAudit } from './gateway-audit.ts'
+import { ENV_FILE, gatewayAudit } from './audit.ts'
 import { gatewaySetup } from './gateway-setup.ts'
 
 const NETWORK: CommandArgument = { name: 'network', summary: 'Name of the network in the policy', required: true }

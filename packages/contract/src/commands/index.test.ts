@@ -1,7 +1,6 @@
 // oxlint-disable max-lines -- the list of all commands
 import { describe, expect, it } from 'vitest'
-import { type Command, PROGRAM_NAME } from './command.ts'
-import { GLOBAL_OPTIONS } from './global-options.ts'
+import { type Command, GLOBAL_OPTIONS, PROGRAM_NAME } from './command.ts'
 import { COMMAND_GROUPS } from './groups.ts'
 import { COMMANDS } from './index.ts'
 

@@ -1,6 +1,5 @@
 import { OPERATOR_TIERS } from '../operators-file.ts'
-import type { Command, CommandOption } from './command.ts'
-import { REVOKING_OPTIONS } from './revoking.ts'
+import { type Command, type CommandOption, REVOKING_OPTIONS } from './command.ts'
 
 const FILE_OPTION: CommandOption = {
   flags: '--file <file>',

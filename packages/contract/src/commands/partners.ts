@@ -1,5 +1,4 @@
-import type { Command, CommandOption } from './command.ts'
-import { LIST_OPTIONS } from './revoking.ts'
+import { type Command, type CommandOption, LIST_OPTIONS } from './command.ts'
 
 const SOVEREIGN = { name: 'sovereign', summary: 'Name of the partner', required: true } as const
 const REASON: CommandOption = { flags: '--reason <text>', summary: 'Reason, for the audit log', required: true }

@@ -1,5 +1,4 @@
-import type { Command, CommandOption } from './command.ts'
-import { LIST_OPTIONS, REVOKING_OPTIONS } from './revoking.ts'
+import { type Command, type CommandOption, LIST_OPTIONS, REVOKING_OPTIONS } from './command.ts'
 
 export const CAPABILITY_OPTION: CommandOption = {
   flags: '--capability <pattern>',

@@ -1,3 +1,5 @@
+import type { JsonObject } from '@chancery/protocol'
+
 /** One refusal of the gateway: its status, the coarse class and the stable specific reason (protocol/gateway 6). */
 export interface GatewayErrorEntry {
   readonly status: number
@@ -159,3 +161,31 @@ export const GATEWAY_ERRORS: Readonly<Record<GatewayErrorName, GatewayErrorEntry
   }),
   // The type of Object.fromEntries has no names; they are those of LINES.
 ) as Record<GatewayErrorName, GatewayErrorEntry>
+
+export interface GatewayRefusalOptions extends ErrorOptions {
+  /** Whole seconds for `Retry-After`, where a better value than 60 is known. */
+  readonly retryAfterSeconds?: number
+  /** The request may have been processed although it is refused. */
+  readonly isOutcomeUncertain?: boolean
+  readonly headers?: { readonly [name: string]: string }
+}
+
+/** A refusal of the gateway. Thrown anywhere; the edge turns it into the flat error body. */
+export class GatewayRefusal extends Error {
+  override readonly name = 'GatewayRefusal'
+  readonly error: GatewayErrorName
+  readonly details: JsonObject | undefined
+  readonly retryAfterSeconds: number | undefined
+  readonly isOutcomeUncertain: boolean
+  readonly headers: { readonly [name: string]: string }
+
+  /** `details` holds member names and booleans only, never input values. */
+  constructor(error: GatewayErrorName, details?: JsonObject, options?: GatewayRefusalOptions) {
+    super(GATEWAY_ERRORS[error].message, options)
+    this.error = error
+    this.details = details
+    this.retryAfterSeconds = options?.retryAfterSeconds
+    this.isOutcomeUncertain = options?.isOutcomeUncertain === true
+    this.headers = options?.headers ?? {}
+  }
+}

@@ -1,9 +1,86 @@
-import { type JsonValue, isJsonObject } from '../canonical/json-value.ts'
-import { FormError } from '../reading/form-error.ts'
+import { type JsonObject, type JsonValue, isJsonObject } from '../canonical/utf8.ts'
+import { FormError } from '../reading/schema.ts'
 import { requireOrder } from '../reading/text.ts'
-import { isSpiffeAlgorithm } from './algorithms.ts'
-import { readSpiffeId } from './spiffe-id.ts'
-import type { AdmissionTerms } from './terms.ts'
+
+/** JWS algorithms of asymmetric keys. `none` and HMAC are in no list. */
+export const ADMISSION_ALGORITHMS = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'EdDSA',
+  'Ed25519',
+] as const
+
+export type AdmissionAlgorithm = (typeof ADMISSION_ALGORITHMS)[number]
+
+/** SPIFFE allows RSA and ECDSA only. */
+export function isSpiffeAlgorithm(name: AdmissionAlgorithm): boolean {
+  return name !== 'EdDSA' && name !== 'Ed25519'
+}
+
+export type AdmissionKind = 'oidc' | 'spiffe_jwt' | 'spiffe_x509' | 'expired_certificate'
+export type AdmissionPlatform = 'github' | 'gitlab' | 'kubernetes'
+
+/** By claim: the texts of which the claim must be one. A name that starts with `/` is a JSON Pointer. */
+export type RequiredClaims = Readonly<Record<string, readonly string[]>>
+
+/** The part of a rule that an operator chooses. */
+export type AdmissionTerms = {
+  readonly rule_id: string
+  readonly kind: AdmissionKind
+  /** Which platform makes the tokens; decides which claims name an identity. */
+  readonly platform: AdmissionPlatform | null
+  readonly issuer: string | null
+  readonly trust_domain: string | null
+  readonly jwks_url: string | null
+  readonly bundle_url: string | null
+  /** A pinned JWK set or SPIFFE bundle, in place of an address. */
+  readonly keys: JsonObject | null
+  /** `bound`: the audience names the node key. `plain`: it names the authority only. */
+  readonly audience: 'bound' | 'plain'
+  readonly algorithms: readonly AdmissionAlgorithm[]
+  readonly required_claims: RequiredClaims
+  readonly roles: readonly string[]
+  readonly max_validity_hours: number
+  readonly valid_from: string | null
+  readonly expires_at: string | null
+  readonly max_joins: number | null
+  /** Only of `expired_certificate`: hours after its end during which a certificate admits its own key again. */
+  readonly grace_hours?: number
+}
+
+/** The address of the keys; null when they are pinned in the rule. */
+export function keysUrlOf({ jwks_url, bundle_url }: Pick<AdmissionTerms, 'jwks_url' | 'bundle_url'>): string | null {
+  return jwks_url ?? bundle_url
+}
+
+export interface SpiffeId {
+  readonly trustDomain: string
+  /** With its leading slash; never empty. */
+  readonly path: string
+}
+
+const MAX_BYTES = 2048
+const MAX_DOMAIN = 255
+const FORM = /^spiffe:\/\/([a-z0-9._-]+)((?:\/[A-Za-z0-9._-]+)+)$/
+
+/**
+ * Reads the SPIFFE ID of a workload, or gives undefined. The form is strict: no percent, no empty segment, no `.` and
+ * `..`, no trailing slash, no port, query or fragment. So two texts never name one workload.
+ */
+export function readSpiffeId(text: string): SpiffeId | undefined {
+  if (text.length > MAX_BYTES) return undefined
+  const [, trustDomain = '', path = ''] = FORM.exec(text) ?? []
+  if (trustDomain === '' || trustDomain.length > MAX_DOMAIN) return undefined
+  if (path.split('/').some((segment) => segment === '.' || segment === '..')) return undefined
+  return { trustDomain, path }
+}
 
 export const GITHUB_ISSUER = 'https://token.actions.githubusercontent.com'
 const GITLAB_ISSUER = 'https://gitlab.com'

@@ -1,5 +1,4 @@
-import { KUBERNETES_CLAIMS } from './check-rule.ts'
-import type { AdmissionTerms } from './terms.ts'
+import { type AdmissionTerms, KUBERNETES_CLAIMS } from './check-rule.ts'
 
 export interface AdmissionDescription {
   /** One sentence: which identities a rule admits, and as what. */

@@ -1,21 +1,22 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { capabilityCounterForm, draftCapabilityCounter } from '../artifacts/capability-counter.ts'
-import type { CapabilityCounter } from '../artifacts/capability-counter.ts'
 import {
+  agreementRecordForm,
+  capabilityCounterForm,
+  capabilityOfferForm,
   draftAgreementFromCounter,
   draftAgreementFromOffer,
-  agreementRecordForm,
-} from '../artifacts/agreement-record.ts'
-import { type CapabilityOffer, capabilityOfferForm } from '../artifacts/capability-offer.ts'
+  draftCapabilityCounter,
+} from '../artifacts/capability-offer.ts'
+import type { CapabilityCounter, CapabilityOffer } from '../artifacts/capability-offer.ts'
 import { draftTrustEvidence } from '../artifacts/trust-evidence.ts'
 import type { Verdict } from '../artifacts/verdict.ts'
 import { toBase64 } from '../canonical/base64.ts'
 import { readInstant } from '../canonical/time.ts'
-import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
-import { asJson } from '../signing/forms.ts'
+import type { JsonObject, JsonValue } from '../canonical/utf8.ts'
+import { asJson } from '../signing/verify-any.ts'
 import { asReceived, readReceived, signForm } from '../signing/received.ts'
-import { type Signer, seedSigner } from '../signing/sign.ts'
-import { checkAcceptableCounter, checkAcceptableOffer, checkCounterable } from './negotiate.ts'
+import { type Signer, seedSigner } from '../signing/keys.ts'
+import { checkAcceptableCounter, checkAcceptableOffer, checkCounterable } from './cosign.ts'
 import { verifyAgreement } from './verify-agreement.ts'
 
 const now = readInstant('2027-03-04T12:00:00Z') ?? 0n

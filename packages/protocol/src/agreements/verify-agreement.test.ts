@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { type AgreementRecord, agreementRecordForm } from '../artifacts/agreement-record.ts'
+import { type AgreementRecord, agreementRecordForm } from '../artifacts/capability-offer.ts'
 import { toBase64 } from '../canonical/base64.ts'
-import type { JsonObject } from '../canonical/json-value.ts'
+import type { JsonObject } from '../canonical/utf8.ts'
 import { readJson } from '../canonical/read-json.ts'
 import { asReceived, readReceived, signForm } from '../signing/received.ts'
-import { type Signer, seedSigner } from '../signing/sign.ts'
+import { type Signer, seedSigner } from '../signing/keys.ts'
 import trust from '../vectors/trust.json' with { type: 'json' }
 import { type PartyKeys, trustAgreement, verifyAgreement } from './verify-agreement.ts'
 

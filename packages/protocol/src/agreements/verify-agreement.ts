@@ -1,4 +1,4 @@
-import type { AgreementRecord } from '../artifacts/agreement-record.ts'
+import type { AgreementRecord } from '../artifacts/capability-offer.ts'
 import { VALID, type Verdict, invalid } from '../artifacts/verdict.ts'
 import { instantOf } from '../reading/text.ts'
 import { type Received, checkReceivedForm, receivedBytes } from '../signing/received.ts'

@@ -1,14 +1,11 @@
-import { type JsonValue, isJsonObject, member } from '../canonical/json-value.ts'
-import { ADMISSION_ALGORITHMS, type AdmissionAlgorithm } from '../admission/algorithms.ts'
-import { checkRuleTerms } from '../admission/check-rule.ts'
-import type { AdmissionTerms, RequiredClaims } from '../admission/terms.ts'
-import { FormError } from '../reading/form-error.ts'
+import { type JsonValue, isJsonObject, member } from '../canonical/utf8.ts'
+import { ADMISSION_ALGORITHMS, checkRuleTerms } from '../admission/check-rule.ts'
+import type { AdmissionAlgorithm, AdmissionTerms, RequiredClaims } from '../admission/check-rule.ts'
+import { FormError, type Read, described } from '../reading/schema.ts'
 import { arrayOf, closed, integer, nullable, oneOf, readRecord, required, withDefault } from '../reading/shape.ts'
-import type { Read } from '../reading/read.ts'
 import { grantedRole } from '../reading/roles.ts'
-import { described } from '../reading/schema.ts'
 import { freeForm, identifier, keyId, matching, plainText, signatures, timestamp } from '../reading/text.ts'
-import type { Signature } from '../signing/sign.ts'
+import type { Signature } from '../signing/keys.ts'
 
 /** Which platform identities may join, signed by the authority (protocol/admission 2). */
 export type AdmissionRule = AdmissionTerms & {

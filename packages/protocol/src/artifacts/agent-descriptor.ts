@@ -1,9 +1,7 @@
-import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
+import type { JsonObject, JsonValue } from '../canonical/utf8.ts'
 import { SECOND } from '../canonical/time.ts'
-import { FormError } from '../reading/form-error.ts'
-import { described } from '../reading/schema.ts'
+import { FormError, type Read, type ReadBy, described } from '../reading/schema.ts'
 import { arrayOf, closed, integer, readRecord, required, withDefault } from '../reading/shape.ts'
-import type { Read, ReadBy } from '../reading/read.ts'
 import {
   freeForm,
   identifier,
@@ -15,8 +13,8 @@ import {
   signatures,
   timestamp,
 } from '../reading/text.ts'
-import { asJson, signedBytes } from '../signing/forms.ts'
-import { verifySignature } from '../signing/verify.ts'
+import { asJson, signedBytes } from '../signing/verify-any.ts'
+import { verifySignature } from '../signing/keys.ts'
 
 export const MAX_AGENT_LIFETIME_SECONDS = 86_400
 

@@ -1,5 +1,4 @@
-import { FormError } from '../reading/form-error.ts'
-import type { ReadBy } from '../reading/read.ts'
+import { FormError, type ReadBy } from '../reading/schema.ts'
 import { boolean, string } from '../reading/shape.ts'
 import { identifier, timestamp } from '../reading/text.ts'
 import { closedPart, listOf, omit, orNull, signedOnceForm, yes } from '../reading/trust-form.ts'

@@ -1,5 +1,5 @@
 import { type Instant, writeInstant } from '../canonical/time.ts'
-import type { ReadBy } from '../reading/read.ts'
+import type { ReadBy } from '../reading/schema.ts'
 import { isTrue, integer } from '../reading/shape.ts'
 import { digest, identifier, timestamp } from '../reading/text.ts'
 import { omit, signedOnceForm, yes } from '../reading/trust-form.ts'

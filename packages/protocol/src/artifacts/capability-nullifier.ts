@@ -1,7 +1,45 @@
 import { type Instant, seconds, writeInstant } from '../canonical/time.ts'
-import type { ReadBy } from '../reading/read.ts'
-import { identifier, matching, timestamp } from '../reading/text.ts'
-import { signedOnceForm, yes } from '../reading/trust-form.ts'
+import type { ReadBy } from '../reading/schema.ts'
+import { digest, identifier, matching, plainText, salt, timestamp } from '../reading/text.ts'
+import { closedPart, listOf, omit, signedOnceForm, unsignedForm, yes } from '../reading/trust-form.ts'
+import { type MerkleStep, merkleLeaf } from '../disclosure/merkle.ts'
+import { saltedLeaf } from '../disclosure/salted.ts'
+import { boolean } from '../reading/shape.ts'
+
+export const membershipProofForm = unsignedForm({
+  proof_id: yes(identifier),
+  commitment_id: yes(identifier),
+  // Empty is read, so that the attempt to prove a padding leaf gets its own answer.
+  revealed_capability: yes(plainText(256, 0)),
+  leaf_hash: yes(digest),
+  merkle_path: yes(listOf(closedPart({ sibling_hash: yes(digest), is_left: yes(boolean) })), []),
+  prover_sovereign_id: yes(identifier),
+  proved_at: yes(timestamp),
+  /** Of the revealed capability, in the salted form only. */
+  salt: omit(salt),
+})
+
+/** Proves that one capability is in a commitment. It has no signature: the path is the proof (protocol/trust-operations 7.3). */
+export type CapabilityMembershipProof = ReadBy<typeof membershipProofForm>
+
+export function draftMembershipProof(facts: {
+  readonly proof_id: string
+  readonly commitment_id: string
+  readonly revealed_capability: string
+  readonly merkle_path: readonly MerkleStep[]
+  readonly prover_sovereign_id: string
+  readonly salt?: string
+  readonly now: Instant
+}): CapabilityMembershipProof {
+  const { now, ...named } = facts
+  return { ...named, leaf_hash: disclosedLeaf(facts), proved_at: writeInstant(now) }
+}
+
+/** The leaf of what a proof shows, in the form that the proof has. */
+export function disclosedLeaf(proof: Pick<CapabilityMembershipProof, 'revealed_capability' | 'salt'>): string {
+  const { revealed_capability: shown, salt: own } = proof
+  return own === undefined ? merkleLeaf(shown) : saltedLeaf(own, shown)
+}
 
 export const NULLIFIER_SECONDS = 60
 

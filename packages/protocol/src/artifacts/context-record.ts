@@ -1,5 +1,5 @@
 import { digestOf } from '../canonical/digest.ts'
-import type { ReadBy } from '../reading/read.ts'
+import type { ReadBy } from '../reading/schema.ts'
 import { integer, object, oneOf } from '../reading/shape.ts'
 import { identifier, label, timestamp } from '../reading/text.ts'
 import { omit, unsignedForm, yes } from '../reading/trust-form.ts'

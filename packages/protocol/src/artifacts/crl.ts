@@ -1,9 +1,9 @@
-import type { JsonValue } from '../canonical/json-value.ts'
+import type { JsonValue } from '../canonical/utf8.ts'
 import { HOUR, type Instant, writeInstant } from '../canonical/time.ts'
 import { arrayOf, closed, integer, oneOf, readRecord, required, string, withDefault } from '../reading/shape.ts'
-import type { Read } from '../reading/read.ts'
+import type { Read } from '../reading/schema.ts'
 import { identifier, requireOrder, signatures, timestamp, uncheckedSignatures } from '../reading/text.ts'
-import type { Signature } from '../signing/sign.ts'
+import type { Signature } from '../signing/keys.ts'
 
 export const REVOCATION_REASONS = ['key_compromise', 'cessation_of_operation', 'superseded', 'unspecified'] as const
 export type RevocationReason = (typeof REVOCATION_REASONS)[number]

@@ -1,5 +1,5 @@
 import { digestOf } from '../canonical/digest.ts'
-import type { ReadBy } from '../reading/read.ts'
+import type { ReadBy } from '../reading/schema.ts'
 import { boolean, integer, oneOf, string } from '../reading/shape.ts'
 import { identifier } from '../reading/text.ts'
 import { closedPart, listOf, orNull, yes } from '../reading/trust-form.ts'

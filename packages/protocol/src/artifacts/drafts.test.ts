@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { asJson } from '../signing/forms.ts'
+import { asJson } from '../signing/verify-any.ts'
 import { hours, readInstant } from '../canonical/time.ts'
 import core from '../vectors/core.json' with { type: 'json' }
 import { draftAgentDescriptor } from './agent-descriptor.ts'

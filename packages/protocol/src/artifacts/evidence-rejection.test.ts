@@ -1,12 +1,12 @@
-import { FormError } from '../reading/form-error.ts'
+import { FormError } from '../reading/schema.ts'
 import { describe, expect, it } from 'vitest'
 import { canonicalJson } from '../canonical/canonical-json.ts'
 import { sha256Hex } from '../canonical/digest.ts'
 import { readJson } from '../canonical/read-json.ts'
-import type { JsonObject } from '../canonical/json-value.ts'
-import { chainEntry } from '../evidence/chain.ts'
-import { asJson } from '../signing/forms.ts'
-import { readEvidenceRejection, rejectionSubject } from './evidence-rejection.ts'
+import type { JsonObject } from '../canonical/utf8.ts'
+import { chainEntry } from '../evidence/read-event.ts'
+import { asJson } from '../signing/verify-any.ts'
+import { readEvidenceRejection, rejectionSubject } from './evidence-store-entry.ts'
 
 /** The example of protocol/trust-operations 6.14. */
 const PAYLOAD =

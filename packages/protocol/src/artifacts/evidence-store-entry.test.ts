@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
-import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
-import { FormError } from '../reading/form-error.ts'
+import type { JsonObject, JsonValue } from '../canonical/utf8.ts'
+import { FormError } from '../reading/schema.ts'
 import { NO_SUBJECT, asPlainEntry, readEvidenceStoreEntry } from './evidence-store-entry.ts'
 
 const ENTRY: JsonObject = {

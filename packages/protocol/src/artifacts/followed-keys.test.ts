@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { asJson, signList } from '../signing/forms.ts'
-import { type Signer, seedSigner } from '../signing/sign.ts'
+import { asJson, signList } from '../signing/verify-any.ts'
+import { type Signer, seedSigner } from '../signing/keys.ts'
 import { allAuthorityKeys, authorityKeysAt, genesisDigest, verifySuccession } from './followed-keys.ts'
 import type { AuthorityKeys } from './followed-keys.ts'
 import { type GenesisBlock, draftGenesisBlock } from './genesis-block.ts'

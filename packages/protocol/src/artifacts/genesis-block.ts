@@ -1,8 +1,8 @@
-import type { JsonValue } from '../canonical/json-value.ts'
-import type { ReadBy } from '../reading/read.ts'
+import type { JsonValue } from '../canonical/utf8.ts'
+import type { ReadBy } from '../reading/schema.ts'
 import { arrayOf, closed, nullable, readRecord, required, string, withDefault } from '../reading/shape.ts'
 import { identifier, plainText, publicKey, requireOrder, signatures, timestamp } from '../reading/text.ts'
-import { asJson, verifyEvery } from '../signing/forms.ts'
+import { asJson, verifyEvery } from '../signing/verify-any.ts'
 import type { Verdict } from './verdict.ts'
 
 const names = arrayOf(plainText(128), { max: 64 })

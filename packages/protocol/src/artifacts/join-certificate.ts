@@ -1,9 +1,8 @@
 import { canonicalJson } from '../canonical/canonical-json.ts'
-import type { JsonValue } from '../canonical/json-value.ts'
+import { type JsonValue, toUtf8 } from '../canonical/utf8.ts'
 import { CLOCK_TOLERANCE, type Instant, hours, readInstant, writeInstant } from '../canonical/time.ts'
-import { toUtf8 } from '../canonical/utf8.ts'
 import { arrayOf, closed, readRecord, required, string, withDefault } from '../reading/shape.ts'
-import type { Read, ReadBy } from '../reading/read.ts'
+import type { Read, ReadBy } from '../reading/schema.ts'
 import {
   identifier,
   plainText,
@@ -13,7 +12,7 @@ import {
   timestamp,
   uncheckedSignatures,
 } from '../reading/text.ts'
-import type { Signature } from '../signing/sign.ts'
+import type { Signature } from '../signing/keys.ts'
 import { verifyAny } from '../signing/verify-any.ts'
 import { VALID, type Verdict, invalid } from './verdict.ts'
 

@@ -1,4 +1,4 @@
-import type { ReadBy } from '../reading/read.ts'
+import type { ReadBy } from '../reading/schema.ts'
 import { boolean, object, string } from '../reading/shape.ts'
 import { identifier, timestamp } from '../reading/text.ts'
 import { closedPart, listOf, orNull, signedOnceForm, yes } from '../reading/trust-form.ts'

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { FormError } from '../reading/form-error.ts'
+import { FormError } from '../reading/schema.ts'
 import { instantOf } from '../reading/text.ts'
-import { asJson, signList } from '../signing/forms.ts'
-import { type Signer, seedSigner } from '../signing/sign.ts'
+import { asJson, signList } from '../signing/verify-any.ts'
+import { type Signer, seedSigner } from '../signing/keys.ts'
 import { draftGenesisBlock } from './genesis-block.ts'
 import { type KeyHistory, readKeyHistory, verifyKeyHistory, wasCurrent } from './key-history.ts'
 

@@ -1,9 +1,9 @@
-import type { JsonValue } from '../canonical/json-value.ts'
+import type { JsonValue } from '../canonical/utf8.ts'
 import type { Instant } from '../canonical/time.ts'
-import type { ReadBy } from '../reading/read.ts'
+import type { ReadBy } from '../reading/schema.ts'
 import { arrayOf, closed, readRecord, required, withDefault } from '../reading/shape.ts'
 import { identifier, instantOf, publicKey, requireOrder, signatures, timestamp } from '../reading/text.ts'
-import { verifyEvery } from '../signing/forms.ts'
+import { verifyEvery } from '../signing/verify-any.ts'
 import type { GenesisBlock } from './genesis-block.ts'
 import { VALID, type Verdict, invalid } from './verdict.ts'
 

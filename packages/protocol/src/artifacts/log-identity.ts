@@ -1,7 +1,5 @@
-import { FormError } from '../reading/form-error.ts'
+import { FormError, type Read, type ReadBy, described } from '../reading/schema.ts'
 import { arrayOf, string } from '../reading/shape.ts'
-import { described } from '../reading/schema.ts'
-import type { Read, ReadBy } from '../reading/read.ts'
 import { identifier, publicKey, timestamp } from '../reading/text.ts'
 import { signedOnceForm, yes } from '../reading/trust-form.ts'
 import { isNoteName } from '../evidence-log/note.ts'

@@ -1,6 +1,6 @@
 import { canonicalJson } from '../canonical/canonical-json.ts'
-import type { JsonValue } from '../canonical/json-value.ts'
-import type { ReadBy } from '../reading/read.ts'
+import type { JsonValue } from '../canonical/utf8.ts'
+import type { ReadBy } from '../reading/schema.ts'
 import { arrayOf, closed, integer, readRecord, required, withDefault } from '../reading/shape.ts'
 import { identifier, matching, plainText, signatures, timestamp } from '../reading/text.ts'
 

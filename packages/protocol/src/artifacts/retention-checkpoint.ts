@@ -1,8 +1,7 @@
 import { compareCodePoints } from '../canonical/canonical-json.ts'
-import type { JsonObject } from '../canonical/json-value.ts'
-import { described } from '../reading/schema.ts'
+import type { JsonObject } from '../canonical/utf8.ts'
+import { type Read, type ReadBy, described } from '../reading/schema.ts'
 import { closed, integer, object, required, string } from '../reading/shape.ts'
-import type { Read, ReadBy } from '../reading/read.ts'
 import { identifier, timestamp } from '../reading/text.ts'
 import { orNull, signedOnceForm, yes } from '../reading/trust-form.ts'
 

@@ -1,11 +1,9 @@
 import { compareCodePoints } from '../canonical/canonical-json.ts'
-import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
-import { FormError } from '../reading/form-error.ts'
-import { described } from '../reading/schema.ts'
+import type { JsonObject, JsonValue } from '../canonical/utf8.ts'
+import { FormError, type Read, type ReadBy, described } from '../reading/schema.ts'
 import { arrayOf, closed, integer, object, readRecord, required, withDefault } from '../reading/shape.ts'
-import type { Read, ReadBy } from '../reading/read.ts'
 import { identifier, plainText, signatures, timestamp } from '../reading/text.ts'
-import { verifyList } from '../signing/forms.ts'
+import { verifyList } from '../signing/verify-any.ts'
 
 /** The ids of one plain feed that we sign; the parts carry all. */
 export const MAX_FEED_IDS = 50_000

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { JsonFloat, type JsonObject, type JsonValue } from '../canonical/json-value.ts'
+import { JsonFloat, type JsonObject, type JsonValue } from '../canonical/utf8.ts'
 import { readJson } from '../canonical/read-json.ts'
-import { FormError } from '../reading/form-error.ts'
+import { FormError } from '../reading/schema.ts'
 import { readReceived } from '../signing/received.ts'
 import trust from '../vectors/trust.json' with { type: 'json' }
-import { agreementRecordForm } from './agreement-record.ts'
+import { agreementRecordForm } from './capability-offer.ts'
 import { boundaryDecisionForm } from './boundary-decision.ts'
 import { policySetDigest } from './decision-bindings.ts'
 import { trustEvidenceForm, verifyTrustEvidence } from './trust-evidence.ts'

@@ -1,10 +1,10 @@
 import { type Attestation, readAttestation } from '../artifacts/attestation.ts'
 import { canonicalJson } from '../canonical/canonical-json.ts'
 import { digestOf } from '../canonical/digest.ts'
-import { type JsonValue, isJsonObject } from '../canonical/json-value.ts'
+import { type JsonValue, isJsonObject } from '../canonical/utf8.ts'
 import { readJson } from '../canonical/read-json.ts'
 import { readOrUndefined } from '../reading/read-or-undefined.ts'
-import { verifyList } from '../signing/forms.ts'
+import { verifyList } from '../signing/verify-any.ts'
 
 export type AttestationFailure =
   | 'attestation_not_found'

@@ -1,19 +1,18 @@
 import { describe, expect, it } from 'vitest'
-import type { AgreementTerms } from '../artifacts/agreement-terms.ts'
+import type { AgreementTerms } from '../artifacts/capability-offer.ts'
 import { boundaryDecisionForm } from '../artifacts/boundary-decision.ts'
 import { type ContextRecord, contextDigest } from '../artifacts/context-record.ts'
 import { type FreshnessProof, freshnessProofForm, verifyFreshnessProof } from '../artifacts/freshness-proof.ts'
 import { justificationForm, verifyJustification } from '../artifacts/justification-proof.ts'
 import { toBase64 } from '../canonical/base64.ts'
-import type { JsonObject } from '../canonical/json-value.ts'
+import type { JsonObject } from '../canonical/utf8.ts'
 import { readJson } from '../canonical/read-json.ts'
 import { instantOf } from '../reading/text.ts'
 import { asReceived, readReceived, signForm } from '../signing/received.ts'
-import { seedSigner } from '../signing/sign.ts'
+import { seedSigner } from '../signing/keys.ts'
 import trust from '../vectors/trust.json' with { type: 'json' }
-import type { DemandedFreshness } from './agreement-gates.ts'
+import { type DemandedFreshness, type GateRun, type GateStep, concludeRun } from './agreement-gates.ts'
 import { decideOnAgreement, draftBoundaryDecision, draftJustification } from './decide.ts'
-import { type GateRun, type GateStep, concludeRun } from './gate-step.ts'
 
 const terms: AgreementTerms = {
   capabilities: ['ledger.read'],

@@ -5,8 +5,8 @@ import { type FreshnessProof, PROOF_LIFETIME_SECONDS } from '../artifacts/freshn
 import type { JustificationProof } from '../artifacts/justification-proof.ts'
 import { type Instant, seconds, writeInstant } from '../canonical/time.ts'
 import { instantOf } from '../reading/text.ts'
-import { type AgreedTerms, type DemandedFreshness, runAgreementGates } from './agreement-gates.ts'
-import { type GateRun, type GateStep, concludeRun } from './gate-step.ts'
+import { concludeRun, runAgreementGates } from './agreement-gates.ts'
+import type { AgreedTerms, DemandedFreshness, GateRun, GateStep } from './agreement-gates.ts'
 
 /** A decision on the agreement alone, without policies (protocol/trust-operations 4.5). */
 export function decideOnAgreement(context: ContextRecord, terms: AgreedTerms, demanded?: DemandedFreshness): GateRun {

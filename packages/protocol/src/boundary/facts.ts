@@ -1,7 +1,6 @@
-import { type JsonObject, type JsonValue, isJsonObject, member } from '../canonical/json-value.ts'
-import { FormError } from '../reading/form-error.ts'
-import type { EngineAnswers } from './engine-question.ts'
-import { type ValueType, valueTypeOf } from './scalar.ts'
+import { type JsonObject, type JsonValue, isJsonObject, member } from '../canonical/utf8.ts'
+import { FormError } from '../reading/schema.ts'
+import { type EngineAnswers, type ValueType, valueTypeOf } from './engine-question.ts'
 
 /** The members of a context record a policy can read (protocol/trust-operations 4.1). */
 export interface ContextFacts {

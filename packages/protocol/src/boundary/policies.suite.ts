@@ -2,7 +2,7 @@ import { BOUNDARY_POLICY_FORM, EMPTY_SELECTOR, boundaryPolicyDigest } from '../a
 import type { BoundaryPolicy, GateSpec } from '../artifacts/boundary-policy.ts'
 import { writeJson } from '../canonical/canonical-json.ts'
 import { signForm } from '../signing/received.ts'
-import { type Signer, seedSigner } from '../signing/sign.ts'
+import { type Signer, seedSigner } from '../signing/keys.ts'
 import { type CheckedPolicy, type StoredPolicyText, checkStoredPolicy } from './policy-set.ts'
 import type { ContextFacts } from './facts.ts'
 

@@ -1,9 +1,9 @@
 import type { GateSpec } from '../artifacts/boundary-policy.ts'
 import type { GateEvaluation } from '../artifacts/decision-bindings.ts'
-import type { JsonObject } from '../canonical/json-value.ts'
+import type { JsonObject } from '../canonical/utf8.ts'
 import type { AskedQuestion, EngineQuestion } from './engine-question.ts'
 import type { Facts } from './facts.ts'
-import type { GateStep } from './gate-step.ts'
+import type { GateStep } from './agreement-gates.ts'
 import { type AskingGate, GATE_OUTCOMES, type GateReading, type ReadyGate } from './gates/gate.ts'
 import type { ReadyPolicy } from './policy-set.ts'
 

@@ -1,9 +1,8 @@
-import { type JsonObject, type JsonValue, isJsonObject, member } from '../canonical/json-value.ts'
+import { type JsonObject, type JsonValue, isJsonObject, member } from '../canonical/utf8.ts'
 import { hasOffset, readInstant, writeInstant } from '../canonical/time.ts'
 import { EMPTY_SELECTOR, GATE_READERS, SELECTOR_READERS, description } from '../artifacts/boundary-policy.ts'
 import type { BoundaryPolicyIntent, GateSpec, PolicySelector } from '../artifacts/boundary-policy.ts'
-import { FormError } from '../reading/form-error.ts'
-import type { Read } from '../reading/read.ts'
+import { FormError, type Read } from '../reading/schema.ts'
 import { MAX_ITEMS } from '../reading/trust-form.ts'
 
 /** One member that has not its type. Names places and rules, never values. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { readInstant } from '../canonical/time.ts'
 import { EMPTY_SELECTOR } from '../artifacts/boundary-policy.ts'
-import { seedSigner } from '../signing/sign.ts'
+import { seedSigner } from '../signing/keys.ts'
 import { AUTHORITY, CONTEXT, checkedPolicy, gate, storedRow } from './policies.suite.ts'
 import { type CheckedPolicy, checkStoredPolicy, findSetProblems, resolvePolicies } from './policy-set.ts'
 

@@ -1,8 +1,8 @@
-import { member } from '../canonical/json-value.ts'
+import { member } from '../canonical/utf8.ts'
 import { CLOCK_TOLERANCE, seconds } from '../canonical/time.ts'
 import { instantOf } from '../reading/text.ts'
 import type { ContextFacts } from './facts.ts'
-import { type GateStep, builtInStep, runInOrder } from './gate-step.ts'
+import { type GateStep, builtInStep, runInOrder } from './agreement-gates.ts'
 import type { IssuerContact, PresentedBasis, PresentedFailure } from './presented-basis.ts'
 import { namesCapability } from './selector.ts'
 

@@ -1,6 +1,6 @@
 import type { PolicySelector } from '../artifacts/boundary-policy.ts'
 import { type FactPath, type Facts, findFact, readFactPath } from './facts.ts'
-import { type Scalar, equalScalars } from './scalar.ts'
+import { type Scalar, equalScalars } from './engine-question.ts'
 import { comparable } from './gates/listed.ts'
 
 /** A selector prepared for many requests. */

@@ -1,10 +1,10 @@
-import { type JsonObject, type JsonValue, isJsonObject, member } from '../canonical/json-value.ts'
+import { type JsonObject, type JsonValue, isJsonObject, member } from '../canonical/utf8.ts'
 import { type Instant, readInstant, writeInstant } from '../canonical/time.ts'
-import { FormError } from '../reading/form-error.ts'
+import { FormError } from '../reading/schema.ts'
 import { arrayOf, integer, object, string } from '../reading/shape.ts'
 import { label } from '../reading/text.ts'
 import type { AttestationFacts, Facts } from './facts.ts'
-import { type Scalar, isScalar } from './scalar.ts'
+import { type Scalar, isScalar } from './engine-question.ts'
 
 /** A simulated request to test policies: the facts they could read, and the time of the decision. */
 export interface SimulatedRequest {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type BoundaryPolicyIntent, EMPTY_SELECTOR, type GateSpec } from '../artifacts/boundary-policy.ts'
-import { JsonFloat, type JsonObject } from '../canonical/json-value.ts'
+import { JsonFloat, type JsonObject } from '../canonical/utf8.ts'
 import { draft, gate } from './policies.suite.ts'
 import { readPolicyIntent } from './policy-intent.ts'
 import { findPolicyIssues } from './validate-policy.ts'

@@ -1,7 +1,7 @@
 import { PARENT_KINDS } from '../artifacts/context-record.ts'
 import type { BoundaryPolicyIntent, GateSpec, PolicySelector } from '../artifacts/boundary-policy.ts'
 import { canonicalJson } from '../canonical/canonical-json.ts'
-import { FormError } from '../reading/form-error.ts'
+import { FormError } from '../reading/schema.ts'
 import { UNKNOWN_MEMBER } from '../reading/shape.ts'
 import { instantOf } from '../reading/text.ts'
 import { readFactPath } from './facts.ts'

@@ -3,12 +3,12 @@ import { type BoundaryDecision, boundaryDecisionForm } from '../artifacts/bounda
 import { type PolicyBinding, policySetDigest } from '../artifacts/decision-bindings.ts'
 import { type FreshnessProof, freshnessProofForm } from '../artifacts/freshness-proof.ts'
 import { toBase64 } from '../canonical/base64.ts'
-import type { JsonObject } from '../canonical/json-value.ts'
+import type { JsonObject } from '../canonical/utf8.ts'
 import { readJson } from '../canonical/read-json.ts'
 import { instantOf } from '../reading/text.ts'
-import { asJson } from '../signing/forms.ts'
+import { asJson } from '../signing/verify-any.ts'
 import { readReceived, signForm } from '../signing/received.ts'
-import { type Signer, seedSigner } from '../signing/sign.ts'
+import { type Signer, seedSigner } from '../signing/keys.ts'
 import trust from '../vectors/trust.json' with { type: 'json' }
 import { type DecisionExpectations, verifyBoundaryDecision } from './verify-decision.ts'
 

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check'
-import { JsonFloat, type JsonValue, emptyObject } from './json-value.ts'
+import { JsonFloat, type JsonValue, emptyObject } from './utf8.ts'
 
 const text: fc.Arbitrary<string> = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 8 }),

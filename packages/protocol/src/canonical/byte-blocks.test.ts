@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { ByteBlocks } from './byte-blocks.ts'
-import { joinBytes } from './join-bytes.ts'
+import { joinBytes } from './utf8.ts'
 
 it('gives what was added, in one run and in blocks, whatever the pieces were', () => {
   fc.assert(

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { jsonValue } from './arbitrary.suite.ts'
 import { canonicalBytes, canonicalJson, compareCodePoints, writeJson } from './canonical-json.ts'
-import { JsonFloat, type JsonValue } from './json-value.ts'
+import { JsonFloat, type JsonValue } from './utf8.ts'
 import { readJson } from './read-json.ts'
 
 describe('canonicalJson', () => {

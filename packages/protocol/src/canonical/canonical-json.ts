@@ -1,5 +1,5 @@
-import { JsonFloat, type JsonObject, type JsonValue, MAX_INTEGER, MIN_INTEGER } from './json-value.ts'
-import { fromUtf8, isAscii, toUtf8 } from './utf8.ts'
+import { JsonFloat, MAX_INTEGER, MIN_INTEGER, fromUtf8, isAscii, toUtf8 } from './utf8.ts'
+import type { JsonObject, JsonValue } from './utf8.ts'
 
 /**
  * Deeper values cannot have come from the reader, which stops at 64; an operator's payload wraps a body once more. The

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { digestOf, sha256, sha256Hex, toHex } from './digest.ts'
-import { JsonFloat } from './json-value.ts'
+import { JsonFloat } from './utf8.ts'
 
 describe('sha256Hex', () => {
   it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { JsonFloat, emptyObject, isJsonObject, member } from './json-value.ts'
+import { JsonFloat, emptyObject, isJsonObject, member } from './utf8.ts'
 
 describe('JsonFloat', () => {
   it.each([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])('refuses %s', (value) => {

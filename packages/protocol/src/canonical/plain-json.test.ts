@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { writeJson } from './canonical-json.ts'
-import { JsonFloat, type JsonValue } from './json-value.ts'
+import { JsonFloat, type JsonValue } from './utf8.ts'
 import { writePlainJson } from './plain-json.ts'
 
 describe('writePlainJson', () => {

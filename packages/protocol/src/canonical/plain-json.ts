@@ -1,5 +1,5 @@
 import { isPlainlySpelled, writeJson } from './canonical-json.ts'
-import type { JsonObject, JsonValue } from './json-value.ts'
+import type { JsonObject, JsonValue } from './utf8.ts'
 
 /** Deeper values are left to writeJson(), which refuses circular objects. */
 const MAX_DEPTH = 32

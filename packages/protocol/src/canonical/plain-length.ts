@@ -1,5 +1,5 @@
 import { MAX_DEPTH } from './canonical-json.ts'
-import type { JsonObject } from './json-value.ts'
+import type { JsonObject } from './utf8.ts'
 
 /** The text has to be written again and compared: its length alone does not prove its form. */
 export const UNSURE = -1

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { JsonFloat, type JsonValue } from './json-value.ts'
+import { JsonFloat, type JsonValue } from './utf8.ts'
 import { JsonError, READ_LIMITS, readJson, readJsonBytes } from './read-json.ts'
 
 /** The value, or undefined when refused; anything but a JsonError ends the test. */

@@ -1,5 +1,4 @@
-import { JsonFloat, type JsonValue, MAX_INTEGER, MIN_INTEGER, emptyObject } from './json-value.ts'
-import { fromUtf8 } from './utf8.ts'
+import { JsonFloat, type JsonValue, MAX_INTEGER, MIN_INTEGER, emptyObject, fromUtf8 } from './utf8.ts'
 
 /** Why a text was not read. The text itself never appears in the message. */
 export class JsonError extends Error {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { writeInstant } from '../canonical/time.ts'
-import { type CascadeVote, scoreCascade } from './cascade.ts'
+import { type CascadeVote, scoreCascade } from './verify-consensus.ts'
 
 const START = 1_893_456_000_000_000n
 

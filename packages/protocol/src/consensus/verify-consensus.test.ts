@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { type ConsensusProof, consensusForm, draftConsensusProof } from '../artifacts/consensus-proof.ts'
-import { type ValidatorVote, draftValidatorVote, voteForm } from '../artifacts/validator-vote.ts'
+import { consensusForm, draftConsensusProof, draftValidatorVote, voteForm } from '../artifacts/consensus-proof.ts'
+import type { ConsensusProof, ValidatorVote } from '../artifacts/consensus-proof.ts'
 import { toBase64 } from '../canonical/base64.ts'
 import { seconds } from '../canonical/time.ts'
-import { asJson } from '../signing/forms.ts'
+import { asJson } from '../signing/verify-any.ts'
 import { signForm } from '../signing/received.ts'
-import { type Signer, seedSigner } from '../signing/sign.ts'
+import { type Signer, seedSigner } from '../signing/keys.ts'
 import { type ConsensusTrust, readConsensusProof, verifyConsensusProof } from './verify-consensus.ts'
 
 const NOW = 1_893_456_000_000_000n

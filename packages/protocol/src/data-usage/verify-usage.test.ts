@@ -1,12 +1,16 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { accessIntentForm, draftDataAccessIntent } from '../artifacts/data-access-intent.ts'
-import type { DataAccessIntent, DeclaredSource } from '../artifacts/data-access-intent.ts'
-import { type DataLicensePolicy, draftDataLicensePolicy, licensePolicyForm } from '../artifacts/data-license-policy.ts'
+import {
+  accessIntentForm,
+  draftDataAccessIntent,
+  draftDataLicensePolicy,
+  licensePolicyForm,
+} from '../artifacts/data-access-intent.ts'
+import type { DataAccessIntent, DataLicensePolicy, DeclaredSource } from '../artifacts/data-access-intent.ts'
 import { toBase64 } from '../canonical/base64.ts'
 import { DAY, HOUR, seconds } from '../canonical/time.ts'
-import { asJson } from '../signing/forms.ts'
+import { asJson } from '../signing/verify-any.ts'
 import { signForm } from '../signing/received.ts'
-import { type Signer, seedSigner } from '../signing/sign.ts'
+import { type Signer, seedSigner } from '../signing/keys.ts'
 import { type UsageTrust, readDataAccessIntent, readDataLicensePolicy, verifyDataUsage } from './verify-usage.ts'
 
 const NOW = 1_893_456_000_000_000n

@@ -1,5 +1,4 @@
-import { sha256, toHex } from '../canonical/digest.ts'
-import { fromHex } from '../canonical/hex.ts'
+import { fromHex, sha256, toHex } from '../canonical/digest.ts'
 import { toUtf8 } from '../canonical/utf8.ts'
 import { type MerkleTree, type NodeHash, treeOver } from './merkle.ts'
 

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { draftCapabilityCommitment, commitmentForm } from '../artifacts/capability-commitment.ts'
 import type { CapabilityCommitment } from '../artifacts/capability-commitment.ts'
-import type { CapabilityMembershipProof } from '../artifacts/capability-membership-proof.ts'
 import { draftCapabilityNullifier, nullifierForm } from '../artifacts/capability-nullifier.ts'
+import type { CapabilityMembershipProof } from '../artifacts/capability-nullifier.ts'
 import { toBase64 } from '../canonical/base64.ts'
 import { seconds } from '../canonical/time.ts'
-import { asJson } from '../signing/forms.ts'
+import { asJson } from '../signing/verify-any.ts'
 import { signForm } from '../signing/received.ts'
-import { type Signer, seedSigner } from '../signing/sign.ts'
+import { type Signer, seedSigner } from '../signing/keys.ts'
 import { buildMerkleTree, merkleLeaf } from './merkle.ts'
 import {
   proveMembership,

@@ -2,8 +2,7 @@ import { expect, it } from 'vitest'
 import { canonicalJson } from '../canonical/canonical-json.ts'
 import { toBase64 } from '../canonical/base64.ts'
 import { toUtf8 } from '../canonical/utf8.ts'
-import { seedSigner } from '../signing/sign.ts'
-import { verifySignature } from '../signing/verify.ts'
+import { seedSigner, verifySignature } from '../signing/keys.ts'
 import { dsseBytes, dsseKeyId } from './dsse.ts'
 
 const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)

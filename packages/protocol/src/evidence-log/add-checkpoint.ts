@@ -1,9 +1,8 @@
 import { fromBase64, toBase64 } from '../canonical/base64.ts'
 import { sha256 } from '../canonical/digest.ts'
-import { openCheckpointByAny } from './open-log.ts'
+import { openCheckpointByAny } from './policy.ts'
 import { type LogCheckpoint, type SignedNote, readCheckpointText, readNote } from './note.ts'
-import { HASH_BYTES, sameBytes } from './tree.ts'
-import { verifyConsistency } from './verify-proof.ts'
+import { HASH_BYTES, sameBytes, verifyConsistency } from './tree.ts'
 
 /** A log asks a witness to cosign a checkpoint (C2SP tlog-witness, add-checkpoint). */
 export interface AddCheckpoint {

@@ -1,5 +1,4 @@
-import { fromUtf8, toUtf8 } from '../canonical/utf8.ts'
-import { joinBytes } from '../canonical/join-bytes.ts'
+import { fromUtf8, joinBytes, toUtf8 } from '../canonical/utf8.ts'
 
 /** The part of CBOR (RFC 8949) that receipts use: whole numbers, bytes, texts, lists, maps with number keys, tags, null. */
 export type Cbor = number | string | Uint8Array | null | CborList | CborMap | CborTag

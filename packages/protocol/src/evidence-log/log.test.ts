@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { toBase64 } from '../canonical/base64.ts'
 import { sha256, sha256Hex, toHex } from '../canonical/digest.ts'
 import { toUtf8 } from '../canonical/utf8.ts'
-import { seedSigner } from '../signing/sign.ts'
-import { verifySignature } from '../signing/verify.ts'
+import { seedSigner, verifySignature } from '../signing/keys.ts'
 import {
   checkpointText,
   cosignNote,
@@ -18,8 +17,7 @@ import {
   writeWitnessKey,
 } from './note.ts'
 import { type TileReader, nodesFromTiles, readIndexPath, readTilePath, tilePath, widthInTree } from './tiles.ts'
-import { consistencyProof, hashLeaf, inclusionProof, treeRoot } from './tree.ts'
-import { verifyConsistency, verifyInclusion } from './verify-proof.ts'
+import { consistencyProof, hashLeaf, inclusionProof, treeRoot, verifyConsistency, verifyInclusion } from './tree.ts'
 
 // The definitions of RFC 6962 section 2.1, written down a second time over plain lists of leaves.
 const sha = (...parts: readonly Uint8Array[]): Uint8Array => sha256(Uint8Array.from(parts.flatMap((part) => [...part])))

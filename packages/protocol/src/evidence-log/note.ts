@@ -1,11 +1,7 @@
-import { joinBytes } from '../canonical/join-bytes.ts'
+import { joinBytes, toUtf8 } from '../canonical/utf8.ts'
 import { fromBase64, toBase64 } from '../canonical/base64.ts'
-import { sha256 } from '../canonical/digest.ts'
-import { toHex } from '../canonical/hex.ts'
-import { toUtf8 } from '../canonical/utf8.ts'
-import { readPublicKey } from '../signing/keys.ts'
-import type { Signer } from '../signing/sign.ts'
-import { verifySignature } from '../signing/verify.ts'
+import { sha256, toHex } from '../canonical/digest.ts'
+import { type Signer, readPublicKey, verifySignature } from '../signing/keys.ts'
 import { HASH_BYTES, sameBytes } from './tree.ts'
 
 /** What a log says of itself at one moment (C2SP tlog-checkpoint). */

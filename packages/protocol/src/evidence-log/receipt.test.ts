@@ -2,14 +2,12 @@ import { createHash, createPublicKey, verify } from 'node:crypto'
 import { Tagged, decode, encode } from 'cborg'
 import { describe, expect, it } from 'vitest'
 import { toBase64 } from '../canonical/base64.ts'
-import { sha256, toHex } from '../canonical/digest.ts'
-import { fromHex } from '../canonical/hex.ts'
+import { fromHex, sha256, toHex } from '../canonical/digest.ts'
 import { toUtf8 } from '../canonical/utf8.ts'
 import { type Cbor, readCbor, writeCbor } from './cbor.ts'
 import { coseThumbprint, readReceipt, signReceipt, verifyReceipt } from './receipt.ts'
 import { leaves, nodes, signer } from './small-tree.suite.ts'
-import { readTlogProof, writeTlogProof } from './tlog-proof.ts'
-import { inclusionProof, treeRoot } from './tree.ts'
+import { inclusionProof, readTlogProof, treeRoot, writeTlogProof } from './tree.ts'
 
 describe('.tlog-proof', () => {
   it('is written and read in the published form', () => {

@@ -1,11 +1,8 @@
 import { toBase64 } from '../canonical/base64.ts'
 import { sha256 } from '../canonical/digest.ts'
-import { readPublicKey } from '../signing/keys.ts'
-import type { Signer } from '../signing/sign.ts'
-import { verifySignature } from '../signing/verify.ts'
+import { type Signer, readPublicKey, verifySignature } from '../signing/keys.ts'
 import { type Cbor, type CborMap, readCbor, writeCbor } from './cbor.ts'
-import { HASH_BYTES } from './tree.ts'
-import { inclusionRoot } from './verify-proof.ts'
+import { HASH_BYTES, inclusionRoot } from './tree.ts'
 
 /** A receipt of inclusion as COSE_Sign1 (RFC 9942), without its signature. */
 export interface ReceiptFacts {

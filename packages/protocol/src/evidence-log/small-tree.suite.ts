@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { toBase64 } from '../canonical/base64.ts'
 import { sha256 } from '../canonical/digest.ts'
 import { toUtf8 } from '../canonical/utf8.ts'
-import { type Signer, seedSigner } from '../signing/sign.ts'
+import { type Signer, seedSigner } from '../signing/keys.ts'
 import { type NodeReader, hashLeaf } from './tree.ts'
 
 export const signer = (name: string, byte: number): Promise<Signer> =>

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { toBase64 } from '../canonical/base64.ts'
 import { sha256, toHex } from '../canonical/digest.ts'
 import { toUtf8 } from '../canonical/utf8.ts'
-import { verifySignature } from '../signing/verify.ts'
+import { verifySignature } from '../signing/keys.ts'
 import { type WitnessedLog, judgeCheckpoint, readAddCheckpoint, writeAddCheckpoint } from './add-checkpoint.ts'
 import {
   cosignNote,

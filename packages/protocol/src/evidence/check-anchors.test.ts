@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { StoreAnchor } from '../artifacts/store-anchor.ts'
+import type { StoreAnchor } from '../artifacts/freshness-proof.ts'
 import { AnchorChecker } from './check-anchors.ts'
 
 describe('AnchorChecker', () => {

@@ -1,6 +1,6 @@
 import { type SignerKeys, signersOf } from '../artifacts/followed-keys.ts'
-import { type StoreAnchor, anchorDigest, storeAnchorForm } from '../artifacts/store-anchor.ts'
-import type { JsonObject } from '../canonical/json-value.ts'
+import { type StoreAnchor, anchorDigest, storeAnchorForm } from '../artifacts/freshness-proof.ts'
+import type { JsonObject } from '../canonical/utf8.ts'
 import { instantOf } from '../reading/text.ts'
 import { asReceived, verifyReceived } from '../signing/received.ts'
 import type { AnchorFailureReason, StoreFinding } from './report.ts'

@@ -3,12 +3,12 @@ import { draftRetentionCheckpoint, retentionCheckpointForm } from '../artifacts/
 import type { RetentionCheckpoint } from '../artifacts/retention-checkpoint.ts'
 import { canonicalJson } from '../canonical/canonical-json.ts'
 import { toBase64 } from '../canonical/base64.ts'
-import { asJson } from '../signing/forms.ts'
+import { asJson } from '../signing/verify-any.ts'
 import { signForm } from '../signing/received.ts'
-import { type Signer, seedSigner } from '../signing/sign.ts'
-import { chainEntry } from './chain.ts'
+import { type Signer, seedSigner } from '../signing/keys.ts'
+import { chainEntry } from './read-event.ts'
 import { StoreChecker } from './check-store.ts'
-import { CHECKPOINT_SUBJECT } from './subjects.ts'
+import { CHECKPOINT_SUBJECT } from './shortcuts.ts'
 
 let na: Signer
 beforeAll(async () => {

@@ -3,10 +3,10 @@ import { boundaryDecisionForm } from '../artifacts/boundary-decision.ts'
 import { contextRecordForm } from '../artifacts/context-record.ts'
 import { executionEvidenceForm } from '../artifacts/execution-evidence.ts'
 import { canonicalJson } from '../canonical/canonical-json.ts'
-import type { JsonObject } from '../canonical/json-value.ts'
+import type { JsonObject } from '../canonical/utf8.ts'
 import type { RecordForm } from '../reading/trust-form.ts'
 import { type Received, signedText } from '../signing/received.ts'
-import { cutSignature } from './plain-text.ts'
+import { cutSignature } from './shortcuts.ts'
 
 const signature = { key_id: 'k', sig: 'c2ln' }
 const execution: JsonObject = { evidence_id: 'e', execution_parameters: {}, outcome: 'success', signature }

@@ -4,9 +4,8 @@ import { NO_SUBJECT } from '../artifacts/evidence-store-entry.ts'
 import { jsonValue } from '../canonical/arbitrary.suite.ts'
 import { canonicalJson } from '../canonical/canonical-json.ts'
 import { sha256Hex } from '../canonical/digest.ts'
-import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
-import { EMPTY_STORE, chainEntry } from './chain.ts'
-import { readEventLine } from './read-event.ts'
+import type { JsonObject, JsonValue } from '../canonical/utf8.ts'
+import { EMPTY_STORE, chainEntry, readEventLine } from './read-event.ts'
 import { lineShortcuts } from './shortcuts.ts'
 
 /** What an append of this payload stores. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { JsonObject } from '../canonical/json-value.ts'
+import type { JsonObject } from '../canonical/utf8.ts'
 import { MAX_METADATA_BYTES, hasSecretMaterial } from './secret-material.ts'
 
 describe('holdsSecretMaterial', () => {

@@ -1,6 +1,5 @@
 import { writeJson } from '../canonical/canonical-json.ts'
-import { JsonFloat, type JsonObject, type JsonValue } from '../canonical/json-value.ts'
-import { toUtf8 } from '../canonical/utf8.ts'
+import { JsonFloat, type JsonObject, type JsonValue, toUtf8 } from '../canonical/utf8.ts'
 
 export const MAX_METADATA_BYTES = 16_384
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { digestOf } from '../canonical/digest.ts'
-import { isPresentedBound } from './subjects.ts'
+import { isPresentedBound } from './shortcuts.ts'
 
 const body = { attestation_id: 'a-1', subject_id: 's' }
 const attestation = { ...body, signatures: [{ key_id: 'k', sig: 'x' }] }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { findLostPaths } from './lost-paths.ts'
+import { findLostPaths } from './trust-path.ts'
 import type { RecognitionEdge } from './recognition-graph.ts'
 
 function edge(from: string, to: string, treaty_id = `${from}-${to}`, isActive = true): RecognitionEdge {

@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { canonicalJson } from '../canonical/canonical-json.ts'
 import { digestOf } from '../canonical/digest.ts'
-import type { JsonObject } from '../canonical/json-value.ts'
+import type { JsonObject } from '../canonical/utf8.ts'
 import { HOUR, readInstant, writeInstant } from '../canonical/time.ts'
 import core from '../vectors/core.json' with { type: 'json' }
 import {

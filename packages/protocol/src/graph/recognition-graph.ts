@@ -1,5 +1,5 @@
 import { compareCodePoints } from '../canonical/canonical-json.ts'
-import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
+import type { JsonObject, JsonValue } from '../canonical/utf8.ts'
 import type { Instant } from '../canonical/time.ts'
 import { isActiveState, treatyLifecycle } from './lifecycle.ts'
 import { type EndedTreaty, type RevokedMaterial, type WithdrawnAttestation, sortMaterial } from './material-page.ts'

@@ -1,5 +1,5 @@
-import type { RecognitionEdge } from './recognition-graph.ts'
-import { type TrustIndex, pairName } from './trust-index.ts'
+import { type RecognitionEdge, isActiveEdge } from './recognition-graph.ts'
+import { type TrustIndex, indexEdges, pairName } from './trust-index.ts'
 
 /** Longer chains explain nothing to anyone; the bound also bounds the search (protocol/core 20.3). */
 export const MAX_HOPS = 16
@@ -76,4 +76,96 @@ function trace({ edges, numbers }: TrustIndex, arrivedBy: Int32Array, goal: numb
     at = arrivedBy[numbers.get(edge.from) ?? goal]
   }
   return path
+}
+
+/** What would be cut off: pairs of sovereigns joined by a path now and by none afterwards. */
+export type LostPaths = {
+  /** Pairs found; a lower bound when `complete` is false. */
+  readonly count: number
+  readonly complete: boolean
+  readonly sample: readonly { readonly from: string; readonly to: string }[]
+  /** True when no other active treaty joins the two parties directly. */
+  readonly direct_recognition_lost: boolean
+}
+
+const SAMPLE = 20
+const MAX_SOURCES = 500
+
+/** Compares what each sovereign that can reach the treaty's issuer reaches with and without the treaty. */
+export function findLostPaths(
+  edges: readonly RecognitionEdge[],
+  treaty_id: string,
+  maxSources: number = MAX_SOURCES,
+): LostPaths {
+  const ended = edges.find((edge) => edge.treaty_id === treaty_id && isActiveEdge(edge))
+  if (ended === undefined) return { count: 0, complete: true, sample: [], direct_recognition_lost: false }
+  const rest = edges.filter((edge) => edge !== ended)
+  const [before, after] = [indexEdges(edges), indexEdges(rest)]
+  const direct_recognition_lost = !rest.some(
+    (edge) => edge.from === ended.from && edge.to === ended.to && isActiveEdge(edge),
+  )
+  if (!direct_recognition_lost) return { count: 0, complete: true, sample: [], direct_recognition_lost }
+  const sources = [...reachableFrom(indexEdges(rest.map(reversed)), ended.from)].sort()
+  const sample: { from: string; to: string }[] = []
+  let count = 0
+  for (const from of sources.slice(0, maxSources)) {
+    const left = reachableFrom(after, from)
+    for (const to of reachableFrom(before, from)) {
+      if (left.has(to) || to === from) continue
+      count += 1
+      if (sample.length < SAMPLE) sample.push({ from, to })
+    }
+  }
+  return { count, complete: sources.length <= maxSources, sample, direct_recognition_lost }
+}
+
+function reversed(edge: RecognitionEdge): RecognitionEdge {
+  return { ...edge, from: edge.to, to: edge.from }
+}
+
+/** A treaty that a partner lists. It is shown, and is not the basis of a decision, a finding, a digest or a key. */
+export type ReportedEdge = RecognitionEdge & {
+  readonly origin: 'reported'
+  readonly reported_by: string
+  readonly as_of: string
+  readonly freshness: 'fresh' | 'watch'
+}
+
+export type PathEdge = RecognitionEdge &
+  ({ readonly origin: 'own' } | { readonly origin: 'reported'; readonly reported_by: string; readonly as_of: string })
+
+export type ExplainedPath = {
+  readonly from: string
+  readonly to: string
+  /** True only when every hop is an own treaty in force. */
+  readonly trusted: boolean
+  readonly reason: TrustPath['reason'] | 'reported_treaty_path'
+  readonly path: readonly PathEdge[]
+  readonly hop_count: number
+  readonly own_hops: number
+  readonly reported_hops: number
+}
+
+/**
+ * The path over own treaties; without one, and without an ended own treaty between the two, the path that reported
+ * treaties complete. `mixed` has the own active and the reported edges.
+ */
+export function explainPath(own: TrustIndex, mixed: TrustIndex | undefined, from: string, to: string): ExplainedPath {
+  const found = findTrustPath(own, from, to)
+  if (found.reason !== 'no_active_treaty_path' || mixed === undefined) return withOrigins(found)
+  const reported = findTrustPath(mixed, from, to)
+  if (!reported.trusted || reported.hop_count > MAX_HOPS) return withOrigins(found)
+  return withOrigins({ ...reported, trusted: false, reason: 'reported_treaty_path' })
+}
+
+function withOrigins(found: Omit<TrustPath, 'reason'> & { readonly reason: ExplainedPath['reason'] }): ExplainedPath {
+  const path = found.path.map(withOrigin)
+  const reported_hops = path.filter(({ origin }) => origin === 'reported').length
+  return { ...found, path, own_hops: found.hop_count - reported_hops, reported_hops }
+}
+
+function withOrigin(edge: RecognitionEdge | ReportedEdge): PathEdge {
+  if (!('origin' in edge)) return { ...edge, origin: 'own' }
+  const { freshness: _none, ...rest } = edge
+  return rest
 }

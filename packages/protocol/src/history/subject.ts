@@ -2,10 +2,10 @@ import { type Attestation, readAttestation } from '../artifacts/attestation.ts'
 import { type JoinCertificate, readJoinCertificate } from '../artifacts/join-certificate.ts'
 import { type RecognitionTreaty, readRecognitionTreaty } from '../artifacts/recognition-treaty.ts'
 import { sha256Hex } from '../canonical/digest.ts'
-import { type JsonObject, type JsonValue, isJsonObject } from '../canonical/json-value.ts'
+import { type JsonObject, type JsonValue, isJsonObject } from '../canonical/utf8.ts'
 import type { Instant } from '../canonical/time.ts'
 import { instantOf } from '../reading/text.ts'
-import { type SignedList, asJson, signedBytes } from '../signing/forms.ts'
+import { type SignedList, asJson, signedBytes } from '../signing/verify-any.ts'
 
 /** The records of which a past state can be asked. */
 export const RECORD_SUBJECTS = ['certificate', 'attestation', 'treaty'] as const

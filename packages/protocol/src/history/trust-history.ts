@@ -1,6 +1,5 @@
-import type { JsonValue } from '../canonical/json-value.ts'
-import type { ReadBy } from '../reading/read.ts'
-import { FormError } from '../reading/form-error.ts'
+import type { JsonValue } from '../canonical/utf8.ts'
+import { FormError, type ReadBy } from '../reading/schema.ts'
 import {
   arrayOf,
   boolean,

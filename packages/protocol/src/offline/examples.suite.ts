@@ -1,4 +1,4 @@
-import { type JsonObject, isJsonObject } from '../canonical/json-value.ts'
+import { type JsonObject, isJsonObject } from '../canonical/utf8.ts'
 import { readJson } from '../canonical/read-json.ts'
 import { instantOf } from '../reading/text.ts'
 import { readReceived } from '../signing/received.ts'

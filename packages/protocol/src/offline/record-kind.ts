@@ -1,4 +1,4 @@
-import type { JsonObject } from '../canonical/json-value.ts'
+import type { JsonObject } from '../canonical/utf8.ts'
 
 /** Records of protocol/core … */
 export type CoreKindName =

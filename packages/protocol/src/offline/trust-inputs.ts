@@ -2,7 +2,7 @@ import type { CapabilityCommitment } from '../artifacts/capability-commitment.ts
 import { signersOf } from '../artifacts/followed-keys.ts'
 import type { GenesisBlock } from '../artifacts/genesis-block.ts'
 import type { KeyHistory } from '../artifacts/key-history.ts'
-import type { JsonObject } from '../canonical/json-value.ts'
+import type { JsonObject } from '../canonical/utf8.ts'
 import { CLOCK_TOLERANCE, type Instant } from '../canonical/time.ts'
 import { VALID, type Verdict, invalid } from '../artifacts/verdict.ts'
 import { instantOf } from '../reading/text.ts'

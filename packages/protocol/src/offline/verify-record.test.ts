@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { readGenesisBlock } from '../artifacts/genesis-block.ts'
-import type { JsonObject } from '../canonical/json-value.ts'
+import type { JsonObject } from '../canonical/utf8.ts'
 import { DAY } from '../canonical/time.ts'
 import { EXAMPLES, type Example } from './examples.suite.ts'
 import { RECORD_KINDS, type RecordKindName, detectRecordKind } from './record-kind.ts'

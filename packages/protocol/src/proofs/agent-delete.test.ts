@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { fromUtf8 } from '../canonical/utf8.ts'
-import { seedSigner } from '../signing/sign.ts'
+import { seedSigner } from '../signing/keys.ts'
 import core from '../vectors/core.json' with { type: 'json' }
 import { agentDeleteBytes, signAgentDelete, verifyAgentDelete } from './agent-delete.ts'
 

@@ -1,7 +1,6 @@
 import { toBase64 } from '../canonical/base64.ts'
 import { toUtf8 } from '../canonical/utf8.ts'
-import type { Signer } from '../signing/sign.ts'
-import { verifySignature } from '../signing/verify.ts'
+import { type Signer, verifySignature } from '../signing/keys.ts'
 
 /** Takes an agent out of the registry (protocol/core 13.4). */
 export type AgentDelete = { readonly version: 'v1'; readonly signed_at: string; readonly signature: string }

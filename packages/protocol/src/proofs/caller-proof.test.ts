@@ -1,13 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { toBase64 } from '../canonical/base64.ts'
 import { writeJson } from '../canonical/canonical-json.ts'
-import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
+import { type JsonObject, type JsonValue, toUtf8 } from '../canonical/utf8.ts'
 import { seconds } from '../canonical/time.ts'
-import { toUtf8 } from '../canonical/utf8.ts'
-import { seedSigner } from '../signing/sign.ts'
+import { seedSigner } from '../signing/keys.ts'
 import core from '../vectors/core.json' with { type: 'json' }
-import { type AskedAttestation, type CallerProof, type CallerProofReason, verifyCallerProof } from './caller-proof.ts'
-import { PROOF_V2 } from './attested-proof.ts'
+import { PROOF_V2, verifyCallerProof } from './caller-proof.ts'
+import type { AskedAttestation, CallerProof, CallerProofReason } from './caller-proof.ts'
 import { PROOF_V1, contentDigest, signatureBase, writeProofParameters } from './request-proof.ts'
 
 const caller = await seedSigner('node', core.keys.find(({ name }) => name === 'node')?.seed ?? '')

@@ -1,7 +1,7 @@
 import { toBase64 } from '../canonical/base64.ts'
 import { canonicalBytes } from '../canonical/canonical-json.ts'
 import { sha256Hex } from '../canonical/digest.ts'
-import type { Signer } from '../signing/sign.ts'
+import type { Signer } from '../signing/keys.ts'
 
 /** Names the caller of a gateway to an authority that trusts the gateway (protocol/gateway 12.7). */
 export const GATEWAY_CALLER_HEADER = 'Chancery-Gateway-Caller'

@@ -1,11 +1,10 @@
 import { canonicalBytes } from '../canonical/canonical-json.ts'
 import { toBase64 } from '../canonical/base64.ts'
-import { type JsonObject, member } from '../canonical/json-value.ts'
+import { type JsonObject, member } from '../canonical/utf8.ts'
 import { CLOCK_TOLERANCE, type Instant, readInstant } from '../canonical/time.ts'
 import { VALID, type Verdict, invalid } from '../artifacts/verdict.ts'
 import { isNonce } from '../reading/text.ts'
-import type { Signer } from '../signing/sign.ts'
-import { verifySignature } from '../signing/verify.ts'
+import { type Signer, verifySignature } from '../signing/keys.ts'
 
 export type NodeAction = 'join' | 'heartbeat' | 'renew' | 'boundary-request' | 'wit' | 'present'
 export type NodeProofReason = 'missing_fields' | 'invalid_timestamp' | 'stale_timestamp' | 'invalid_signature'

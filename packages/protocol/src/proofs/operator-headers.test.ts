@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { canonicalBytes } from '../canonical/canonical-json.ts'
-import { JsonFloat, type JsonObject } from '../canonical/json-value.ts'
+import { JsonFloat, type JsonObject, fromUtf8 } from '../canonical/utf8.ts'
 import { toBase64 } from '../canonical/base64.ts'
-import { fromUtf8 } from '../canonical/utf8.ts'
-import { seedSigner } from '../signing/sign.ts'
+import { seedSigner } from '../signing/keys.ts'
 import core from '../vectors/core.json' with { type: 'json' }
 import { type OperatorRequest, operatorBytes, signOperatorRequest, verifyOperatorRequest } from './operator-headers.ts'
 

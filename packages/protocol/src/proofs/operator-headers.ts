@@ -1,8 +1,7 @@
 import { canonicalBytes } from '../canonical/canonical-json.ts'
 import { toBase64 } from '../canonical/base64.ts'
-import type { JsonObject } from '../canonical/json-value.ts'
-import type { Signer } from '../signing/sign.ts'
-import { verifySignature } from '../signing/verify.ts'
+import type { JsonObject } from '../canonical/utf8.ts'
+import { type Signer, verifySignature } from '../signing/keys.ts'
 
 /** Everything an operator's signature covers (protocol/core 11.2). */
 export interface OperatorRequest {

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { toBase64 } from '../canonical/base64.ts'
 import { seconds } from '../canonical/time.ts'
 import { toUtf8 } from '../canonical/utf8.ts'
-import { seedSigner } from '../signing/sign.ts'
-import { attestationInProof, isAttestationOfKey, readRequestProof } from './attested-proof.ts'
+import { seedSigner } from '../signing/keys.ts'
+import { attestationInProof, isAttestationOfKey, readRequestProof } from './caller-proof.ts'
 import { type ProofHeaders, contentDigest, isProofCurrent, verifyRequestProof } from './request-proof.ts'
 
 const CREATED = 1_893_553_200

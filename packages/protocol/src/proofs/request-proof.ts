@@ -1,13 +1,11 @@
 import { fromBase64, toBase64 } from '../canonical/base64.ts'
 import { sha256 } from '../canonical/digest.ts'
-import type { JsonValue } from '../canonical/json-value.ts'
+import { type JsonValue, toUtf8 } from '../canonical/utf8.ts'
 import { JsonError, readJsonBytes } from '../canonical/read-json.ts'
 import { type Instant, seconds } from '../canonical/time.ts'
-import { toUtf8 } from '../canonical/utf8.ts'
 import { type JoinCertificate, presentedCertificate } from '../artifacts/join-certificate.ts'
-import { FormError } from '../reading/form-error.ts'
-import { readPublicKey } from '../signing/keys.ts'
-import { verifySignature } from '../signing/verify.ts'
+import { FormError } from '../reading/schema.ts'
+import { readPublicKey, verifySignature } from '../signing/keys.ts'
 
 /** The fields of a request proof (docs/protocol/request-proof.md), in lower case. */
 export const PROOF_FIELDS = [

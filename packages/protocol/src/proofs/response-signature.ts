@@ -1,8 +1,7 @@
 import { toBase64 } from '../canonical/base64.ts'
 import { type Instant, seconds } from '../canonical/time.ts'
 import { toUtf8 } from '../canonical/utf8.ts'
-import type { Signer } from '../signing/sign.ts'
-import { verifySignature } from '../signing/verify.ts'
+import { type Signer, verifySignature } from '../signing/keys.ts'
 import { WIMSE_TAG } from '../wimse/wimse-proof.ts'
 import type { SignedRequest } from './request-proof.ts'
 

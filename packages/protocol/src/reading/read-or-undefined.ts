@@ -1,5 +1,5 @@
 import { JsonError } from '../canonical/read-json.ts'
-import { FormError } from './form-error.ts'
+import { FormError } from './schema.ts'
 
 /** What a reader gives, or undefined for a text or a record of another form. Other errors are thrown on. */
 export function readOrUndefined<Value>(read: () => Value): Value | undefined {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { JsonValue } from '../canonical/json-value.ts'
-import { FormError } from './form-error.ts'
+import type { JsonValue } from '../canonical/utf8.ts'
+import { FormError } from './schema.ts'
 import { grantedRole, grantedRoles, isRoleAllowed } from './roles.ts'
 
 describe('grantedRole (protocol/core 6)', () => {

@@ -1,6 +1,5 @@
-import { FormError } from './form-error.ts'
+import { FormError, type Read } from './schema.ts'
 import { arrayOf, string } from './shape.ts'
-import type { Read } from './read.ts'
 
 const ROLE = /^role:[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$/
 

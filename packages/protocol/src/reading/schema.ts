@@ -1,4 +1,14 @@
-import type { Read } from './read.ts'
+import type { JsonValue } from '../canonical/utf8.ts'
+
+/** Returns the typed value, or throws `FormError` naming `field`. Never converts (protocol/core 1.1). */
+export type Read<Value> = (value: JsonValue, field: string) => Value
+
+type Members<Value> = { readonly [Name in keyof Value]: Value[Name] }
+
+/** The type of a record, from the reader or the form that reads it. */
+export type ReadBy<Form> = Members<
+  Form extends Read<infer Value> ? Value : Form extends { readonly read: Read<infer Value> } ? Value : never
+>
 
 /** A JSON Schema (draft 2020-12), or a part of one. */
 export type Schema = { readonly [keyword: string]: unknown }
@@ -44,4 +54,27 @@ export function orNullSchema(schema: Schema): Schema {
   return typeof schema['type'] === 'string' && schema['enum'] === undefined
     ? { ...schema, type: [schema['type'], 'null'] }
     : { anyOf: [schema, { type: 'null' }] }
+}
+
+/** A value that does not have its form. Names the place and the rule, never the value. */
+export class FormError extends Error {
+  override readonly name = 'FormError'
+  /** Dotted place inside the record, for example `routing.max_hops`; empty for the record itself. */
+  readonly field: string
+  readonly problem: string
+
+  constructor(field: string, problem: string) {
+    super(field === '' ? problem : `${field}: ${problem}`)
+    this.field = field
+    this.problem = problem
+  }
+}
+
+/** As a place: none is wanted, because the error is only caught. Nothing inside gets a place either. */
+export const NO_PLACE = '\u0000'
+
+/** The place of a member inside another place. */
+export function placeOf(field: string, name: string): string {
+  if (field === '') return name
+  return field === NO_PLACE ? field : `${field}.${name}`
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { JsonFloat, type JsonValue } from '../canonical/json-value.ts'
+import { JsonFloat, type JsonValue } from '../canonical/utf8.ts'
 import { readJson } from '../canonical/read-json.ts'
-import { FormError } from './form-error.ts'
+import { FormError, type Read } from './schema.ts'
 import {
   arrayOf,
   boolean,
@@ -15,7 +15,6 @@ import {
   string,
   withDefault,
 } from './shape.ts'
-import type { Read } from './read.ts'
 
 function read<Value>(reader: Read<Value>, value: JsonValue): Value | string {
   try {

@@ -1,7 +1,6 @@
-import { type JsonObject, type JsonValue, isJsonObject, member } from '../canonical/json-value.ts'
-import { FormError, NO_PLACE, placeOf } from './form-error.ts'
-import type { Read } from './read.ts'
-import { type Schema, type SchemaOf, described, orNullSchema } from './schema.ts'
+import { type JsonObject, type JsonValue, isJsonObject, member } from '../canonical/utf8.ts'
+import { FormError, NO_PLACE, described, orNullSchema, placeOf } from './schema.ts'
+import type { Read, Schema, SchemaOf } from './schema.ts'
 
 export interface Member<Value> {
   readonly read: Read<Value>

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { JsonFloat, type JsonObject, type JsonValue } from '../canonical/json-value.ts'
-import { FormError } from './form-error.ts'
+import { JsonFloat, type JsonObject, type JsonValue } from '../canonical/utf8.ts'
+import { FormError } from './schema.ts'
 import {
   freeForm,
   identifier,

@@ -1,13 +1,10 @@
 import { canonicalJson } from '../canonical/canonical-json.ts'
-import { JsonFloat, type JsonObject, type JsonValue } from '../canonical/json-value.ts'
+import { JsonFloat, type JsonObject, type JsonValue } from '../canonical/utf8.ts'
 import { fromBase64 } from '../canonical/base64.ts'
 import { type Instant, readInstant } from '../canonical/time.ts'
-import { readPublicKey } from '../signing/keys.ts'
-import type { Signature } from '../signing/sign.ts'
-import { FormError } from './form-error.ts'
-import { described } from './schema.ts'
+import { type Signature, readPublicKey } from '../signing/keys.ts'
+import { FormError, type Read, described } from './schema.ts'
 import { arrayOf, closed, object, required, string } from './shape.ts'
-import type { Read } from './read.ts'
 
 // C0, DEL and C1: invisible characters that make two names look alike or break a log line.
 // oxlint-disable-next-line no-control-regex -- control characters are what this pattern is for

@@ -1,9 +1,7 @@
-import { type JsonObject, isJsonObject, member } from '../canonical/json-value.ts'
-import type { Signature } from '../signing/sign.ts'
-import { FormError, placeOf } from './form-error.ts'
-import { type Schema, type SchemaOf, described, orNullSchema } from './schema.ts'
+import { type JsonObject, isJsonObject, member } from '../canonical/utf8.ts'
+import type { Signature } from '../signing/keys.ts'
+import { FormError, type Read, type Schema, type SchemaOf, described, orNullSchema, placeOf } from './schema.ts'
 import { arrayOf, nullable, string } from './shape.ts'
-import type { Read } from './read.ts'
 import { identifier } from './text.ts'
 
 /** Longest list inside a trust record, signatures apart (protocol/trust-operations 1.5). */

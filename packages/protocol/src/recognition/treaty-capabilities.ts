@@ -1,5 +1,5 @@
 import { isCapabilityPattern } from '../boundary/selector.ts'
-import { member } from '../canonical/json-value.ts'
+import { member } from '../canonical/utf8.ts'
 import type { TreatyScope } from '../artifacts/recognition-treaty.ts'
 
 const MAX_PATTERNS = 256

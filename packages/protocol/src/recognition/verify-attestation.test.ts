@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { type Attestation, readAttestation } from '../artifacts/attestation.ts'
-import type { RecognizedIssuer } from '../artifacts/recognition-policy.ts'
-import type { JsonObject } from '../canonical/json-value.ts'
+import { type Attestation, type RecognizedIssuer, readAttestation } from '../artifacts/attestation.ts'
+import type { JsonObject } from '../canonical/utf8.ts'
 import { type Instant, readInstant } from '../canonical/time.ts'
-import { asJson, signList } from '../signing/forms.ts'
-import { seedSigner } from '../signing/sign.ts'
+import { asJson, signList } from '../signing/verify-any.ts'
+import { seedSigner } from '../signing/keys.ts'
 import core from '../vectors/core.json' with { type: 'json' }
-import { type AttestationReason, isInside, verifyAttestation } from './verify-attestation.ts'
+import { type AttestationReason, isInside, verifyAttestation } from './verify-treaty.ts'
 
 const partner = await seedSigner('na-partner', core.keys.find(({ name }) => name === 'partner-na')?.seed ?? '')
 const outsider = await seedSigner('x', core.keys.find(({ name }) => name === 'subject')?.seed ?? '')

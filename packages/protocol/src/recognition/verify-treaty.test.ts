@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { type RecognitionTreaty, readRecognitionTreaty } from '../artifacts/recognition-treaty.ts'
-import type { JsonObject } from '../canonical/json-value.ts'
+import type { JsonObject } from '../canonical/utf8.ts'
 import { type Instant, readInstant } from '../canonical/time.ts'
-import { asJson, signList } from '../signing/forms.ts'
-import { seedSigner } from '../signing/sign.ts'
+import { asJson, signList } from '../signing/verify-any.ts'
+import { seedSigner } from '../signing/keys.ts'
 import core from '../vectors/core.json' with { type: 'json' }
 import { type TreatyReason, toRecognizedIssuer, verifyTreaty } from './verify-treaty.ts'
 

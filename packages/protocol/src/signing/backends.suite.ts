@@ -1,7 +1,6 @@
-import { nodeCrypto } from './node-crypto.ts'
+import { findSodium, nodeCrypto, withSodium } from './platform-node.ts'
 import type { Ed25519Backend } from './platform.ts'
-import { ed25519 as webCrypto } from './platform-web.ts'
-import { findSodium, withSodium } from './sodium.ts'
+import { ed25519 as webCrypto } from './sha256.ts'
 
 const sodium = findSodium()
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isAcceptablePoint, isScalarInRange } from './ed25519-rules.ts'
+import { isAcceptablePoint, isScalarInRange } from './keys.ts'
 
 const P = 2n ** 255n - 19n
 const L = 2n ** 252n + 27742317777372353535851937790883648493n

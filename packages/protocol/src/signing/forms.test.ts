@@ -1,10 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { toBase64 } from '../canonical/base64.ts'
-import { JsonFloat, type JsonObject } from '../canonical/json-value.ts'
+import { JsonFloat, type JsonObject, fromUtf8 } from '../canonical/utf8.ts'
 import { readJson } from '../canonical/read-json.ts'
-import { fromUtf8 } from '../canonical/utf8.ts'
-import { signList, signOnce, signedBytes, verifyEvery, verifyList, verifyOnce } from './forms.ts'
-import { type Signer, seedSigner } from './sign.ts'
+import { signList, signOnce, signedBytes, verifyEvery, verifyList, verifyOnce } from './verify-any.ts'
+import { type Signer, seedSigner } from './keys.ts'
 
 let alice: Signer
 let bob: Signer

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { fromBase64Url, toBase64Url } from '../canonical/base64url.ts'
 import { toUtf8 } from '../canonical/utf8.ts'
 import { readJwsHeader, signJws, verifyJws } from './jws.ts'
-import { seedSigner } from './sign.ts'
+import { seedSigner } from './keys.ts'
 
 // RFC 8037, appendix A.4: key, header, payload and signature.
 const SEED = 'nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A'

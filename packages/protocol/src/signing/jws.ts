@@ -1,11 +1,9 @@
 import { toBase64 } from '../canonical/base64.ts'
 import { fromBase64Url, toBase64Url } from '../canonical/base64url.ts'
 import { writeJson } from '../canonical/canonical-json.ts'
-import { type JsonObject, isJsonObject, member } from '../canonical/json-value.ts'
+import { type JsonObject, isJsonObject, member, toUtf8 } from '../canonical/utf8.ts'
 import { JsonError, readJsonBytes } from '../canonical/read-json.ts'
-import { toUtf8 } from '../canonical/utf8.ts'
-import type { Signer } from './sign.ts'
-import { verifySignature } from './verify.ts'
+import { type Signer, verifySignature } from './keys.ts'
 
 /** The three parts of a JSON Web Signature (RFC 7515), each in base64url. */
 export interface JwsParts {

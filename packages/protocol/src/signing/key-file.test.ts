@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readPrivateKeyFile, readPublicKeyFile, writePrivateKeyFile, writePublicKeyFile } from './key-file.ts'
+import { readPrivateKeyFile, readPublicKeyFile, writePrivateKeyFile, writePublicKeyFile } from './keys.ts'
 
 const SEED = 'WNmUvBw4eVW+FvKzqmqX4JFFne7ae3AY1M7wopPnF7o='
 const KEY = 'xkDJSaRh6CbP8CHxk12w600CYuv9TFCLIS3hemfVvJE='

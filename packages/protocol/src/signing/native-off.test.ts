@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { findSodium } from './sodium.ts'
+import { findSodium } from './platform-node.ts'
 
 const SIGN = join(import.meta.dirname, 'platform-node.ts')
 /** Signs and verifies with the library that a new process chooses. Two libraries give the same signature. */

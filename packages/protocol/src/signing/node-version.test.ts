@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { findVersionProblem, requireNode } from './node-version.ts'
+import { findVersionProblem, requireNode } from './platform-node.ts'
 
 it.each(['22.13.0', '22.23.3', '23.0.0', '24.21.0', '26.10.0', '100.0.0'])('accepts Node.js %s', (version) => {
   expect(findVersionProblem(version)).toBeUndefined()

@@ -1,11 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it, vi } from 'vitest'
 import { toUtf8 } from '../canonical/utf8.ts'
-import { nodeCrypto } from './node-crypto.ts'
+import { ed25519 as inUse, findSodium, nodeCrypto, withSodium } from './platform-node.ts'
 import { BoundedCache, KEY_CACHE_SIZE, cacheName } from './platform.ts'
-import { ed25519 as inUse } from './platform-node.ts'
-import { ed25519 as webBackend } from './platform-web.ts'
-import { findSodium, withSodium } from './sodium.ts'
+import { ed25519 as webBackend } from './sha256.ts'
 
 describe('BoundedCache', () => {
   it('never holds more than its capacity', () => {

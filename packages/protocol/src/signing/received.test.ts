@@ -1,10 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { canonicalJson } from '../canonical/canonical-json.ts'
 import { toBase64 } from '../canonical/base64.ts'
-import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
+import { type JsonObject, type JsonValue, toUtf8 } from '../canonical/utf8.ts'
 import { readJson } from '../canonical/read-json.ts'
-import { toUtf8 } from '../canonical/utf8.ts'
-import { FormError } from '../reading/form-error.ts'
+import { FormError } from '../reading/schema.ts'
 import { boolean, integer, object, string } from '../reading/shape.ts'
 import { identifier, instantOf, label, timestamp } from '../reading/text.ts'
 import {
@@ -20,8 +19,7 @@ import {
 } from '../reading/trust-form.ts'
 import type { RecordForm } from '../reading/trust-form.ts'
 import { asReceived, readReceived, receivedDigest, signForm, signedProjection, verifyReceived } from './received.ts'
-import { type Signer, seedSigner } from './sign.ts'
-import { verifySignature } from './verify.ts'
+import { type Signer, seedSigner, verifySignature } from './keys.ts'
 
 const window = closedPart(
   { from: yes(timestamp), until: yes(timestamp), grace: yes(integer(0, 10), 0) },

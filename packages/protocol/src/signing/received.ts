@@ -1,15 +1,12 @@
 import { toBase64 } from '../canonical/base64.ts'
 import { canonicalJson } from '../canonical/canonical-json.ts'
 import { sha256Hex } from '../canonical/digest.ts'
-import { type JsonObject, type JsonValue, emptyObject, isJsonObject, member } from '../canonical/json-value.ts'
-import { toUtf8 } from '../canonical/utf8.ts'
-import { FormError } from '../reading/form-error.ts'
+import { type JsonObject, type JsonValue, emptyObject, isJsonObject, member, toUtf8 } from '../canonical/utf8.ts'
+import { FormError } from '../reading/schema.ts'
 import type { FormMembers, RecordForm } from '../reading/trust-form.ts'
 import { VALID, type Verdict, invalid } from '../artifacts/verdict.ts'
-import { asJson } from './forms.ts'
-import type { Signature } from './sign.ts'
-import type { Signer } from './sign.ts'
-import { verifyAny } from './verify-any.ts'
+import { asJson, verifyAny } from './verify-any.ts'
+import type { Signature, Signer } from './keys.ts'
 
 /**
  * A trust record as it came: typed for decisions, and untouched for its signature. Signed bytes are always built from

@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { fromBase64, toBase64 } from '../canonical/base64.ts'
 import { toHex } from '../canonical/digest.ts'
 import { BACKENDS } from './backends.suite.ts'
-import { seedSigner } from './sign.ts'
-import { verifySignature } from './verify.ts'
+import { seedSigner, verifySignature } from './keys.ts'
 
 // RFC 8032 section 7.1, tests 1 to 3.
 const RFC = [

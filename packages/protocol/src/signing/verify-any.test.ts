@@ -1,9 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { toBase64 } from '../canonical/base64.ts'
 import { toUtf8 } from '../canonical/utf8.ts'
-import type { Signature } from './sign.ts'
-import { seedSigner } from './sign.ts'
-import type { Signer } from './sign.ts'
+import { type Signature, type Signer, seedSigner } from './keys.ts'
 import { CHECKS_PER_RECORD, CheckSlices, TooManyChecksError, checksAllowed, verifyAny } from './verify-any.ts'
 
 const message = toUtf8('the message')

@@ -3,10 +3,9 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { fromBase64, toBase64 } from '../canonical/base64.ts'
 import { toUtf8 } from '../canonical/utf8.ts'
 import { BACKENDS } from './backends.suite.ts'
-import { nodeCrypto } from './node-crypto.ts'
+import { nodeCrypto } from './platform-node.ts'
 import type { Ed25519Backend } from './platform.ts'
-import { type Signer, seedSigner } from './sign.ts'
-import { verifySignature } from './verify.ts'
+import { type Signer, seedSigner, verifySignature } from './keys.ts'
 
 const L = 2n ** 252n + 27742317777372353535851937790883648493n
 const message = toUtf8('the message')

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { CLOCK_TOLERANCE } from '../canonical/time.ts'
 import { instantOf } from '../reading/text.ts'
-import { checkListAdvance, positionOfFeed } from './list-advance.ts'
-import { positionOfList } from './revocation-list.ts'
+import { checkListAdvance, positionOfFeed, positionOfList } from './revocation-list.ts'
 import type { RevocationList } from '../artifacts/crl.ts'
 import { LIST } from './worked-records.suite.ts'
 

@@ -5,8 +5,7 @@ import { toUtf8 } from '../canonical/utf8.ts'
 import { readOrUndefined } from '../reading/read-or-undefined.ts'
 import { closed, integer, readRecord, required, string } from '../reading/shape.ts'
 import { requireOrder, signatures, timestamp } from '../reading/text.ts'
-import type { Signature } from '../signing/sign.ts'
-import { verifySignature } from '../signing/verify.ts'
+import { type Signature, verifySignature } from '../signing/keys.ts'
 
 /**
  * What an authority signs with each list and sends in the header of every response that contains it: a reader that cannot

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { presentedCertificate } from '../artifacts/join-certificate.ts'
-import { FormError } from '../reading/form-error.ts'
+import { FormError } from '../reading/schema.ts'
 import { isWithinLimits } from './presented-certificate.ts'
 import { CERTIFICATE } from './worked-records.suite.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { seconds } from '../canonical/time.ts'
-import { FormError } from '../reading/form-error.ts'
+import { FormError } from '../reading/schema.ts'
 import { instantOf } from '../reading/text.ts'
 import { type RevocationList, readRevocationList } from '../artifacts/crl.ts'
 import { isAuthenticList, listProblems, positionOfList } from './revocation-list.ts'

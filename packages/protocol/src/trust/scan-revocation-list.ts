@@ -1,14 +1,12 @@
 import { REVOCATION_REASONS } from '../artifacts/crl.ts'
 import { fromBase64 } from '../canonical/base64.ts'
 import { canonicalBytes, canonicalJson } from '../canonical/canonical-json.ts'
-import { joinBytes } from '../canonical/join-bytes.ts'
+import { joinBytes, toUtf8 } from '../canonical/utf8.ts'
 import { JsonError } from '../canonical/read-json.ts'
 import { readInstant } from '../canonical/time.ts'
-import { toUtf8 } from '../canonical/utf8.ts'
 import { isPlainText } from '../reading/text.ts'
-import type { Signature } from '../signing/sign.ts'
-import { ByteScanner, ScanError, type Token } from './byte-scanner.ts'
-import { GrowingBytes } from './growing-bytes.ts'
+import type { Signature } from '../signing/keys.ts'
+import { ByteScanner, GrowingBytes, ScanError, type Token } from './byte-scanner.ts'
 
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d]
 /** By form: as any authority writes it (protocol/gateway 2.6), or as ours does (protocol/core 9.1). */

@@ -3,7 +3,7 @@ import { sha256Hex } from '../canonical/digest.ts'
 import { fromUtf8, toUtf8 } from '../canonical/utf8.ts'
 import { instantOf } from '../reading/text.ts'
 import { verifyAny } from '../signing/verify-any.ts'
-import { verifySignature } from '../signing/verify.ts'
+import { verifySignature } from '../signing/keys.ts'
 import type { ListPosition } from './revocation-list.ts'
 import { ENTRY_HEAD_LENGTHS, type ScannedList } from './scan-revocation-list.ts'
 

@@ -1,7 +1,28 @@
 import type * as Protocol from '../index.ts'
-import type { JsonObject } from '../canonical/json-value.ts'
-import type { EvidenceVectors } from './evidence-vectors.ts'
+import type { JsonObject } from '../canonical/utf8.ts'
 import type { CheckResult } from './cases.ts'
+
+/** The shape of `evidence.json`: golden values taken from the text of protocol/trust-operations, never our own output. */
+export interface EvidenceVectors {
+  readonly source: string
+  readonly keys: readonly {
+    readonly name: string
+    readonly use: string
+    readonly seed_hex: string
+    readonly public_key: string
+  }[]
+  readonly examples: readonly EvidenceExample[]
+}
+
+export interface EvidenceExample {
+  readonly id: string
+  readonly title: string
+  readonly sha256: string
+  readonly key_id: string | null
+  readonly signature: string | null
+  /** The exact canonical text that is hashed or signed. */
+  readonly bytes: string
+}
 
 /** The part of the public interface these vectors exercise. */
 export type EvidenceUnderTest = Pick<

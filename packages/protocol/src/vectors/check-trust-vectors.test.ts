@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import * as protocol from '../index.ts'
 import { checkTrustVectors } from './check-trust-vectors.ts'
-import type { TrustVectors } from './trust-vectors.ts'
+import type { TrustVectors } from './cases.ts'
 import trust from './trust.json' with { type: 'json' }
 
 const vectors: TrustVectors = trust

@@ -3,7 +3,7 @@ import * as protocol from '../index.ts'
 import { BACKENDS } from '../signing/backends.suite.ts'
 import { sha256 as webSha256 } from '../signing/sha256.ts'
 import { checkCoreVectors } from './check-vectors.ts'
-import type { CoreVectors } from './core-vectors.ts'
+import type { CoreVectors } from './cases.ts'
 import core from './core.json' with { type: 'json' }
 
 const vectors: CoreVectors = core

@@ -1,6 +1,6 @@
 import type * as Protocol from '../index.ts'
-import { type Case, type CheckResult, type Problem, differs, flip, keyOf, runCases } from './cases.ts'
-import type { CoreVectors, DigestVector, SignedVector } from './core-vectors.ts'
+import { differs, flip, keyOf, runCases } from './cases.ts'
+import type { Case, CheckResult, CoreVectors, DigestVector, Problem, SignedVector } from './cases.ts'
 
 /** The part of the public interface the vectors exercise; a bundle, a build or the sources can be passed in. */
 export type ProtocolUnderTest = Pick<

@@ -1,6 +1,5 @@
 import type * as Protocol from '../index.ts'
-import { type Case, type Problem, differs, keyOf } from './cases.ts'
-import { type TrustVectors, exampleOf } from './trust-vectors.ts'
+import { type Case, type Problem, type TrustVectors, differs, exampleOf, keyOf } from './cases.ts'
 
 /** E4: one signed body, two records; members outside it change nothing, and every member inside it counts. */
 export function agreementCases(vectors: TrustVectors, protocol: typeof Protocol): Case[] {

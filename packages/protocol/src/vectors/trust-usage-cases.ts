@@ -1,6 +1,5 @@
 import type * as Protocol from '../index.ts'
-import { type Case, differs, keyOf } from './cases.ts'
-import { type TrustVectors, exampleOf } from './trust-vectors.ts'
+import { type Case, type TrustVectors, differs, exampleOf, keyOf } from './cases.ts'
 
 /** E25 to E27: a vote, the assessment of two votes and the proof that holds them. */
 export function consensusCases(vectors: TrustVectors, protocol: typeof Protocol): Case[] {

@@ -2,7 +2,7 @@ import { toUtf8 } from '../canonical/utf8.ts'
 import { type Instant, seconds } from '../canonical/time.ts'
 import type { JoinCertificate } from '../artifacts/join-certificate.ts'
 import type { SignedRequest } from '../proofs/request-proof.ts'
-import { verifySignature } from '../signing/verify.ts'
+import { verifySignature } from '../signing/keys.ts'
 import { type WitRefusal, checkWit, readWit } from './wit.ts'
 
 /** The profile of draft-ietf-wimse-http-signature-06 (docs/protocol/wimse.md). */

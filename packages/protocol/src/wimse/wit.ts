@@ -1,14 +1,13 @@
 import { fromBase64, toBase64 } from '../canonical/base64.ts'
 import { fromBase64Url, toBase64Url } from '../canonical/base64url.ts'
 import { writeJson } from '../canonical/canonical-json.ts'
-import { type JsonObject, type JsonValue, isJsonObject, member } from '../canonical/json-value.ts'
+import { type JsonObject, type JsonValue, isJsonObject, member, toUtf8 } from '../canonical/utf8.ts'
 import { readJsonBytes } from '../canonical/read-json.ts'
 import { type Instant, seconds } from '../canonical/time.ts'
-import { toUtf8 } from '../canonical/utf8.ts'
 import { type JoinCertificate, presentedCertificate, windowOf } from '../artifacts/join-certificate.ts'
 import { readOrUndefined } from '../reading/read-or-undefined.ts'
 import { type JwsParts, readJwsHeader, signJws, verifyJws } from '../signing/jws.ts'
-import type { Signer } from '../signing/sign.ts'
+import type { Signer } from '../signing/keys.ts'
 
 /** Media type of a workload identity token (draft-ietf-wimse-workload-creds-02). */
 const TYPE = 'wit+jwt'

@@ -1,7 +1,6 @@
 import { type AddedRule, type AdmissionRequest, admission } from '@chancery/contract'
 import type { CallOptions, Connection } from '../http/call.ts'
-import { omitUndefined } from '../http/omit-undefined.ts'
-import { json } from '../http/read-response.ts'
+import { json, omitUndefined } from '../http/read-response.ts'
 import { type RouteApi, routeApi } from '../http/route-api.ts'
 
 /** As operator. */

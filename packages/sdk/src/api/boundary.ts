@@ -1,9 +1,7 @@
 import { type NodeDecision, type NodeDecisionRequest, boundary } from '@chancery/contract'
-import { json } from '../http/read-response.ts'
+import { json, nameTexts, omitUndefined } from '../http/read-response.ts'
 import type { CallOptions, Connection } from '../http/call.ts'
 import { requireNode } from '../http/node-signing.ts'
-import { omitUndefined } from '../http/omit-undefined.ts'
-import { nameTexts } from '../http/record-texts.ts'
 import { type RouteApi, routeApi } from '../http/route-api.ts'
 
 /**

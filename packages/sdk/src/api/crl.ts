@@ -2,8 +2,7 @@ import { type RevocationAnswer, type RevocationPreview, type RevocationTerms, cr
 import type { CompactCrl, JoinCertificate } from '@chancery/protocol'
 import { RefusedError, RequestError, ResponseError } from '../errors.ts'
 import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
-import type { CountedSample } from '../http/dry-run.ts'
-import { type RouteApi, routeApi } from '../http/route-api.ts'
+import { type CountedSample, type RouteApi, routeApi } from '../http/route-api.ts'
 import { compactCrl, scannedList } from '../trust/scanned-list.ts'
 import type { OfferedList } from '../verify/relying-party.ts'
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Client, createClient } from '../client.ts'
 import { ResponseError, RefusedError } from '../errors.ts'
 import { listen } from '../http/http-server.suite.ts'
-import { DryRunUnsupportedError } from '../http/dry-run.ts'
+import { DryRunUnsupportedError } from '../http/route-api.ts'
 
 const clock = new ManualClock('2030-01-02T03:00:00Z')
 let na: TestAuthority

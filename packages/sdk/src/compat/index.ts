@@ -2,13 +2,11 @@
  * The library under the names of other libraries of this protocol: import it as `@chancery/sdk/compat`. Requests,
  * responses and checks are those of this library; docs/client-library.md lists what differs.
  */
-export { createCompatClient } from './client.ts'
-export type { ExistingClient } from './client.ts'
+export { buildPath, createCompatClient } from './client.ts'
+export type { ExistingClient, RawTransport } from './client.ts'
 export { withExistingNames } from './names.ts'
 export type { ExistingNames } from './names.ts'
 export type { ExistingOptions, ExistingSigner } from './options.ts'
-export { buildPath } from './raw-transport.ts'
-export type { RawTransport } from './raw-transport.ts'
 export * from './signing.ts'
 export * from './offline.ts'
 export * from './strictness.ts'

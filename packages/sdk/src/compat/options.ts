@@ -1,6 +1,6 @@
 import { OPERATOR_HEADERS } from '@chancery/contract'
 import { type Instant, type Signer, seedSigner } from '@chancery/protocol'
-import type { Audience } from '../http/audience.ts'
+import type { Audience } from '../http/node-signing.ts'
 import type { ClientOptions } from '../client.ts'
 import { RequestError } from '../errors.ts'
 import type { Outbox } from '../governed/outbox.ts'
@@ -105,7 +105,7 @@ export function checkedSigner(signer: ExistingSigner): Signer {
 
 function toAudience({ audience, trustFirstAudience }: ExistingOptions): Audience {
   if (audience !== undefined) return { audience }
-  // Without either the client refuses with the reason; see audience.ts.
+  // Without either the client refuses with the reason; see node-signing.ts.
   return { trustFirstAudience: trustFirstAudience === true } as Audience
 }
 

@@ -2,7 +2,7 @@ import type { ExecutionEvidence, JsonObject, RetentionCheckpoint } from '@chance
 import { readReceived, retentionCheckpointForm } from '@chancery/protocol'
 import type { EvidenceEvent, EvidenceFilter, ExecutorKey, RecordedEvidence, RetentionResult } from '@chancery/contract'
 import type { CallOptions } from '../http/call.ts'
-import type { RecordOrText } from '../http/record-texts.ts'
+import type { RecordOrText } from '../http/read-response.ts'
 import type { Client } from '../client.ts'
 import { ChanceryError } from '../errors.ts'
 import type { EvidenceSender, FlushReport } from '../governed/evidence-sender.ts'

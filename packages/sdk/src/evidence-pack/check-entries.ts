@@ -25,9 +25,8 @@ import type {
   Received,
   RecordForm,
 } from '@chancery/protocol'
-import { type Finding, PASSED, failed, missing, worst } from './finding.ts'
+import { type Finding, PASSED, type PackKeys, failed, missing, worst } from './keys.ts'
 import type { EvidencePack, PackExecutorKey } from './format.ts'
-import type { PackKeys } from './keys.ts'
 
 /** The decision of a pack, with its context and its entry. */
 export interface PackDecision {

@@ -1,10 +1,19 @@
 import { AUTHORITY_SERVICE_ROUTE, GATEWAY_OPERATIONS, OPERATOR_HEADERS, REQUEST_ID_HEADER } from '@chancery/contract'
 import type { GatewayOperation } from '@chancery/contract'
-import { Endpoints } from '../http/endpoints.ts'
+import { Endpoints } from '../http/retry.ts'
 import { type Client, type ClientOptions, createClient } from '../client.ts'
 import { RequestError } from '../errors.ts'
 import type { Fetch } from '../http/transport.ts'
-import { type TokenSource, bearerHeader } from './token.ts'
+
+/** The bearer credential, or a function that returns the current one, because credentials are renewed. */
+export type TokenSource = string | (() => string | Promise<string>)
+
+/** Returns the header for one attempt. Errors never contain its text. A line break in it would make two headers. */
+export async function bearerHeader(token: TokenSource): Promise<Readonly<Record<string, string>>> {
+  const current = typeof token === 'string' ? token : await token()
+  if (/^[\x21-\x7e]{1,16384}$/.test(current)) return { Authorization: `Bearer ${current}` }
+  throw new RequestError('the bearer credential is not one word of visible characters')
+}
 
 /** Address and credential of a gateway. */
 export interface GatewayAccess {

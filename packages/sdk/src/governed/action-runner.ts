@@ -4,12 +4,18 @@ import { RequestError } from '../errors.ts'
 import { systemClock } from '../http/system-clock.ts'
 import { signingTimeOf } from '../trust/signing-time.ts'
 import { sleep } from '../http/retry.ts'
-import type { ActionReport, GovernedAction, GovernedActionOptions, GovernedResult } from './action.ts'
-import { type AnsweredDecision, askDecision } from './ask-decision.ts'
-import { type GovernedRequest, type RequestFields, readRequestFields } from './request-fields.ts'
+import { askDecision } from './ask-decision.ts'
+import type {
+  ActionReport,
+  AnsweredDecision,
+  GovernedAction,
+  GovernedActionOptions,
+  GovernedResult,
+} from './ask-decision.ts'
+import { type GovernedRequest, type RequestFields, readRequestFields } from './decision.ts'
 import { DecisionVerificationError, EvidenceNotStoredError, MetadataRefusedError } from './errors.ts'
 import { EvidenceSender, type FlushReport } from './evidence-sender.ts'
-import type { Outcome } from './evidence-draft.ts'
+import type { Outcome } from './chains.ts'
 import type { Intent, OutboxEntry } from './outbox.ts'
 
 /** A copy of the action at the start of its run: later changes by the caller have no effect. */

@@ -3,11 +3,18 @@ import type { ExecutionEvidence, Instant, Signer } from '@chancery/protocol'
 import type { Client } from '../client.ts'
 import { ChanceryError, RefusedError } from '../errors.ts'
 import { after } from '../node/schedule.ts'
-import { type Heads, digestOfRecord, pendingResourceHead, storedDecisionHead, storedResourceHead } from './chains.ts'
-import { type Outcome, draftEvidence, headsFor, withSequenceAfter } from './evidence-draft.ts'
-import { type ChainHead, EMPTY_CHAIN, type Intent, type Outbox, type OutboxEntry } from './outbox.ts'
-import { type SharedOutbox, sharedOf } from './outbox-queue.ts'
-import { THIS_PROCESS, beginRun, endRun, isRunning } from './running.ts'
+import {
+  digestOfRecord,
+  draftEvidence,
+  headsFor,
+  pendingResourceHead,
+  storedDecisionHead,
+  storedResourceHead,
+  withSequenceAfter,
+} from './chains.ts'
+import type { Heads, Outcome } from './chains.ts'
+import { EMPTY_CHAIN, THIS_PROCESS, beginRun, endRun, isRunning, sharedOf } from './outbox.ts'
+import type { ChainHead, Intent, Outbox, OutboxEntry, SharedOutbox } from './outbox.ts'
 
 /** The executor: a key registered with the authority for it. */
 export interface Executor {

@@ -3,7 +3,7 @@ import { ManualClock, type TestAuthority, startTestAuthority, testSigner } from 
 import { type Client, createClient } from '../client.ts'
 import { pinAttestation } from './decision.ts'
 import { GovernedActionRunner } from './action-runner.ts'
-import type { GovernedAction, GovernedStep } from './action.ts'
+import type { GovernedAction, GovernedStep } from './ask-decision.ts'
 import { MemoryOutbox, type Outbox } from './outbox.ts'
 
 /** A network with an evidence store, a member that may rotate, and an executor. */

@@ -1,4 +1,4 @@
-import type { ExecutionEvidence, JsonObject } from '@chancery/protocol'
+import type { ExecutionEvidence, JsonObject, Signer } from '@chancery/protocol'
 
 /** Stored before an action begins: enough to write its evidence when the process ends early. */
 export type Intent = {
@@ -99,4 +99,57 @@ export class MemoryOutbox implements Outbox {
 /** Twelve digits, so that names sort like numbers. */
 export function outboxId(sequence: number): string {
   return String(sequence).padStart(12, '0')
+}
+
+/** Runs tasks one after the other, also after a failure. */
+class OutboxQueue {
+  #last: Promise<unknown> = Promise.resolve()
+
+  take<Result>(work: () => Promise<Result>): Promise<Result> {
+    const turn = this.#last.then(work)
+    this.#last = turn.catch(() => undefined)
+    return turn
+  }
+}
+
+/** State shared by all senders of this process on one outbox: two at the same time would undo each other's changes. */
+export interface SharedOutbox {
+  /** Positions in chains are assigned one at a time. */
+  readonly places: OutboxQueue
+  /** Rounds of submissions. */
+  readonly rounds: OutboxQueue
+  /** By key id: a record is signed again only by the key that signed it. */
+  readonly signers: Map<string, Signer>
+}
+
+const SHARED = new WeakMap<Outbox, SharedOutbox>()
+
+export function sharedOf(outbox: Outbox): SharedOutbox {
+  const known = SHARED.get(outbox)
+  if (known !== undefined) return known
+  const made: SharedOutbox = { places: new OutboxQueue(), rounds: new OutboxQueue(), signers: new Map() }
+  SHARED.set(outbox, made)
+  return made
+}
+
+/**
+ * Running actions of this process, by the id of their evidence. Stored in the global object, not in this module: a program
+ * may have loaded the library twice, and both copies need the list.
+ */
+const KEY = Symbol.for('@chancery/sdk: actions under way')
+const running: Set<string> = ((globalThis as { [KEY]?: Set<string> })[KEY] ??= new Set())
+
+/** This process among those that may use an outbox one after the other. */
+export const THIS_PROCESS: string = crypto.randomUUID()
+
+export function beginRun(evidenceId: string): void {
+  running.add(evidenceId)
+}
+
+export function endRun(evidenceId: string): void {
+  running.delete(evidenceId)
+}
+
+export function isRunning(evidenceId: string): boolean {
+  return running.has(evidenceId)
 }

@@ -1,14 +1,12 @@
 import { REQUEST_ID_HEADER, type ResponseKind, type Route } from '@chancery/contract'
 import { type Instant, type JsonObject, toUtf8, writeJson } from '@chancery/protocol'
-import { nameTexts } from './record-texts.ts'
+import { type ReadResponse, nameTexts, refusalOf } from './read-response.ts'
 import { type Query, toTarget } from './url.ts'
-import { Endpoints } from './endpoints.ts'
-import { type ReadResponse, refusalOf } from './read-response.ts'
+import { Endpoints, type RetryOptions, withRetry } from './retry.ts'
 import { RequestError } from '../errors.ts'
-import type { NodeIdentity } from './node-signing.ts'
-import type { OperatorSign } from './operator-signing.ts'
-import { type RetryOptions, withRetry } from './retry.ts'
-import { type TransportOptions, send } from './transport.ts'
+import type { NodeIdentity, OperatorSign } from './node-signing.ts'
+import { type Fetch, type TransportOptions, send } from './transport.ts'
+import { systemClock } from './system-clock.ts'
 
 /** Given with every method of every area. */
 export interface CallOptions {
@@ -66,7 +64,7 @@ export interface Connection {
   readonly endpoints: readonly string[]
 }
 
-export interface CallerParts {
+interface CallerParts {
   readonly endpoints: Endpoints
   readonly transport: TransportOptions
   readonly clock: () => Instant
@@ -156,4 +154,40 @@ function signerOf(parts: CallerParts, route: CallRoute): OperatorSign {
 function readIdempotencyKey(key: string): string {
   if (/^[A-Za-z0-9._:-]{1,128}$/.test(key)) return key
   throw new RequestError('an idempotency key is 1 to 128 characters of A-Z a-z 0-9 . _ : -')
+}
+
+/** How a service is reached, whether it is an authority or a gateway. */
+export interface ConnectionOptions {
+  /**
+   * Base address, for example https://na.example.org, or those of its instances: one is in use at a time, and an
+   * instance that fails is left for the next.
+   */
+  readonly url: string | readonly string[]
+  readonly fetch?: Fetch
+  /** Wall time for signed timestamps. */
+  readonly clock?: () => Instant
+  /** For each attempt, from connecting to the last byte; 15 s when not given. */
+  readonly timeoutMs?: number
+  /** For a whole call with its attempts and pauses; two minutes when not given. */
+  readonly budgetMs?: number
+  /** Of an answer, as sent and decoded; 64 MiB when not given, which is a revocation list of about 450,000 entries. */
+  readonly maxResponseBytes?: number
+  readonly retry?: RetryOptions | false
+}
+
+const DEFAULTS = { timeoutMs: 15_000, budgetMs: 120_000, maxResponseBytes: 67_108_864 } as const
+
+export function toCallerParts(options: ConnectionOptions): Omit<CallerParts, 'sign' | 'headers'> {
+  return {
+    endpoints: new Endpoints(options.url),
+    budgetMs: options.budgetMs ?? DEFAULTS.budgetMs,
+    transport: {
+      // Looked up at the call: browsers refuse a fetch that lost its window.
+      fetch: options.fetch ?? ((url, init) => globalThis.fetch(url, init)),
+      timeoutMs: options.timeoutMs ?? DEFAULTS.timeoutMs,
+      maxResponseBytes: options.maxResponseBytes ?? DEFAULTS.maxResponseBytes,
+    },
+    clock: options.clock ?? systemClock,
+    retry: options.retry === false ? { attempts: 1 } : (options.retry ?? {}),
+  }
 }

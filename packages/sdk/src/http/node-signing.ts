@@ -1,7 +1,44 @@
-import { signNodeProof, writeInstant } from '@chancery/protocol'
-import type { Instant, JsonObject, NodeAction, Signer } from '@chancery/protocol'
-import { type Audience, audienceOf } from './audience.ts'
+import { readPublicKey, signNodeProof, signOperatorRequest, writeInstant } from '@chancery/protocol'
+import type { Instant, JsonObject, NodeAction, OperatorHeaders, Signer } from '@chancery/protocol'
 import { RequestError } from '../errors.ts'
+import type { Target } from './url.ts'
+
+/**
+ * For which authority signatures are made: its public key, as its genesis block names it in
+ * network_authority.public_key. Pin it; a function is asked for every call, for callers that follow a key succession. With `trustFirstAudience` it is read once from /sovereign.json instead, over
+ * the same channel as the calls: a server there could name another authority and forward the signed calls.
+ */
+export type Audience =
+  | { readonly audience: string | (() => string); readonly trustFirstAudience?: undefined }
+  | { readonly trustFirstAudience: true; readonly audience?: undefined }
+
+/** Gives the audience of a caller; one that is fetched is fetched once. */
+function audienceOf(
+  caller: Audience,
+  who: 'operator' | 'node',
+  fetchAudience: () => Promise<string>,
+): () => Promise<string> {
+  const { audience } = caller
+  if (typeof audience === 'function') return () => Promise.resolve(audience())
+  if (audience !== undefined) {
+    if (readPublicKey(audience) === undefined)
+      throw new RequestError('the audience is the public key of the authority in base64')
+    return () => Promise.resolve(audience)
+  }
+  // Checked at run time too: callers in plain JavaScript do not see the type.
+  if (!caller.trustFirstAudience) {
+    throw new RequestError(`pin the audience of the ${who}, or accept the first one with trustFirstAudience: true`)
+  }
+  let fetched: Promise<string> | undefined
+  return () => {
+    fetched ??= fetchAudience().catch((error: unknown) => {
+      // A failure is not cached: the next call asks again.
+      fetched = undefined
+      throw error
+    })
+    return fetched
+  }
+}
 
 /** Who proves possession of a node key, and to which authority. The key id of the signer plays no part. */
 export type NodeKey = Audience & { readonly signer: Signer }
@@ -39,4 +76,27 @@ export function nodeIdentity({ signer, ...rest }: NodeKey, fetchAudience: () => 
 export function requireNode(node: NodeIdentity | undefined, what: string): NodeIdentity {
   if (node === undefined) throw new RequestError(`${what} needs a node key: createClient({ node })`)
   return node
+}
+
+/** Who signs admin calls, and for which authority. */
+export type Operator = Audience & { readonly signer: Signer }
+
+export type OperatorSign = (method: string, target: Target, body: JsonObject, now: Instant) => Promise<OperatorHeaders>
+
+/** Signs calls of this operator; every call gets its own timestamp and nonce. */
+export function operatorSigning(operator: Operator, fetchAudience: () => Promise<string>): OperatorSign {
+  const audience = audienceOf(operator, 'operator', fetchAudience)
+  return async (method, { path, query }, body, now) =>
+    signOperatorRequest(
+      {
+        method,
+        path,
+        query,
+        audience: await audience(),
+        body,
+        timestamp: writeInstant(now),
+        nonce: crypto.randomUUID(),
+      },
+      operator.signer,
+    )
 }

@@ -1,8 +1,56 @@
-import { isErrorCode, isGatewayErrorCode } from '@chancery/contract'
-import { FormError, JsonError, fromUtf8, isJsonObject, member, readJsonBytes, visible } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { type Route, isErrorCode, isGatewayErrorCode } from '@chancery/contract'
+import {
+  FormError,
+  JsonError,
+  checkReceivedForm,
+  fromUtf8,
+  isJsonObject,
+  member,
+  readJsonBytes,
+  readReceived,
+  visible,
+} from '@chancery/protocol'
+import type { JsonObject, JsonValue, RecordForm } from '@chancery/protocol'
 import { type RefusedCode, type RefusedError, ResponseError, toRefusedError } from '../errors.ts'
 import type { Incoming } from './transport.ts'
+
+/**
+ * A signed record, or the JSON text in which it was received. Use the text when another JSON library read the record:
+ * `JSON.parse` turns 100.0 into 100, and the signature does not verify any more.
+ */
+export type RecordOrText<Value> = Value | string
+
+/** Sends each record of the route that is given as text under its name and `_text`. */
+export function nameTexts(body: JsonObject, { records = {} }: Pick<Route, 'records'>): JsonObject {
+  return Object.keys(records).reduce((named, path) => nameText(named, path.split('.')), body)
+}
+
+function nameText(body: JsonObject, [name = '', ...rest]: readonly string[]): JsonObject {
+  const value = body[name]
+  if (rest.length > 0) return isJsonObject(value) ? { ...body, [name]: nameText(value, rest) } : body
+  if (typeof value !== 'string') return body
+  const { [name]: _, ...others } = body
+  return { ...others, [`${name}_text`]: value }
+}
+
+/** Without undefined members, also of inner objects: they are no JSON, and leaving them out is what the caller means. */
+export function omitUndefined(members: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
+  const given = Object.entries(members).filter((entry): entry is [string, JsonValue] => entry[1] !== undefined)
+  return Object.fromEntries(given.map(([name, value]) => [name, isJsonObject(value) ? omitUndefined(value) : value]))
+}
+
+/**
+ * Reads a trust record of an answer. It must be whole and hold nothing this release does not know: a member dropped
+ * here would break the signature wherever the record is presented next.
+ */
+export function signedRecord<Value>(form: RecordForm<Value>): (value: JsonValue) => Value {
+  return (value) => {
+    const received = readReceived(form, value)
+    const verdict = checkReceivedForm(received)
+    if (!verdict.ok) throw new FormError('', `the record is not in its signed form (${verdict.reason})`)
+    return received.record
+  }
+}
 
 /** Turns a successful answer into a value, or throws {@link ResponseError}. */
 export type ReadResponse<Answer> = (incoming: Incoming) => Answer

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { Endpoints } from './endpoints.ts'
+import { Endpoints, type RetryDelay, type RetryOptions, canRetry, withRetry } from './retry.ts'
 import { type RefusedCode, RefusedError, ResponseError, UnreachableError } from '../errors.ts'
-import { type RetryDelay, type RetryOptions, canRetry, withRetry } from './retry.ts'
 
 function refused(status: number, code: RefusedCode, more: Partial<RefusedError> = {}): RefusedError {
   return new RefusedError({

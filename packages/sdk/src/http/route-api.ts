@@ -1,11 +1,51 @@
-import type { AnswerOf, BodyForm, PreviewOf, QueryOf, Route, SentOf } from '@chancery/contract'
-import type { JsonObject, Read } from '@chancery/protocol'
-import { RequestError } from '../errors.ts'
+import { DRY_RUN_SURFACE, sovereign } from '@chancery/contract'
+import type { AnswerOf, BodyForm, PreviewOf, QueryOf, Route, SentOf, members } from '@chancery/contract'
+import type { JsonObject, Read, ReadBy } from '@chancery/protocol'
+import { ChanceryError, RequestError, ResponseError } from '../errors.ts'
 import type { Call, CallOptions, Connection, WriteOptions } from './call.ts'
-import { preview } from './dry-run.ts'
-import { omitUndefined } from './omit-undefined.ts'
-import { json } from './read-response.ts'
+import { json, omitUndefined } from './read-response.ts'
 import type { Query } from './url.ts'
+
+const { metadata } = sovereign
+
+/** Previews a revocation; nothing is changed or audited. */
+export interface DryRun {
+  readonly dryRun: true
+}
+
+export interface RealRun {
+  readonly dryRun?: false
+}
+
+/** The number, and some of them by name. */
+export type CountedSample = ReadBy<typeof members.countedSample>
+
+/** The authority does not report support for dry runs, so none was sent: it might have executed the change. */
+export class DryRunUnsupportedError extends ChanceryError {
+  override readonly name: string = 'DryRunUnsupportedError'
+
+  constructor() {
+    super('This authority does not say that it knows dry runs, so none was sent')
+  }
+}
+
+/**
+ * Sends a dry run only to an authority that reports support for it (protocol/core 11.6). Another authority would ignore
+ * the member and carry out the revocation. Checked each time, because an authority may be replaced.
+ */
+async function preview<Answer>(connection: Connection, call: Call<Answer>): Promise<Answer> {
+  const read = json((value) => metadata.answer(value, ''))
+  const { supported_surfaces: surfaces } = await connection.call({ route: metadata, read, options: call.options })
+  if (!Object.hasOwn(surfaces, DRY_RUN_SURFACE)) throw new DryRunUnsupportedError()
+  try {
+    return await connection.call(call)
+  } catch (error) {
+    if (!(error instanceof ResponseError)) throw error
+    const { status, requestId } = error
+    const problem = `${error.problem}. It is no answer to a dry run, so the withdrawal may have been carried out`
+    throw new ResponseError({ status, problem, requestId })
+  }
+}
 
 type ParamNames<Path> = Path extends `${string}{${string}}${infer Rest}` ? [param: string, ...ParamNames<Rest>] : []
 /** A body or query that may be left out has no required member. */

@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from 'vitest'
-import type { fetchWithoutRedirect } from './supported-init.ts'
+import type { fetchWithoutRedirect } from './transport.ts'
 
 const Platform = globalThis.Request
 
@@ -18,7 +18,7 @@ afterEach(() => {
 
 async function open(): Promise<typeof fetchWithoutRedirect> {
   vi.resetModules()
-  return (await import('./supported-init.ts')).fetchWithoutRedirect
+  return (await import('./transport.ts')).fetchWithoutRedirect
 }
 
 const INIT = { method: 'GET', credentials: 'omit', cache: 'no-store' } as const

@@ -1,10 +1,9 @@
 import { type JsonObject, digestOf } from '@chancery/protocol'
 import { ChanceryError, RequestError } from '../errors.ts'
 import type { GovernedActionRunner } from '../governed/action-runner.ts'
-import type { ActionReport } from '../governed/action.ts'
-import type { Expectations } from '../governed/decision.ts'
+import type { ActionReport } from '../governed/ask-decision.ts'
+import type { Expectations, GovernedRequest } from '../governed/decision.ts'
 import { MetadataRefusedError } from '../governed/errors.ts'
-import type { GovernedRequest } from '../governed/request-fields.ts'
 import { type DeniedDecision, type DeniedResult, deniedResult, refusedResult } from './denial.ts'
 import { type ToolCall, requireServerName, toArguments, toolCapability, toolParameters } from './tool-call.ts'
 

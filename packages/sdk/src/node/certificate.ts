@@ -1,6 +1,19 @@
-import { authorityKeysAt, instantOf, readJoinCertificate, readJson, verifyJoinCertificate } from '@chancery/protocol'
+import {
+  authorityKeysAt,
+  genesisDigest,
+  instantOf,
+  member,
+  readJoinCertificate,
+  readJson,
+  readOrUndefined,
+  verifyJoinCertificate,
+  writeJson,
+} from '@chancery/protocol'
 import type { AuthorityKeys, CrlEntry, Instant, JoinCertificate } from '@chancery/protocol'
-import { ChanceryError, RevokedError } from '../errors.ts'
+import { ChanceryError, RefusedError, RequestError, RevokedError } from '../errors.ts'
+import type { Client } from '../client.ts'
+import type { NodeEmitter } from './events.ts'
+import type { FollowedKeys } from './followed.ts'
 
 /** The certificate is not of this node. An authority or a proxy can return a wrong one. */
 export class CertificateError extends ChanceryError {
@@ -21,7 +34,7 @@ export interface Expected {
 }
 
 /** Checks a certificate before it is used. */
-export async function requireOwnCertificate(certificate: JoinCertificate, expected: Expected): Promise<void> {
+async function requireOwnCertificate(certificate: JoinCertificate, expected: Expected): Promise<void> {
   const { keys, publicKey, now } = expected
   if (certificate.node_public_key !== publicKey) throw new CertificateError('the certificate is of another node key')
   const verdict = await verifyJoinCertificate(certificate, {
@@ -43,4 +56,128 @@ export async function readStored(text: string | undefined, expected: Expected): 
   } catch {
     return undefined
   }
+}
+
+interface Following {
+  readonly client: Client
+  readonly followed: FollowedKeys
+  readonly expected: () => Expected
+}
+
+/** A certificate that does not verify may be of a key the root has named meanwhile: asked for, then checked again. */
+export async function requireOwnOrFollow(
+  certificate: JoinCertificate,
+  { client, followed, expected }: Following,
+): Promise<void> {
+  try {
+    await requireOwnCertificate(certificate, expected())
+  } catch (error) {
+    if (!(error instanceof CertificateError)) throw error
+    const outcome = await followed.follow(client).catch(() => 'unchanged')
+    if (outcome !== 'changed') throw error
+    await requireOwnCertificate(certificate, expected())
+  }
+}
+
+/** Uses a newer block and emits an event; emits a refusal once. */
+export class Follower {
+  readonly #parts: { readonly client: Client; readonly followed: FollowedKeys; readonly events: NodeEmitter }
+  #reported = ''
+
+  constructor(parts: { readonly client: Client; readonly followed: FollowedKeys; readonly events: NodeEmitter }) {
+    this.#parts = parts
+  }
+
+  async follow(signal: AbortSignal): Promise<void> {
+    const { client, followed, events } = this.#parts
+    const before = followed.digest
+    const outcome = await followed.follow(client, signal)
+    if (outcome === 'unchanged') return
+    if (outcome === 'changed') {
+      const { genesis } = followed.keys
+      const digest = genesisDigest(genesis)
+      if (digest !== before) events.emit('followed', { genesis, digest })
+      return
+    }
+    if (outcome !== this.#reported) events.emit('unfollowed', { reason: outcome })
+    this.#reported = outcome
+  }
+}
+
+/** No later call can succeed with this certificate or descriptor; a person has to act. */
+const FINAL: ReadonlySet<string> = new Set([
+  'certificate_expired',
+  'certificate_key_mismatch',
+  'certificate_not_found',
+  'certificate_revoked',
+  'certificate_superseded',
+  'evidence_required',
+  'node_key_compromised',
+  'node_key_revoked',
+])
+
+export function isFinalRefusal(error: RefusedError): boolean {
+  return FINAL.has(error.code)
+}
+
+/** A descriptor that has no form will not get one; a renewal that does not verify may have come from a broken proxy. */
+export function isFinal(error: unknown): boolean {
+  return error instanceof RefusedError ? isFinalRefusal(error) : error instanceof RequestError
+}
+
+export function isUnknown(error: unknown): boolean {
+  return error instanceof RefusedError && error.code === 'certificate_not_found'
+}
+
+/** Too late for a renewal: by one of these a rule of the authority may admit the node again. */
+const TOO_LATE: ReadonlySet<string> = new Set(['certificate_expired', 'certificate_superseded'])
+
+interface Rejoining {
+  readonly client: Client
+  readonly followed: FollowedKeys
+  readonly expected: () => Expected
+}
+
+/** Returns the own certificate of an earlier run although it expired; undefined for any other text. */
+export async function readExpired(text: string | undefined, expected: Expected): Promise<JoinCertificate | undefined> {
+  const certificate = text === undefined ? undefined : readOrUndefined(() => readJoinCertificate(readJson(text)))
+  if (certificate === undefined) return undefined
+  const end = instantOf(certificate.expires_at)
+  if (expected.now < end) return undefined
+  // As on its last day: everything but its end is checked.
+  const isOwn = await requireOwnCertificate(certificate, { ...expected, now: end - 1n }).then(
+    () => true,
+    () => false,
+  )
+  return isOwn ? certificate : undefined
+}
+
+/**
+ * Gets a new certificate for the key of an expired one, when a rule of the authority allows it (docs/protocol/
+ * admission.md). The refused renewal names the rule. Returns undefined when there is none.
+ */
+export async function rejoin(
+  parts: Rejoining,
+  last: JoinCertificate,
+  { validityHours, signal }: { readonly validityHours?: number; readonly signal?: AbortSignal } = {},
+): Promise<JoinCertificate | undefined> {
+  const { enrollment } = parts.client
+  const options = signal === undefined ? {} : { signal }
+  const validity = validityHours === undefined ? {} : { validity_hours: validityHours }
+  let certificate: JoinCertificate
+  try {
+    // By the clock of the authority it may not be expired.
+    certificate = await enrollment.renew({ cert_id: last.cert_id, ...validity }, options)
+  } catch (error) {
+    if (!(error instanceof RefusedError)) throw error
+    const rule_id = TOO_LATE.has(error.code) ? member(error.details, 'rejoin_rule') : undefined
+    if (typeof rule_id !== 'string') return undefined
+    certificate = await enrollment.join({ evidence: { rule_id, token: writeJson(last) }, ...validity }, options)
+  }
+  await requireOwnOrFollow(certificate, parts)
+  return certificate
+}
+
+export function isTooLate(error: unknown): boolean {
+  return error instanceof RefusedError && TOO_LATE.has(error.code)
 }

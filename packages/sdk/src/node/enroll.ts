@@ -2,12 +2,10 @@ import { isJsonObject, member, readJson, sha256Hex, writeInstant, writeJson } fr
 import type { Instant, JoinCertificate, JsonObject } from '@chancery/protocol'
 import type { Client } from '../client.ts'
 import { ChanceryError, RefusedError, RequestError, ResponseError } from '../errors.ts'
-import { requireOwnOrFollow } from './following.ts'
-import type { FollowedKeys } from './followed.ts'
-import type { Expected } from './certificate.ts'
+import { type Expected, requireOwnOrFollow } from './certificate.ts'
+import type { FollowedKeys, NodeStore } from './followed.ts'
 import { type NodeEvidence, freshEvidence } from './evidence.ts'
 import type { RetryOptions } from '../http/retry.ts'
-import type { NodeStore } from './store.ts'
 
 /**
  * The authority issued a certificate for this invite, but it was not stored: an earlier run ended between request and

@@ -7,7 +7,7 @@ import { RefusedError } from '../errors.ts'
 import { httpNodeProof } from '../nodejs/node-proof.ts'
 import { FollowedParty } from '../trust/followed-party.ts'
 import { Node } from './node.ts'
-import { MemoryNodeStore } from './store.ts'
+import { MemoryNodeStore } from './followed.ts'
 
 const AUDIENCE = 'https://print.example.org'
 const DOMAIN = 'agency.example.org'

@@ -16,9 +16,8 @@ import {
 import type { Succeeded, TestAuthority, TestDatabase } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Client } from '../client.ts'
-import { FollowedKeys } from './followed.ts'
+import { FollowedKeys, MemoryNodeStore } from './followed.ts'
 import { Node } from './node.ts'
-import { MemoryNodeStore } from './store.ts'
 
 const SECOND_KEY = { keyId: 'na-2', seed: 'na-2' }
 let clock: ManualClock

@@ -15,9 +15,8 @@ import { ManualClock, testIssuer, testList } from '@chancery/testkit'
 import { describe, expect, it } from 'vitest'
 import type { Client } from '../client.ts'
 import { NodeEmitter } from './events.ts'
-import type { FollowedKeys } from './followed.ts'
+import { type FollowedKeys, MemoryNodeStore } from './followed.ts'
 import { NodeLists } from './lists.ts'
-import { MemoryNodeStore } from './store.ts'
 
 const NOW = new ManualClock('2026-03-01T12:00:00Z').now()
 const by = await testIssuer('agency')

@@ -20,10 +20,9 @@ import { testIssuer, testList } from '@chancery/testkit'
 import { describe, expect, it } from 'vitest'
 import type { Client } from '../client.ts'
 import { NodeEmitter } from './events.ts'
-import type { FollowedKeys } from './followed.ts'
+import { type FollowedKeys, MemoryNodeStore, type NodeStore } from './followed.ts'
 import { NodeLists } from './lists.ts'
 import { FileNodeStore } from '../nodejs/file-node-store.ts'
-import { MemoryNodeStore, type NodeStore } from './store.ts'
 
 const NOW = readInstant('2026-03-01T12:00:00Z') ?? 0n
 const by = await testIssuer('agency')

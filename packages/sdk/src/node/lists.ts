@@ -14,9 +14,8 @@ import {
 import type { Crl, CrlEntry, Instant, PolicyManifest } from '@chancery/protocol'
 import type { HeartbeatResponse } from '@chancery/contract'
 import type { Client } from '../client.ts'
-import type { FollowedKeys } from './followed.ts'
+import type { FollowedKeys, NodeStore } from './followed.ts'
 import type { NodeEmitter, RefusedList } from './events.ts'
-import type { NodeStore } from './store.ts'
 
 export interface ListParts {
   readonly client: Client

@@ -4,12 +4,20 @@ import type { Instant, JoinCertificate } from '@chancery/protocol'
 import type { AgentFacts } from '../api/agents.ts'
 import type { Client } from '../client.ts'
 import { RefusedError } from '../errors.ts'
-import { type Expected, listedAsRevoked, readStored } from './certificate.ts'
+import {
+  Follower,
+  isFinal,
+  isTooLate,
+  isUnknown,
+  listedAsRevoked,
+  readStored,
+  rejoin,
+  requireOwnOrFollow,
+} from './certificate.ts'
+import type { Expected } from './certificate.ts'
 import { type NodeEvidence, freshEvidence } from './evidence.ts'
 import type { NodeAction, NodeEmitter } from './events.ts'
-import type { FollowedKeys } from './followed.ts'
-import { Follower, requireOwnOrFollow } from './following.ts'
-import { isFinal, isUnknown } from './final-refusals.ts'
+import type { FollowedKeys, NodeStore } from './followed.ts'
 import type { NodeLists } from './lists.ts'
 import {
   after,
@@ -21,8 +29,6 @@ import {
   retrySeconds,
   sleepMs,
 } from './schedule.ts'
-import { isTooLate, rejoin } from './rejoin.ts'
-import type { NodeStore } from './store.ts'
 
 export interface NodeLoopParts {
   readonly client: Client

@@ -8,7 +8,7 @@ import { instantOf } from '@chancery/protocol'
 import { createClient } from '../client.ts'
 import { FileNodeStore } from '../nodejs/index.ts'
 import { Node, type NodeOptions } from './node.ts'
-import { MemoryNodeStore, type NodeStore } from './store.ts'
+import { MemoryNodeStore, type NodeStore } from './followed.ts'
 
 let clock: ManualClock
 let na: TestAuthority

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { RefusedError, RevokedError, UnreachableError } from '../errors.ts'
 import { expressNodeProof, httpNodeProof } from '../nodejs/node-proof.ts'
 import { Node } from './node.ts'
-import { MemoryNodeStore } from './store.ts'
+import { MemoryNodeStore } from './followed.ts'
 
 /** What a program sees, and its callers, when the node cannot get a decision. */
 let na: TestAuthority

@@ -2,10 +2,37 @@ import { chmod, mkdir, readFile, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type JsonObject, isJsonObject, member, readJson, writeJson } from '@chancery/protocol'
 import { ChanceryError } from '../errors.ts'
-import { type Outbox, type OutboxContent, type OutboxEntry, outboxId } from '../governed/outbox.ts'
-import { isRunning } from '../governed/running.ts'
-import { OWNER_ONLY, OWNER_ONLY_FOLDER, replaceFile, syncFolder } from './durable-file.ts'
-import { type Ownership, acquireFileLock } from './file-lock.ts'
+import { type Outbox, type OutboxContent, type OutboxEntry, isRunning, outboxId } from '../governed/outbox.ts'
+import { OWNER_ONLY, OWNER_ONLY_FOLDER, replaceFile, syncFolder } from './file-node-store.ts'
+
+/** Another process uses this folder. */
+export class InUseError extends ChanceryError {
+  override readonly name: string = 'InUseError'
+}
+
+interface Ownership {
+  release(): void
+}
+
+/** A process that has just ended may still have the lock for a moment. */
+const WAIT_MS = 500
+
+/**
+ * One owner at a time. The operating system locks a separate file, so that the lock ends with its process
+ * in every case. A file with a process id would stay after a crash.
+ */
+function acquireFileLock(lockFile: string): Ownership {
+  // Loaded here: Node.js 22 prints a warning when a program loads it.
+  const { DatabaseSync } = process.getBuiltinModule('node:sqlite')
+  const lock = new DatabaseSync(lockFile, { timeout: WAIT_MS })
+  try {
+    lock.exec('pragma locking_mode = exclusive; begin exclusive')
+  } catch (error) {
+    lock.close()
+    throw new InUseError('another process uses this folder', { cause: error })
+  }
+  return { release: () => lock.close() }
+}
 
 const FORMAT = 'gm.evidence.outbox.v1'
 const NAME = /^(\d{12})\.json(\.unreadable)?$/

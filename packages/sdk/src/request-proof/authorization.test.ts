@@ -1,14 +1,12 @@
 import { contentDigest, seconds, toUtf8 } from '@chancery/protocol'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type CardNetwork, NOW, cardNetwork } from '../a2a/card.suite.ts'
-import { allProofs } from './authorization.ts'
-import { attestedProofs } from './attested.ts'
+import { allProofs, attestedProofs, verifyRequest } from './verify.ts'
 import { callerBasis } from './caller-basis.ts'
 import { firstReads, secondReads } from './readers.suite.ts'
 import { RequestVerifier, type RequestVerifierOptions, type RequestVerifierResult } from './request-verifier.ts'
 import { signRequest, signingFetch } from './sign.ts'
 import { MemoryNonceStore } from './nonces.ts'
-import { verifyRequest } from './verify.ts'
 
 const AUDIENCE = 'https://print.example.org'
 let own: CardNetwork

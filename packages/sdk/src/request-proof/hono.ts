@@ -1,4 +1,4 @@
-import { targetOf } from './request-to-sign.ts'
+import { targetOf } from './wimse.ts'
 import { RequestVerifier, type RequestVerifierOptions, type RequestVerifierRefusal } from './request-verifier.ts'
 import type { NodeCaller } from './verify.ts'
 

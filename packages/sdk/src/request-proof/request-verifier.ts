@@ -2,9 +2,8 @@ import { type Instant, type JoinCertificate, coversAuthorization, isWimseRequest
 import { isUnavailable } from '../errors.ts'
 import { systemClock } from '../http/system-clock.ts'
 import type { TrustVerdict } from '../gateway/verdict.ts'
-import { allProofs } from './authorization.ts'
+import { type NodeCaller, type ProofRefusal, type ProofVerdict, allProofs, verifyRequest } from './verify.ts'
 import { MemoryNonceStore, type NonceStore } from './nonces.ts'
-import { type NodeCaller, type ProofRefusal, type ProofVerdict, verifyRequest } from './verify.ts'
 import { type AcceptedWimse, type WimseIncoming, verifyWimse } from './wimse.ts'
 
 /** Options of a middleware. */

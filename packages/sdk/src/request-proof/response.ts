@@ -17,9 +17,8 @@ import type { Instant, JoinCertificate, ResponseIdentity, ResponseRefusal, Signe
 import { ChanceryError, RequestError } from '../errors.ts'
 import type { TrustVerdict } from '../gateway/verdict.ts'
 import { signingTimeOf } from '../trust/signing-time.ts'
-import { targetOf } from './request-to-sign.ts'
+import { type AcceptedWimse, type WimseIdentity, targetOf } from './wimse.ts'
 import type { NodeCaller } from './verify.ts'
-import type { AcceptedWimse, WimseIdentity } from './wimse.ts'
 
 /** A response as it is sent. */
 export interface ResponseToSign {

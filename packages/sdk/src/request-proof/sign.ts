@@ -11,15 +11,13 @@ import {
   writeProofParameters,
 } from '@chancery/protocol'
 import type { Attestation, Instant, JoinCertificate, JsonValue, ProofHeaders, Signer } from '@chancery/protocol'
-import { fetchWithoutRedirect } from '../http/supported-init.ts'
+import { type Fetch, fetchWithoutRedirect } from '../http/transport.ts'
 import { systemClock } from '../http/system-clock.ts'
 import { RequestError } from '../errors.ts'
 import { signingTimeOf } from '../trust/signing-time.ts'
-import type { Fetch } from '../http/transport.ts'
-import { profileToSign } from './authorization.ts'
+import { profileToSign } from './verify.ts'
 import { type ResponseCheck, requireSigned } from './response.ts'
-import { type RequestToSign, targetOf } from './request-to-sign.ts'
-import { signWimseRequest } from './wimse.ts'
+import { type RequestToSign, signWimseRequest, targetOf } from './wimse.ts'
 
 /** Who calls: the key, and the certificate that names it. */
 export interface ProofIdentity {

@@ -1,4 +1,17 @@
-import { PROOF_V1, contentDigest, isProofCurrent, readProofOf, seconds, verifyRequestProof } from '@chancery/protocol'
+import {
+  MAX_CARRIED_CHARACTERS,
+  PROOF_V1,
+  PROOF_V2,
+  attestationInProof,
+  contentDigest,
+  coversAuthorization,
+  isAttestationOfKey,
+  isProofCurrent,
+  readProofOf,
+  seconds,
+  verifyRequestProof,
+  withAuthorization,
+} from '@chancery/protocol'
 import type {
   Attestation,
   Instant,
@@ -69,7 +82,7 @@ export interface ProofPolicy {
 /** The profile of a proof with these fields, when it has an attestation. */
 export type AttestedProofs = (field: IncomingRequest['field']) => AttestedProfile | undefined
 
-export interface AttestedProfile extends ProofProfile {
+interface AttestedProfile extends ProofProfile {
   /** The attestation in a proof whose signature verified, or why it is not one of this caller. */
   readonly attestationOf?: (
     proof: RequestProof,
@@ -168,4 +181,32 @@ async function claim(
   } catch {
     return 'nonces_unavailable'
   }
+}
+
+const ATTESTED: AttestedProfile = {
+  ...PROOF_V2,
+  attestationOf: (proof, { node_public_key, network_name }) => {
+    if ((proof.headers['chancery-attestation'] ?? '').length > MAX_CARRIED_CHARACTERS) return 'proof_malformed'
+    const attestation = attestationInProof(proof)?.record
+    if (attestation === undefined) return 'attestation_malformed'
+    if (!isAttestationOfKey(attestation, node_public_key)) return 'attestation_not_bound'
+    return attestation.issuer_sovereign_id === network_name ? attestation : 'attestation_issuer_mismatch'
+  },
+}
+
+/** For `verifyRequest`: accepts proofs of profile v2 too, with an attestation of the caller by its own network. */
+export const attestedProofs: AttestedProofs = (field) =>
+  field('chancery-attestation').length === 0 ? undefined : ATTESTED
+
+/** For `verifyRequest`: accepts proofs of profile v2, and proofs of both profiles that cover `authorization`. */
+export const allProofs: AttestedProofs = (field) => {
+  const attested: AttestedProfile | undefined = attestedProofs(field)
+  const [input] = field('signature-input')
+  return coversAuthorization(input) ? withAuthorization(attested ?? PROOF_V1) : attested
+}
+
+/** The profile to sign with. */
+export function profileToSign(isAttested: boolean, isCovered: boolean): ProofProfile {
+  const profile = isAttested ? PROOF_V2 : PROOF_V1
+  return isCovered ? withAuthorization(profile) : profile
 }

@@ -1,6 +1,6 @@
 import {
-  contentDigest,
   PROOF_AUDIENCE,
+  contentDigest,
   readWit,
   seconds,
   toBase64,
@@ -13,8 +13,25 @@ import {
 import type { Instant, JoinCertificate, ProofHeaders, SignedFields, Signer, WimseNetwork } from '@chancery/protocol'
 import { RequestError } from '../errors.ts'
 import { signingTimeOf } from '../trust/signing-time.ts'
-import { type RequestToSign, targetOf } from './request-to-sign.ts'
 import type { IncomingRequest, ProofPolicy, ProofVerdict } from './verify.ts'
+
+export interface RequestToSign {
+  readonly method: string
+  /** The whole address, or path and query. */
+  readonly url: string
+  readonly body?: Uint8Array | string
+  /** The name the service goes by (docs/protocol/request-proof.md). */
+  readonly audience: string
+  /** The value of this field of the request: with it, the proof covers the field. Older services refuse such a proof. */
+  readonly authorization?: string
+  readonly now?: Instant
+}
+
+/** As `fetch` puts it into the request line: the proof must cover the very same text. */
+export function targetOf(url: string): string {
+  const parsed = URL.canParse(url) ? new URL(url) : new URL(url, 'http://localhost')
+  return parsed.pathname + parsed.search
+}
 
 /** Who calls in the profile of WIMSE: the node key, and the token that the authority issued for it. */
 export interface WimseIdentity {

@@ -14,7 +14,7 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createGatewayClient } from '../gateway/client.ts'
 import { type GovernedSetup, openSetup } from '../governed/governed.suite.ts'
-import { MemoryNodeStore } from '../node/store.ts'
+import { MemoryNodeStore } from '../node/followed.ts'
 import { Node } from '../node/node.ts'
 import { canonical, digest, holds, signed, unsigned } from './independent.suite.ts'
 import { signRequest } from '../request-proof/sign.ts'

@@ -2,6 +2,4 @@
  * Past states: import it as `@chancery/sdk/verify/history`. It runs in browsers, uses no module of Node.js and sends no
  * requests.
  */
-export { MAX_HISTORY_LINE, TrustHistoryError, readHistoryLine } from './file.ts'
-export { verifyPastOfPack } from './verify-pack.ts'
-export { verifyPast } from './verify-past.ts'
+export { MAX_HISTORY_LINE, TrustHistoryError, readHistoryLine, verifyPast, verifyPastOfPack } from './verify-pack.ts'

@@ -25,7 +25,7 @@ import type {
   ValidatorVote,
 } from '@chancery/protocol'
 import { ChanceryError } from '../errors.ts'
-import type { RecordOrText } from '../http/record-texts.ts'
+import type { RecordOrText } from '../http/read-response.ts'
 import { systemClock } from '../http/system-clock.ts'
 
 export type UntrustedJustificationReason =

@@ -32,7 +32,7 @@ import { RequestError, UnreachableError } from '../errors.ts'
 import { FollowedParty, type FollowedPartyOptions } from './followed-party.ts'
 import { FileNodeStore } from '../nodejs/file-node-store.ts'
 import { scannedList } from './scanned-list.ts'
-import { MemoryNodeStore } from '../node/store.ts'
+import { MemoryNodeStore } from '../node/followed.ts'
 
 let clock: ManualClock
 let folder: string

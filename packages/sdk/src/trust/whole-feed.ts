@@ -2,8 +2,7 @@ import { isPartOf, verifyList, verifyRevocationFeed } from '@chancery/protocol'
 import type { FeedIndex, FeedPart, RevocationFeed } from '@chancery/protocol'
 import { createClient } from '../client.ts'
 import { NotFoundError, ResponseError } from '../errors.ts'
-import type { CallOptions } from '../http/call.ts'
-import type { ConnectionOptions } from '../http/options.ts'
+import type { CallOptions, ConnectionOptions } from '../http/call.ts'
 import type { RevocationFeedsApi } from '../api/revocation-feeds.ts'
 
 /** How often the index is read when a part is not the one it names: the feed may change between two reads. */

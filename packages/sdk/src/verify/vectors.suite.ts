@@ -3,7 +3,7 @@ import type { Instant, JoinCertificate, JsonObject, JsonValue } from '@chancery/
 import { EXAMPLES } from '../../../protocol/src/offline/examples.suite.ts'
 import { AUTHORITY_KEY, CERTIFICATE, LIST } from '../../../protocol/src/trust/worked-records.suite.ts'
 import foreign from '../../../protocol/src/vectors/foreign-decision.json' with { type: 'json' }
-import { attestedProofs } from '../request-proof/attested.ts'
+import { attestedProofs } from '../request-proof/verify.ts'
 import proofs from '../request-proof/vectors.json' with { type: 'json' }
 import { verifyForeignDecision } from './foreign-decision.ts'
 import * as verify from './index.ts'

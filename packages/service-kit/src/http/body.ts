@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { LIMITS, READ_LIMITS, Refusal, type Route, SERVER_LIMITS } from '@chancery/contract'
 import { JsonError, type JsonObject, isJsonObject, readJsonBytes } from '@chancery/protocol'
 import type { MaybePromise } from '../async/maybe-promise.ts'
-import type { RequestHeaders } from './call.ts'
+import type { RequestHeaders } from './target.ts'
 
 const EMPTY: JsonObject = Object.freeze({})
 export const NO_BYTES: Uint8Array = new Uint8Array()

@@ -1,6 +1,6 @@
 import { gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { expect, it } from 'vitest'
-import { CodedPages } from './coded-pages.ts'
+import { CodedPages } from './response.ts'
 
 const PAGE = '{"line":"ü"}\n'.repeat(2000)
 const DECODERS = { gzip: gunzipSync, zstd: zstdDecompressSync }

@@ -1,9 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { gzip } from 'node:zlib'
 import type { MaybePromise } from '../async/maybe-promise.ts'
-import { gzipQuality } from './content-coding.ts'
-import { CachedDocument, RareDocument } from './response.ts'
-import type { HandlerResult } from './bind.ts'
+import { CachedDocument, RareDocument, gzipQuality } from './response.ts'
+import type { HandlerResult } from './unread-answers.ts'
 
 /** Limit of all copies together. A list of 64 MiB compresses to about 14 MiB. */
 const CACHED_BYTES = 67_108_864

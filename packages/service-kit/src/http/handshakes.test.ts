@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { Handshakes } from './handshakes.ts'
+import { Handshakes } from './client-address.ts'
 
 let ports = 0
 

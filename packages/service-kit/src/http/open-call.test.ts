@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { route } from '@chancery/contract'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { Call } from './call.ts'
+import type { Call } from './target.ts'
 import { type Edge, Wire, request, startEdge } from './test-edge.suite.ts'
 
 let edge: Edge

@@ -3,9 +3,9 @@ import { isIPv6 } from 'node:net'
 import type { Route } from '@chancery/contract'
 import type { JsonObject } from '@chancery/protocol'
 import { clientAddress, limitAddress } from './client-address.ts'
-import { type Call, type NameCaller, RawHeaders, type RequestHeaders } from './call.ts'
+import { RawHeaders, decode, readTarget } from './target.ts'
+import type { Call, NameCaller, Query, RequestHeaders } from './target.ts'
 import type { PathParams } from './router.ts'
-import { type Query, decode, readTarget } from './target.ts'
 
 /** Inputs of a call. */
 export interface IncomingRequest {

@@ -1,8 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { OWN_REQUEST_ID_HEADER, REQUEST_ID_HEADER, SERVER_LIMITS } from '@chancery/contract'
 import { HttpResponse, CachedDocument, json } from './response.ts'
-import type { HandlerResult } from './bind.ts'
-import { StreamResponse, Streams } from './streams.ts'
+import { type HandlerResult, StreamResponse, Streams } from './unread-answers.ts'
 
 /** Options of a response besides its result. */
 export interface Envelope {

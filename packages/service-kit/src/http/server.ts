@@ -1,25 +1,50 @@
 import type { AddressInfo } from 'node:net'
 import type { IncomingMessage, Server } from 'node:http'
-import { ERRORS, LIMITS, REQUEST_ID_PATTERN, Refusal, SECURITY_HEADERS, SERVER_LIMITS } from '@chancery/contract'
-import type { BudgetName, RefusalCode, Route } from '@chancery/contract'
+import {
+  CONTENT_TYPES,
+  ERRORS,
+  LIMITS,
+  REQUEST_ID_PATTERN,
+  RETRY_AFTER_SECONDS,
+  Refusal,
+  SECURITY_HEADERS,
+  SERVER_LIMITS,
+} from '@chancery/contract'
+import type { BudgetName, ErrorCode, RefusalCode, Route } from '@chancery/contract'
 import type { Ids } from '../ids.ts'
 import type { Log } from '../log/log.ts'
 import type { AccessLog } from './access-log.ts'
 import { HttpResponse } from './response.ts'
-import type { Binding, HandlerResult } from './bind.ts'
+import { type Binding, type HandlerResult, UnreadAnswers } from './unread-answers.ts'
 import { type BodyBudgetLimits, BodyBudgets, bodyBudgetLimits } from './body-budget.ts'
 import { Edge } from './edge.ts'
-import { toErrorResponse } from './error-envelope.ts'
 import type { Exchange, Failure } from './exchange.ts'
 import { GzipCopies } from './gzip-copies.ts'
 import { urlOf } from './listener.ts'
-import { LongWork } from './long-work.ts'
+import { LongWork, PublishedReads, ResumedCalls, Revocations, Verifications } from './address-shares.ts'
 import { type Capacity, type PipelineOptions, RequestPipeline } from './pipeline.ts'
-import { checkRawRequest } from './raw-request.ts'
+import { checkRawRequest, readTarget } from './target.ts'
 import type { EdgeBinding } from './router.ts'
-import { readTarget } from './target.ts'
-import { UnreadAnswers } from './unread-answers.ts'
-import { PublishedReads, ResumedCalls, Revocations, Verifications } from './verifications.ts'
+import { writeJson } from '@chancery/protocol'
+
+/** Creates the error response. An error that is not a refusal is a bug, and its text is not exposed. */
+export function toErrorResponse(error: unknown, requestId: string, route?: Route): HttpResponse {
+  const refusal = error instanceof Refusal ? error : new Refusal('internal_server_error')
+  const status = statusOf(refusal.code, route)
+  const body = writeJson({
+    error: { code: refusal.code, message: refusal.message, details: refusal.details, request_id: requestId },
+  })
+  return new HttpResponse(body, CONTENT_TYPES.json, status, retryHeader(status, refusal.retryAfterSeconds))
+}
+
+export function statusOf(code: ErrorCode, route?: Route): number {
+  return route?.statuses?.[code] ?? ERRORS[code].status
+}
+
+function retryHeader(status: number, seconds?: number): { readonly [name: string]: string } | undefined {
+  if (status === 429) return { 'Retry-After': String(seconds ?? RETRY_AFTER_SECONDS) }
+  return status === 503 ? { 'Retry-After': String(seconds ?? 1) } : undefined
+}
 
 export interface ServerOptions extends PipelineOptions {
   readonly bindings: readonly Binding[]

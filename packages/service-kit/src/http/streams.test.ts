@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { route } from '@chancery/contract'
 import { describe, expect, it } from 'vitest'
-import { StreamResponse, type StreamWriter } from './streams.ts'
+import { StreamResponse, type StreamWriter } from './unread-answers.ts'
 import { type Edge, TABLE, Wire, request, startEdge } from './test-edge.suite.ts'
 
 interface Opened extends Edge {

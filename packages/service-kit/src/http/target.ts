@@ -1,6 +1,16 @@
-import { SERVER_LIMITS, Refusal } from '@chancery/contract'
-import { MalformedRequestError } from './malformed-request.ts'
-import { fromUtf8, toUtf8 } from '@chancery/protocol'
+import { Refusal, SERVER_LIMITS } from '@chancery/contract'
+import { type JsonObject, fromUtf8, toUtf8 } from '@chancery/protocol'
+import type { IncomingMessage } from 'node:http'
+
+/**
+ * HTTP that two parsers could read differently. The response is 400 and the connection is closed, because following
+ * bytes cannot be trusted.
+ */
+export class MalformedRequestError extends Refusal {
+  constructor() {
+    super('bad_request')
+  }
+}
 
 /** Decoded parameters in order of appearance. */
 export interface Query {
@@ -59,4 +69,101 @@ export function decode(text: string): string {
   // Much software ends a text at a NUL, and PostgreSQL cannot store it.
   if (decoded === undefined || decoded.includes('\0')) throw new Refusal('bad_request')
   return decoded
+}
+
+/** Names whose repetition lets two parsers see two requests (request smuggling, header injection), each as one bit. */
+const ONCE = {
+  host: 1,
+  'content-length': 2,
+  'transfer-encoding': 4,
+  'content-type': 8,
+  authorization: 16,
+} as const
+const BY_NAME: ReadonlyMap<string, number> = new Map(Object.entries(ONCE))
+const LENGTHS: ReadonlySet<number> = new Set(Object.keys(ONCE).map((name) => name.length))
+
+/**
+ * Refuses requests that Node's parser accepts but this service does not. Uses the raw header list, because the parsed
+ * object has already dropped or joined repeated names.
+ */
+export function checkRawRequest(request: IncomingMessage): void {
+  if (request.method === 'TRACE' || request.method === 'CONNECT') throw new MalformedRequestError()
+  const raw = request.rawHeaders
+  if (raw.length / 2 > SERVER_LIMITS.headerCount) throw new Refusal('request_header_fields_too_large')
+  let seen = 0
+  for (let i = 0; i < raw.length; i += 2) {
+    const name = raw[i] ?? ''
+    if (!LENGTHS.has(name.length)) continue
+    const bit = BY_NAME.get(name.toLowerCase()) ?? 0
+    if ((seen & bit) !== 0) throw new MalformedRequestError()
+    seen |= bit
+  }
+  // HTTP/1.1 requires Host, and a proxy may have routed by another one.
+  if ((seen & ONCE.host) === 0 && request.httpVersion === '1.1') throw new MalformedRequestError()
+  // Both framings together allow request smuggling.
+  if ((seen & ONCE['content-length']) !== 0 && (seen & ONCE['transfer-encoding']) !== 0)
+    throw new MalformedRequestError()
+}
+
+/** One request for a handler: decoded once, with limited size, and with the bytes of its JSON. */
+export interface Call {
+  readonly requestId: string
+  /** Method and path template of the route, for logs and audit. */
+  readonly routeId: string
+  readonly method: string
+  /** Percent-decoded, without query. Signatures cover this form. */
+  readonly path: string
+  readonly params: { readonly [name: string]: string }
+  readonly query: Query
+  readonly headers: RequestHeaders
+  readonly body: JsonObject
+  /** Address of the caller; from the headers of trusted proxies when they are configured. */
+  readonly remoteAddress: string
+  /** Whom limits count: the address, for IPv6 its /64, or the caller that a trusted gateway names. */
+  readonly limitKey: string
+  /** Scheme and host that the caller used, as reported by the configured proxies. */
+  readonly origin: string
+  /** Ends when the caller has its response or has gone. Long work ends with it. */
+  readonly signal: AbortSignal
+}
+
+/** Returns whom limits count in place of the address. `target` is path and query as sent. */
+export type NameCaller = (
+  call: Pick<Call, 'headers' | 'method' | 'remoteAddress'>,
+  target: string,
+) => Promise<string | undefined>
+
+/** Header access that shows repetition. Node's own object joins or drops repeated names. */
+export interface RequestHeaders {
+  /** The first value, or undefined. */
+  get(name: string): string | undefined
+  /** Every value in order of appearance. */
+  all(name: string): readonly string[]
+}
+
+/** Headers as the parser lists them, alternating names and values. Searched on demand, because few are read. */
+export class RawHeaders implements RequestHeaders {
+  readonly #raw: readonly string[]
+
+  constructor(raw: readonly string[]) {
+    this.#raw = raw
+  }
+
+  get(name: string): string | undefined {
+    const wanted = name.toLowerCase()
+    for (let i = 0; i + 1 < this.#raw.length; i += 2) if (this.#isNamed(i, wanted)) return this.#raw[i + 1] ?? ''
+    return undefined
+  }
+
+  all(name: string): readonly string[] {
+    const wanted = name.toLowerCase()
+    const found: string[] = []
+    for (let i = 0; i + 1 < this.#raw.length; i += 2) if (this.#isNamed(i, wanted)) found.push(this.#raw[i + 1] ?? '')
+    return found
+  }
+
+  #isNamed(index: number, wanted: string): boolean {
+    const name = this.#raw[index]
+    return name?.length === wanted.length && name.toLowerCase() === wanted
+  }
 }

@@ -7,7 +7,7 @@ import { expect } from 'vitest'
 import { systemIds } from '../ids.ts'
 import { type Log, createLog, silentLog } from '../log/log.ts'
 import { CachedDocument } from './response.ts'
-import type { Binding } from './bind.ts'
+import type { Binding } from './unread-answers.ts'
 import { html, markup } from './html.ts'
 import { type HttpServer, type ServerOptions, createServer } from './server.ts'
 

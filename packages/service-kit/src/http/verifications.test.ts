@@ -4,7 +4,7 @@ import { type RouteFacts, SERVER_LIMITS, route } from '@chancery/contract'
 import type { JsonObject } from '@chancery/protocol'
 import { afterEach, describe, expect, it } from 'vitest'
 import { type Edge, TABLE, startEdge } from './test-edge.suite.ts'
-import type { Binding, Guard } from './bind.ts'
+import type { Binding, Guard } from './unread-answers.ts'
 
 const facts: RouteFacts = {
   access: 'public',

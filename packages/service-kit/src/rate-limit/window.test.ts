@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { SlidingWindow, WINDOW_MS } from './window.ts'
+import { SlidingWindow, WINDOW_MS } from './memory.ts'
 
 /** Stores all accepted hits permanently and counts them again each time. */
 class NaiveWindow {

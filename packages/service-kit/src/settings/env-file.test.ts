@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readEnvFile } from './env-file.ts'
+import { readEnvFile } from './sources.ts'
 
 describe('readEnvFile', () => {
   it.each<[string, string, Record<string, string>]>([

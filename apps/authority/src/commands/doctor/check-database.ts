@@ -1,9 +1,9 @@
 import { type GenesisBlock, type Instant, SECOND } from '@chancery/protocol'
 import { sql } from 'kysely'
-import { readServerSettings } from '../../database/postgres/server-settings.ts'
-import { DURABILITY } from '../../startup/check-durability.ts'
+import { countSyncStandbys, readServerSettings } from '../../database/postgres/server-settings.ts'
+import { DURABILITY } from '../../startup/checks.ts'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
-import { SYNC_CLOCK, checkSpeed } from '../../features/findings/index.ts'
+import { NO_STANDBY, SYNC_CLOCK, checkSpeed } from '../../features/findings/index.ts'
 import { readServerClock } from '../../clock/clock-check.ts'
 import { DiskFullError } from '../../database/errors.ts'
 import type { Database } from '../../database/database.ts'
@@ -11,7 +11,28 @@ import { EXPECTED_SCHEMA_VERSION, isOldSchema, readSchemaVersion, readServedSche
 import { translateDatabaseError } from '../../database/open.ts'
 import { isCopyUnfinished } from '../../database/copy/unfinished-copy.ts'
 import { type Finding, bad, good, skipped, warn } from '@chancery/service-kit'
-import { checkStandby } from './check-standby.ts'
+
+const NAMES = 'synchronous_standby_names'
+
+/**
+ * A commit waits for as long as the standby that the server requires is away, also on a standby that was promoted with
+ * this setting. `maySee`: without pg_read_all_stats no standby is visible.
+ */
+export async function checkStandby(
+  database: Database,
+  { haMode, maySee }: { readonly haMode: boolean; readonly maySee: boolean },
+): Promise<Finding> {
+  const standbys = await countSyncStandbys(database)
+  const names = (await readServerSettings(database, [NAMES])).get(NAMES) ?? ''
+  if (standbys === 0 && names !== '' && maySee)
+    return bad(
+      'sync-standby',
+      `Each commit waits for a synchronous standby (${NAMES} is ${names}), and none is connected`,
+      'Start the standby, or go on without it: docs/operate/incidents.md#lost-synchronous-standby.',
+      { effect: 'Changes get 503, and the instances are not ready.' },
+    )
+  return standbys > 0 || !haMode ? good('sync-standby', `${standbys}`) : NO_STANDBY
+}
 
 /**
  * Checks that the database responds, has the schema of this release and belongs to this network. Only then its content

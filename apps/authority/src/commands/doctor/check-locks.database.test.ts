@@ -9,7 +9,7 @@ import { EVIDENCE } from '../../database/partitions/evidence-partitions.ts'
 import { makeRoom, openRoom } from '../../database/partitions/layout.ts'
 import { useOpenedDatabases } from '../../database/partitions/opened-databases.suite.ts'
 import type { Query } from '../../database/database.ts'
-import { LOCKS_OF_PARTITION, checkLocks, compareLocks } from './check-locks.ts'
+import { LOCKS_OF_PARTITION, checkLocks, compareLocks } from './diagnose.ts'
 
 const isPostgres = currentBackend() === 'postgres'
 const SIZE = 100

@@ -2,7 +2,7 @@ import { startTemporaryPostgres } from '@chancery/testkit'
 import { sql } from 'kysely'
 import { expect, it } from 'vitest'
 import { useOpenedDatabases } from '../../database/partitions/opened-databases.suite.ts'
-import { checkStandby } from './check-standby.ts'
+import { checkStandby } from './check-database.ts'
 
 const onPostgres = process.env['CHANCERY_TEST_DATABASE'] === 'postgres'
 

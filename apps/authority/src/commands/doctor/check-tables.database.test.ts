@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Database } from '../../database/database.ts'
 import { locationOf } from '../../database/database.suite.ts'
 import { openDatabase } from '../../database/open.ts'
-import { sampleRows } from '../../database/sizes/sample-rows.job.ts'
+import { sampleRows } from '../../database/sizes/measure-tables.ts'
 import { rowsOf } from '../../testing/rows.suite.ts'
 import { checkTables } from './check-tables.ts'
 

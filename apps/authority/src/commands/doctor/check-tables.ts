@@ -8,8 +8,8 @@ import {
   keptTime,
   measureBytes,
   mostRows,
+  readGrowth,
 } from '../../database/sizes/measure-tables.ts'
-import { readGrowth } from '../../database/sizes/sample-rows.job.ts'
 import { type KeptDays, TABLE_ENDS, type TableName } from '../../database/sizes/table-ends.ts'
 
 /** Smaller tables are shown only when they are above a bound. */

@@ -1,8 +1,8 @@
-import { bad, good, readProcessSettings, settingFindings, systemClock } from '@chancery/service-kit'
+import { bad, good, readProcessSettings, settingFindings, silentLog, systemClock, warn } from '@chancery/service-kit'
 import type { Clock, Finding } from '@chancery/service-kit'
-import type { CommandArguments } from '../command-settings.ts'
+import type { CommandArguments } from '../key-succession.ts'
 import { type AuthoritySettings, readAuthoritySettings } from '../../settings/authority-settings.ts'
-import { readSlowestPace, windowOf } from '../../database/active-window.ts'
+import { readSlowestPace, windowOf } from '../../database/migrate.ts'
 import type { Database } from '../../database/database.ts'
 import { explainDatabaseError, openExistingDatabase } from '../../database/open.ts'
 import { isRefusedLogin } from '../../database/postgres/open.ts'
@@ -10,14 +10,110 @@ import { openActivePolicies, probeCedar } from '../../features/boundary-policies
 import { NO_REDIS, checkNetwork } from '../../features/findings/index.ts'
 import { countNodeStates, momentOf } from '../../features/roster/index.ts'
 import { openRedisCounts } from '../../limits/redis-counts.ts'
-import { checkAdmission } from './check-admission.ts'
 import { checkClock, checkDatabase, checkDurability, checkWrites, measureSpeed } from './check-database.ts'
 import { checkBalancer, checkInstance } from './check-edge.ts'
 import { type Keys, checkEnvFile, checkKeys, keysInUse } from './check-keys.ts'
-import { checkLocks } from './check-locks.ts'
 import { checkMarks } from './check-marks.ts'
 import { checkRecords } from './check-records.ts'
 import { checkTables } from './check-tables.ts'
+import { type GenesisBlock, type Instant, describeAdmission, instantOf } from '@chancery/protocol'
+import { checkRevoked, listRevokedKeys } from '../../auth/operator-keys.ts'
+import { isInForce, listRules, readSigned } from '../../features/admission/index.ts'
+import type { OwnKeys } from '../../signing/own-keys.ts'
+import { AUDIT } from '../../database/partitions/audit-partitions.ts'
+import { EVIDENCE } from '../../database/partitions/evidence-partitions.ts'
+import { readLayout } from '../../database/partitions/layout.ts'
+import { readServerSettings } from '../../database/postgres/server-settings.ts'
+
+const MAX_RULES = 1000
+
+/** Shows what each admission rule admits, and what makes one wider than it looks. */
+async function checkAdmission(
+  database: Database,
+  settings: Pick<AuthoritySettings, 'operators'>,
+  keys: OwnKeys,
+  genesis: GenesisBlock,
+  now: Instant,
+): Promise<readonly Finding[]> {
+  const rows = (await listRules(database.read, { limit: MAX_RULES })).filter(({ status }) => status === 'active')
+  const isRevoked = checkRevoked(await listRevokedKeys(database.read))
+  // Also a key that was taken out of the settings after its revocation.
+  const revoked = (key_id: string): boolean =>
+    isRevoked({ key_id, publicKey: settings.operators.get(key_id)?.publicKey ?? '' })
+  const network = { name: genesis.network_name, genesis, genesisText: '' }
+  const findings: Finding[] = []
+  for (const row of rows) {
+    const about = { about: row.rule_id }
+    const rule = await readSigned({ keys, network, log: silentLog }, row)
+    const remove = `chancery admission remove ${row.rule_id}`
+    if (rule === undefined) {
+      const fix = `Find out who wrote to the database; then run: ${remove}`
+      findings.push(bad('admission-rule', `${row.rule_id} is not as it was signed; it admits no node`, fix, about))
+      continue
+    }
+    const { admits, warnings } = describeAdmission(rule)
+    const isOver = rule.expires_at !== null && instantOf(rule.expires_at) <= now
+    const state = isInForce(rule, now) ? 'admits' : isOver ? 'is over; it admitted' : 'will admit'
+    const found = `${row.rule_id} ${state} ${admits}`
+    if (revoked(row.created_by)) {
+      const fix = `Was it wanted? If not: ${remove}`
+      findings.push(warn('admission-rule', `${found}; the key ${row.created_by} that added it is revoked`, fix, about))
+    } else if (warnings.length > 0) {
+      const fix = `If that is too wide, add a narrower rule, then run: ${remove}`
+      findings.push(warn('admission-rule', `${found}; ${warnings.join('; ')}`, fix, about))
+    } else findings.push({ ...good('admission-rule', found), ...about })
+  }
+  return findings
+}
+
+/** Locks of one query for each partition: the tables that it joins, with all their indexes. */
+export const LOCKS_OF_PARTITION = { audit: 12, evidence: 15 }
+
+const SETTINGS = ['max_locks_per_transaction', 'max_connections', 'max_prepared_transactions'] as const
+
+export interface LockFacts {
+  readonly auditPartitions: number
+  readonly evidencePartitions: number
+  /** Settings of the server. */
+  readonly locksPerTransaction: number
+  readonly connections: number
+  readonly preparedTransactions: number
+}
+
+/** Checks that PostgreSQL has locks for all partitions when every connection queries them at once. */
+export async function checkLocks(database: Database): Promise<readonly Finding[]> {
+  if (database.engine === 'sqlite') return []
+  const [audit, evidence] = [await readLayout(database.read, AUDIT), await readLayout(database.read, EVIDENCE)]
+  const found = await readServerSettings(database, SETTINGS)
+  const read = (name: (typeof SETTINGS)[number]): number => Number(found.get(name) ?? 0)
+  return [
+    compareLocks({
+      auditPartitions: audit?.partitions.length ?? 0,
+      evidencePartitions: evidence?.partitions.length ?? 0,
+      locksPerTransaction: read('max_locks_per_transaction'),
+      connections: read('max_connections'),
+      preparedTransactions: read('max_prepared_transactions'),
+    }),
+  ]
+}
+
+/** The server shares all its locks among its connections. */
+export function compareLocks(facts: LockFacts): Finding {
+  const { auditPartitions, evidencePartitions, locksPerTransaction, connections, preparedTransactions } = facts
+  const owners = connections + preparedTransactions
+  const query = Math.max(auditPartitions * LOCKS_OF_PARTITION.audit, evidencePartitions * LOCKS_OF_PARTITION.evidence)
+  const needed = query * connections
+  const partitions = `${auditPartitions} partitions of audit events, ${evidencePartitions} of evidence`
+  if (needed <= locksPerTransaction * owners) return good('database-locks', partitions)
+  // For twice as many partitions: a change needs a restart of the server.
+  const value = Math.ceil((2 * needed) / owners)
+  return warn(
+    'database-locks',
+    `${partitions}; max_locks_per_transaction is ${locksPerTransaction}`,
+    `On the server: alter system set max_locks_per_transaction = ${value}, then restart it, standbys first.`,
+    { effect: 'Queries fail with «out of shared memory» when many run at once.' },
+  )
+}
 
 export interface DoctorArguments extends CommandArguments {
   /** The public address of the authority. Without it the public address is not checked. */

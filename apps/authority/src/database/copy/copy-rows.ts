@@ -1,8 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { SQLInputValue } from 'node:sqlite'
-import { countRows } from '../count-rows.ts'
-import { type Column, type Side, listColumns, listTables } from './catalogue.ts'
-import type { Database, Reader, Statement } from '../database.ts'
+import { type Database, type Reader, type Statement, countRows } from '../database.ts'
+import { type Column, type Side, listColumns, listTables } from './unfinished-copy.ts'
 
 /** A table as both databases have it. */
 export interface CopiedTable {

@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises'
 import type { Instant } from '@chancery/protocol'
 import { sql } from 'kysely'
-import { type Side, listTables } from './catalogue.ts'
+import { type Side, listTables } from './unfinished-copy.ts'
 import { copyRows, describeTables } from './copy-rows.ts'
 import type { Database, Query } from '../database.ts'
 import { migrate, readSchemaVersion } from '../migrate.ts'

@@ -1,7 +1,6 @@
 // oxlint-disable max-lines -- the whole schema of a release
 import { sql } from 'kysely'
-import type { Query } from '../database.ts'
-import type { ColumnTypes, Migration } from '../migration.ts'
+import type { ColumnTypes, Migration, Query } from '../database.ts'
 import { PARTITION_EVENTS, auditedDetail, partitionSize, roomBelow } from '../partitions/audit-partitions.ts'
 
 /** The schema of release 0.2.0 at once. Databases of releases before it are refused. */

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Migration } from '../migration.ts'
+import type { Migration } from '../database.ts'
 
 /**
  * The bytes that each key and each partner had stored on a day, and answers to decisions without their context, which

@@ -1,6 +1,6 @@
 import { isJsonObject, readJson } from '@chancery/protocol'
 import { sql } from 'kysely'
-import type { Migration } from '../migration.ts'
+import type { Migration } from '../database.ts'
 
 /**
  * The licensee for which a data license is in force: one license for each. Before, a new license replaced all others,

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Migration } from '../migration.ts'
+import type { Migration } from '../database.ts'
 
 /** What each instance reports for a switch of the key without a stop: the block whose key it has, and where it waits. */
 export const liveSwitch: Migration = {

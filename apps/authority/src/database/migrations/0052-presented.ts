@@ -1,4 +1,4 @@
-import type { Migration } from '../migration.ts'
+import type { Migration } from '../database.ts'
 
 /** Certificates that nodes presented because a restored database lacks them, until an operator adopts them. */
 export const presented: Migration = {

@@ -1,6 +1,6 @@
 import type { Database } from '../database.ts'
 import { EVIDENCE } from './evidence-partitions.ts'
-import { partitionTables } from './partition-tables.ts'
+import { partitionTables } from './keep-partitions.ts'
 
 /** Partitions a store on PostgreSQL, with small partitions. All its entries must be below half of `size`. */
 export async function usePartitionsOf(database: Database, size: number): Promise<void> {

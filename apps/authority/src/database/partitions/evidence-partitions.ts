@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
-import type { Query, Reader } from '../database.ts'
-import type { PartitionSet } from './partition-set.ts'
+import type { Database, Query, Reader, Transaction } from '../database.ts'
+import type { PartitionSet } from './table-lock.ts'
+import { makeRoom } from './layout.ts'
 
 /** What one partition has unique. Across partitions the trigger evidence_entries_unrepeated compares the same. */
 const UNIQUE = [
@@ -85,4 +86,18 @@ async function createPartition(tx: Query, from: number, to: number): Promise<voi
   await run(`create trigger evidence_entries_whole before truncate on ${name}
     for each statement execute function evidence_entries_guard()`)
   await run(`alter table evidence_entries attach partition ${name} for values from (${from}) to (${to})`)
+}
+
+/** Whether the next entries have a partition. The job evidence-partitions makes them ahead; an append never fails for it. */
+export class EntryRoom {
+  #knownThrough: number
+
+  constructor({ engine }: Pick<Database, 'engine'>) {
+    this.#knownThrough = engine === 'sqlite' ? Number.POSITIVE_INFINITY : 0
+  }
+
+  /** Called under the lock of the chain, before entries up to this one are added. */
+  async ensure(tx: Transaction, through: number, from: number): Promise<void> {
+    if (through > this.#knownThrough) this.#knownThrough = await makeRoom(tx, EVIDENCE, { from, through })
+  }
 }

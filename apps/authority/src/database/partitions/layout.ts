@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Database, Reader, Transaction } from '../database.ts'
-import type { PartitionSet } from './partition-set.ts'
+import type { PartitionSet } from './table-lock.ts'
 
 /** One partition: its first value, and the first one after it. `suffix` follows the name of a table. */
 export interface Partition {

@@ -5,7 +5,7 @@ import type { Database } from '../database.ts'
 import { AUDIT } from './audit-partitions.ts'
 import { readLayout } from './layout.ts'
 import { useOpenedDatabases } from './opened-databases.suite.ts'
-import { partitionTables } from './partition-tables.ts'
+import { partitionTables } from './keep-partitions.ts'
 
 const SIZE = 100
 

@@ -1,7 +1,6 @@
 import type pg from 'pg'
 import { DatabaseUnavailableError } from '../errors.ts'
-import { BEGIN, PostgresClient } from './client.ts'
-import { READ_SERVER_RUN } from './commit-outcome.ts'
+import { BEGIN, PostgresClient, READ_SERVER_RUN } from './client.ts'
 
 /** How long the server lets a statement run, wait for a lock, and leave a transaction idle. */
 export const LIMITS_MS = {

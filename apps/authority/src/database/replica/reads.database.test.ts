@@ -1,6 +1,6 @@
 import { type TestAuthority, startTestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { hasProof, writeProof } from './replica-proof.ts'
+import { hasProof, writeProof } from './reads.ts'
 
 let na: TestAuthority
 beforeAll(async () => {

@@ -15,7 +15,7 @@ import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { REPLICA_ROUTES } from '../../auth/replica-routes.ts'
 import { START, openTestStore } from '../../features/evidence/evidence.suite.ts'
-import { hasProof, writeProof } from './replica-proof.ts'
+import { hasProof, writeProof } from './reads.ts'
 import { openPostgres } from '../postgres/open.ts'
 
 const MAX_LAG_SECONDS = 1

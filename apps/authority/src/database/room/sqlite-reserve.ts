@@ -3,7 +3,7 @@ import { existsSync, statSync, statfsSync, truncateSync } from 'node:fs'
 import { open, rename, rm, stat, statfs, truncate } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { DiskFullError } from '../errors.ts'
-import { LEAST_FREE_BYTES } from '../probe-work.ts'
+import { LEAST_FREE_BYTES } from '../transaction.ts'
 import { PARTS, PART_BYTES } from './disk-room.ts'
 import type { FreeSpace, Part, PartState, Reserve, ReserveState } from './disk-room.ts'
 

@@ -5,8 +5,15 @@ import { rowsOf } from '../../testing/rows.suite.ts'
 import type { Database } from '../database.ts'
 import { locationOf } from '../database.suite.ts'
 import { openDatabase } from '../open.ts'
-import { TABLE_NAMES, countPast, countTables, measureBytes, mostRows } from './measure-tables.ts'
-import { readGrowth, sampleRows } from './sample-rows.job.ts'
+import {
+  TABLE_NAMES,
+  countPast,
+  countTables,
+  measureBytes,
+  mostRows,
+  readGrowth,
+  sampleRows,
+} from './measure-tables.ts'
 import { TABLE_ENDS, type TableName } from './table-ends.ts'
 
 const SETTINGS = { auditKeptDays: 0, certificateKeptDays: 400 }

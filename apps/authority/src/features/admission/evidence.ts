@@ -1,5 +1,6 @@
 import { Refusal } from '@chancery/contract'
-import { type AdmissionRule, type Instant, type JsonValue, admissionRuleId, shape } from '@chancery/protocol'
+import { JsonError, admissionRuleId, isJsonObject, readJsonBytes, shape } from '@chancery/protocol'
+import type { AdmissionRule, Instant, JsonObject, JsonValue } from '@chancery/protocol'
 import { readOrRefuse } from '../../requests/read-fields.ts'
 
 /** What a node sends in the place of an invite. */
@@ -12,7 +13,7 @@ export interface Evidence {
 
 /** A node whose response was lost tries again with the same evidence. */
 export const MAX_EVIDENCE_USES = 5
-export const MAX_TOKEN_CHARACTERS = 8192
+const MAX_TOKEN_CHARACTERS = 8192
 const MAX_CERTIFICATES = 4
 const MAX_CERTIFICATE_CHARACTERS = 8192
 
@@ -96,4 +97,37 @@ export function evidenceDetails({ rule, issuer, subject, digest }: VerifiedEvide
   readonly evidence_digest: string
 } {
   return { rule_id: rule.rule_id, evidence_issuer: issuer, evidence_subject: subject, evidence_digest: digest }
+}
+
+/** A compact JWS before its signature is verified. */
+export interface ReadToken {
+  readonly text: string
+  readonly header: JsonObject
+  readonly claims: JsonObject
+  /** What the signature covers. The signature itself may have several forms. */
+  readonly signingInput: string
+}
+
+const COMPACT = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.[A-Za-z0-9_-]+$/
+const LIMITS = { maxDepth: 8, maxValues: 500, maxNames: 200 }
+
+/** Undefined for every other form. Strict JSON: a repeated claim would have two readings. */
+export function readToken(text: string): ReadToken | undefined {
+  const [, headerText, claimsText] = (text.length <= MAX_TOKEN_CHARACTERS && COMPACT.exec(text)) || []
+  if (headerText === undefined || claimsText === undefined) return undefined
+  const [header, claims] = [readPart(headerText), readPart(claimsText)]
+  if (header === undefined || claims === undefined) return undefined
+  return { text, header, claims, signingInput: `${headerText}.${claimsText}` }
+}
+
+function readPart(text: string): JsonObject | undefined {
+  const bytes = Buffer.from(text, 'base64url')
+  if (bytes.toString('base64url') !== text) return undefined
+  try {
+    const value = readJsonBytes(bytes, LIMITS)
+    return isJsonObject(value) ? value : undefined
+  } catch (error) {
+    if (error instanceof JsonError) return undefined
+    throw error
+  }
 }

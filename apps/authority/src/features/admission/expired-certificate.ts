@@ -14,9 +14,8 @@ import type { Reader } from '../../database/database.ts'
 import { ownKeysAt } from '../../signing/own-keys.ts'
 import { MAX_EVIDENCE_USES } from './evidence.ts'
 import type { Evidence, EvidenceReason, FormerCertificate, Proven } from './evidence.ts'
-import type { AdmissionParts } from './parts.ts'
+import { type AdmissionParts, findUsableRule } from './rules.ts'
 import { findAdmittingRule, findFormer, findNewest, listExpiredRules } from './queries.ts'
-import { findUsableRule } from './rules.ts'
 
 /**
  * Verifies the last certificate of a node as evidence (protocol/admission, section 7). The proof of the node key was

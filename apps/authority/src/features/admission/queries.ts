@@ -1,8 +1,7 @@
 import { type Instant, writeSortable } from '@chancery/protocol'
 import { sql } from 'kysely'
 import { presented } from '../../database/migrations/0052-presented.ts'
-import { assertStored } from '../../database/assert-stored.ts'
-import type { Database, Reader, Transaction } from '../../database/database.ts'
+import { type Database, type Reader, type Transaction, assertStored } from '../../database/database.ts'
 import type { Tables } from '../../database/tables.ts'
 
 export type RuleRow = Readonly<Tables['admission_rules']>

@@ -4,9 +4,8 @@ import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import { readDryRun, readReason, refuseUnknownMembers } from '../../requests/read-fields.ts'
-import type { AdmissionParts } from './parts.ts'
+import { type AdmissionParts, withoutSignature } from './rules.ts'
 import { type RuleRow, findRule, listActiveRules, listValidOf, markRemoved } from './queries.ts'
-import { withoutSignature } from './rules.ts'
 
 const MAX_NAMED = 1000
 

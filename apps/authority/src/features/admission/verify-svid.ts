@@ -2,9 +2,8 @@ import { SECOND, keysUrlOf, member, readSpiffeId, sha256Hex } from '@chancery/pr
 import type { AdmissionRule, Instant, JsonObject } from '@chancery/protocol'
 import { type Certificate, KEY_USAGE, readCertificate } from './certificate.ts'
 import { type Expected, endOf, startOf, whyForeign } from './claims.ts'
-import { type Evidence, type EvidenceReason, MAX_EVIDENCE_USES, type Proven } from './evidence.ts'
+import { type Evidence, type EvidenceReason, MAX_EVIDENCE_USES, type Proven, readToken } from './evidence.ts'
 import type { KeySets } from './key-sets.ts'
-import { readToken } from './read-token.ts'
 import { leadsTo } from './verify-path.ts'
 import { isSignedBy, readHeader } from './verify-token.ts'
 

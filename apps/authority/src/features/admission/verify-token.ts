@@ -1,8 +1,7 @@
 import { KeyObject } from 'node:crypto'
 import type { JWK } from 'jose'
 import { type AdmissionRule, type JsonObject, member, sha256Hex } from '@chancery/protocol'
-import type { EvidenceReason } from './evidence.ts'
-import type { ReadToken } from './read-token.ts'
+import type { EvidenceReason, ReadToken } from './evidence.ts'
 
 /** Members by which a token would bring its own key, or ask for what is not supported. */
 const REFUSED_HEADERS = ['crit', 'jwk', 'jku', 'x5u', 'x5c', 'b64', 'zip', 'enc'] as const

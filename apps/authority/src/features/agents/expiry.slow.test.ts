@@ -4,7 +4,7 @@ import { ManualClock, accepted, seedCertificates, refused, startTestAuthority, t
 import type { TestAuthority } from '@chancery/testkit'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { purgeAgents } from './purge.job.ts'
+import { purgeAgents } from './index.ts'
 
 const START = new ManualClock().now()
 const clock = new ManualClock()

@@ -14,8 +14,7 @@ import {
 import type { AgentDescriptor, JsonObject } from '@chancery/protocol'
 import { type Call, noteCaller } from '@chancery/service-kit'
 import { requestDetails } from '../../audit/record.ts'
-import type { AgentsState } from './state.ts'
-import type { AgentsParts } from './parts.ts'
+import type { AgentsParts, AgentsState } from './search.ts'
 import { shorten } from '../../requests/read-fields.ts'
 import type { RegistrationRow } from './queries/registrations.ts'
 

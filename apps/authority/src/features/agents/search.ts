@@ -1,9 +1,59 @@
-import { Refusal } from '@chancery/contract'
-import { canonicalJson, writeJson, writeSortable } from '@chancery/protocol'
-import { type Call, type HttpResponse, jsonText } from '@chancery/service-kit'
-import type { AgentsState } from './state.ts'
-import { pageMembers, readPage } from '../../requests/paging.ts'
+import { LIMITS, Refusal } from '@chancery/contract'
+import { type JsonObject, canonicalJson, isPlainText, writeJson, writeSortable } from '@chancery/protocol'
+import { Batcher, type Call, type Clock, type HttpResponse, jsonText } from '@chancery/service-kit'
+import { pageMembers, readPage, readTextFilter, writeCursor } from '../../requests/paging.ts'
 import { type AgentPosition, type AgentRow, countMatches, estimateTag, searchAgents } from './queries/search.ts'
+import type { Core } from '../../core.ts'
+import { AdaptiveCount, isLargeTable } from '../../database/cached-count.ts'
+import type { Database } from '../../database/database.ts'
+import { type RegistrationOutcome, type RegistrationRow, registerAgents } from './queries/registrations.ts'
+import { countAgents } from './queries/agents.ts'
+import type { OperatorCall } from '../../auth/operator.ts'
+import { type CapabilityRow, countCapabilities, listCapabilities } from './queries/capabilities.ts'
+
+export interface AgentsParts extends Pick<
+  Core,
+  | 'activeWindow'
+  | 'audit'
+  | 'clock'
+  | 'clockCheck'
+  | 'database'
+  | 'ids'
+  | 'network'
+  | 'purgeClock'
+  | 'agentReads'
+  | 'rollback'
+> {}
+
+/** Queue of registrations for the next transaction, and the public count of agents. */
+interface AgentBatches {
+  readonly registrations: Batcher<RegistrationRow, RegistrationOutcome>
+  readonly count: AdaptiveCount
+  close(): Promise<void>
+}
+
+export function openAgentBatches(database: Database, clock: Clock): AgentBatches {
+  const now = (): string => writeSortable(clock.now())
+  const registrations = new Batcher<RegistrationRow, RegistrationOutcome>(
+    async (rows) => [...(await registerAgents(database, rows, now()))],
+    { maxItems: 200, maxWaiting: 5000 },
+  )
+  return {
+    registrations,
+    count: new AdaptiveCount(
+      clock,
+      () => countAgents(database.read, now()),
+      () => isLargeTable(database.read, 'agent_registrations'),
+    ),
+    close: () => registrations.close(),
+  }
+}
+
+/** The parts of the feature and its own state. */
+export interface AgentsState extends AgentsParts {
+  /** Queued registrations share a transaction. */
+  readonly batches: AgentBatches
+}
 
 /**
  * GET /agents
@@ -52,4 +102,36 @@ function readPosition(place: string | undefined): AgentPosition | undefined {
   const match = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z)\|([A-Za-z0-9+/=]{44})$/.exec(place)
   if (match === null) throw new Refusal('invalid_page')
   return { registered_at: match[1] ?? '', node_public_key: match[2] ?? '' }
+}
+
+/** Rows when the caller does not say how many. */
+const DEFAULT_ROWS = 50
+
+/**
+ * GET /admin/agents/capabilities
+ * Lists capabilities with their number of agents, from the counters that searches use. An expired agent counts until
+ * the purge, at most about 30 seconds.
+ */
+export async function capabilities(call: OperatorCall, parts: AgentsParts): Promise<JsonObject> {
+  const q = readTextFilter(call.query, 'q')
+  const page = readPage(call.query)
+  const limit = call.query.first('limit') === undefined ? DEFAULT_ROWS : page.limit
+  const after = readPlace(page.after)
+  const rows = await listCapabilities(parts.database, q, { after, limit: limit + 1 })
+  const shown = rows.slice(0, limit)
+  const last = rows.length > limit ? shown.at(-1) : undefined
+  const isWhole = after === undefined && last === undefined
+  return {
+    count: shown.length,
+    capabilities: shown.map(({ capability, agents }) => ({ capability, agents })),
+    next_cursor: last === undefined ? null : writeCursor(`${last.agents}|${last.capability}`),
+    total: isWhole ? shown.length : await countCapabilities(parts.database, q, LIMITS.listCountMax),
+  }
+}
+
+function readPlace(text: string | undefined): CapabilityRow | undefined {
+  if (text === undefined) return undefined
+  const [, agents = '', capability = ''] = /^(\d{1,15})\|(.{1,256})$/su.exec(text) ?? []
+  if (!isPlainText(capability, 256)) throw new Refusal('invalid_page')
+  return { agents: Number(agents), capability }
 }

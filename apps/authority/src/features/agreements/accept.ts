@@ -13,10 +13,21 @@ import {
 import type { AgreementRecord, Instant, JsonValue, NegotiationReason, Verdict } from '@chancery/protocol'
 import type { HttpResponse } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { AgreementsParts } from './parts.ts'
 import { readOrRefuse } from '../../requests/read-fields.ts'
 import { issueRecord } from '../../requests/issue-record.ts'
 import { findOfferMaker } from './queries.ts'
+import type { Core, FeatureBase } from '../../core.ts'
+import type { AuthoritySettings } from '../../settings/authority-settings.ts'
+import type { Connectome } from '../connectome/index.ts'
+import type { RecognitionTreaties } from '../recognition-treaties/index.ts'
+import type { TrustEvidenceIssuer } from '../trust-evidence/index.ts'
+
+export interface AgreementsParts extends FeatureBase, Pick<Core, 'clockCheck' | 'purgeClock'> {
+  readonly settings: Pick<AuthoritySettings, 'ownOfferAcceptance'>
+  readonly connectome: Connectome
+  readonly recognitionTreaties: RecognitionTreaties
+  readonly trustEvidence: TrustEvidenceIssuer
+}
 
 const REJECTED = 'accept_rejected'
 

@@ -3,7 +3,7 @@ import { type AgreementRecord, agreementRecordForm, checkCosignable } from '@cha
 import type { HttpResponse } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { issueRecord } from '../../requests/issue-record.ts'
-import type { AgreementsParts } from './parts.ts'
+import type { AgreementsParts } from './accept.ts'
 import { readCosignRequest } from './requests.ts'
 
 const REJECTED = 'cosign_rejected'

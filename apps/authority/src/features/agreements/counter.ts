@@ -2,7 +2,7 @@ import { Refusal } from '@chancery/contract'
 import { capabilityCounterForm, checkCounterable, draftCapabilityCounter } from '@chancery/protocol'
 import type { HttpResponse } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { AgreementsParts } from './parts.ts'
+import type { AgreementsParts } from './accept.ts'
 import { issueRecord } from '../../requests/issue-record.ts'
 import { readCounterRequest } from './requests.ts'
 

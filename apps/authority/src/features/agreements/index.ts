@@ -1,20 +1,116 @@
 import { Refusal, agreements } from '@chancery/contract'
-import { agreementRecordForm, readReceived, trustAgreement } from '@chancery/protocol'
-import type { AgreementRecord, JsonValue, Received } from '@chancery/protocol'
+import {
+  agreementRecordForm,
+  capabilityOfferForm,
+  draftCapabilityOffer,
+  instantOf,
+  readReceived,
+  shape,
+  trustAgreement,
+  verifyAgreement,
+  verifyTwoParties,
+  writeSortable,
+} from '@chancery/protocol'
+import type { AgreementRecord, JsonObject, JsonValue, Received } from '@chancery/protocol'
 import { bind } from '../../auth/access.ts'
-import { accept } from './accept.ts'
+import { type AgreementsParts, accept } from './accept.ts'
 import { cosign } from './cosign.ts'
 import { counter } from './counter.ts'
-import { offer } from './offer.ts'
-import { verify } from './verify.ts'
 import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { AgreementsParts } from './parts.ts'
-import { readOrRefuse } from '../../requests/read-fields.ts'
+import {
+  readMember,
+  readOrRefuse,
+  readTrustKeys,
+  recordVerification,
+  requirePresent,
+} from '../../requests/read-fields.ts'
 import type { Feature } from '../../core.ts'
-import { whenClockIsCorrect } from '../../clock/when-correct.ts'
-import { purgeOfferMakers } from './queries.ts'
-import { writeSortable } from '@chancery/protocol'
+import { whenClockIsCorrect } from '../../clock/purge-clock.ts'
+import { insertOfferMaker, purgeOfferMakers } from './queries.ts'
+import type { Call, HttpResponse } from '@chancery/service-kit'
+import { issueRecord } from '../../requests/issue-record.ts'
+import { readOfferRequest } from './requests.ts'
+
+/**
+ * POST /admin/agreements/offer
+ * Offers capabilities to another sovereign. The offer is signed whatever the trust verdict is. It records the verdict
+ * for the party that counters or accepts.
+ */
+async function offer(call: OperatorCall, parts: AgreementsParts): Promise<HttpResponse> {
+  const { terms, ...request } = readOfferRequest(call.body)
+  const own = parts.network.name
+  const { responder_sovereign_id } = request
+  // The two parties must differ. Otherwise one party signs for both.
+  if (responder_sovereign_id === own) throw new Refusal('offer_rejected', { field: 'responder_sovereign_id' })
+  const parties = { source: own, target: responder_sovereign_id }
+  const evidence = await parts.trustEvidence.issueFinding(parties, 'offer_rejected')
+  return issueRecord(call, parts, async (tx, now) => {
+    const requested_terms = { ...terms, freshness_commitment: 0 }
+    const draft = draftCapabilityOffer({ ...request, offer_id: parts.ids.uuid(), requested_terms, evidence, now })
+    const record = await parts.signing.signFormOr('offer_rejected', capabilityOfferForm, draft)
+    const { offer_id, offerer_sovereign_id } = record
+    await insertOfferMaker(tx, {
+      offer_id,
+      operator_public_key: call.operator.publicKey,
+      expires_at: writeSortable(instantOf(record.expires_at)),
+    })
+    const { capabilities } = requested_terms
+    const details = { offer_id, offerer_sovereign_id, responder_sovereign_id, capabilities }
+    return { record, type: 'capability_offer_built', details }
+  })
+}
+
+/**
+ * POST /agreements/verify
+ * Verifies an agreement with the given keys of its parties, or with those that treaties name. That both signed, that it
+ * is in force, and that the graph has changed since are three statements. Only an own record that has the signature of
+ * this authority alone is bound to the current graph, unless the caller asks for separate statements. Writes nothing.
+ */
+async function verify(call: Call, parts: AgreementsParts): Promise<JsonObject> {
+  const given = requirePresent(call.body, 'agreement', 'missing_agreement')
+  const agreement = readOrRefuse('invalid_agreement', () => readReceived(agreementRecordForm, given))
+  const isSeparate = readMember(call.body['separate_graph'], false, shape.boolean, 'invalid_input')
+  const own = parts.keys.all
+  const supplied = readTrustKeys(call.body, 'offerer_public_keys', [])
+  const responderKeys = readTrustKeys(call.body, 'responder_public_keys', own)
+  const offererKeys = supplied.length === 0 ? own : supplied
+  const isTold = supplied.length > 0 || responderKeys !== own
+  const { agreement_id, offerer_sovereign_id } = agreement.record
+  const each = await verifyTwoParties(
+    agreement,
+    isTold ? { offererKeys, responderKeys } : await findKeys(parts, agreement.record),
+  )
+  const isOfOthers = offerer_sovereign_id !== parts.network.name
+  const isEachKnown = !isTold && (each.ok || isOfOthers)
+  const isBound = supplied.length === 0 && !isSeparate
+  const expectedGraphDigest = isBound && !isEachKnown ? await parts.connectome.graphDigest() : undefined
+  const verdict = isEachKnown
+    ? each
+    : await verifyAgreement(agreement, { offererKeys, responderKeys, expectedGraphDigest })
+  const reason = verdict.ok ? 'accepted' : verdict.reason
+  recordVerification(call, parts, verdict.ok, reason)
+  const answer = { accepted: verdict.ok, reason, agreement_id }
+  if (!isSeparate && !(isEachKnown && verdict.ok)) return answer
+  return { ...answer, signed_by_both: each.ok, ...(await stateOf(parts, agreement)) }
+}
+
+async function findKeys(parts: AgreementsParts, { offerer_sovereign_id, responder_sovereign_id }: AgreementRecord) {
+  const { keys: offererKeys } = await parts.recognitionTreaties.findPartyKeys(offerer_sovereign_id)
+  const { keys: responderKeys } = await parts.recognitionTreaties.findPartyKeys(responder_sovereign_id)
+  return { offererKeys, responderKeys }
+}
+
+/** The graph of a record is that of its offerer. Of another offerer it is not known here whether it has changed. */
+async function stateOf(parts: AgreementsParts, { record }: Received<AgreementRecord>): Promise<JsonObject> {
+  const { offerer_sovereign_id, graph_digest, agreed_terms } = record
+  const now = parts.clock.now()
+  const isOwn = offerer_sovereign_id === parts.network.name
+  return {
+    in_force: instantOf(agreed_terms.valid_from) <= now && now <= instantOf(agreed_terms.valid_until),
+    graph_changed: isOwn ? graph_digest !== (await parts.connectome.graphDigest()) : null,
+  }
+}
 
 /**
  * Reads a presented agreement. An agreement that is not trusted is refused and audited (protocol/trust-operations

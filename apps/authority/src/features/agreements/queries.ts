@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Database, Reader, Transaction } from '../../database/database.ts'
-import { deleteInParts } from '../../database/delete-in-parts.ts'
+import { deleteInParts } from '../../database/cached-count.ts'
 
 export interface OfferMaker {
   readonly offer_id: string

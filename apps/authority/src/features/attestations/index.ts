@@ -1,17 +1,221 @@
-import { attestations } from '@chancery/contract'
+import { Refusal, SECURITY_HEADERS, attestations } from '@chancery/contract'
 import { bind } from '../../auth/access.ts'
 import type { Feature } from '../../core.ts'
-import { AttestationReader } from './attestation-state.ts'
-import { find } from './find.ts'
-import { issue } from './issue.ts'
-import { list } from './list.ts'
-import type { AttestationsParts } from './parts.ts'
+import { AttestationReader, type AttestationsParts, isRevokedByIssuer, verify } from './verify.ts'
 import { forRevocations } from '../../database/room/for-revocations.ts'
 import { revoke } from './revoke.ts'
-import { verifyWithTreaty } from './verify-with-treaty.ts'
-import { verify } from './verify.ts'
+import {
+  canonicalJson,
+  draftAttestation,
+  field,
+  isPlainText,
+  readAttestation,
+  readRecognitionTreaty,
+  toRecognizedIssuer,
+  toUtf8,
+  verifyAttestation,
+  writeJson,
+  writeSortable,
+} from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import {
+  areStrongKeys,
+  isPublicKeyText,
+  readGrantedRoles,
+  readKeyList,
+  readOrRefuse,
+  readValidityHours,
+  recordVerification,
+  refuseUnknownMembers,
+} from '../../requests/read-fields.ts'
+import { CachedDocument, type Call, type HttpResponse, jsonText } from '@chancery/service-kit'
+import { requestDetails } from '../../audit/record.ts'
+import type { OperatorCall } from '../../auth/operator.ts'
+import { findStoredResponse, readAttempt, storeResponse } from '../../requests/idempotency.ts'
+import {
+  countAllAttestations,
+  countAttestations,
+  findAttestation,
+  insertAttestation,
+  listAttestations,
+} from './queries/attestations.ts'
+import type { AttestationRow } from './queries/attestations.ts'
+import { readIssuePosition, toWireTime, writeIssuePosition } from '../../requests/list-position.ts'
+import { pageMembers, readPage } from '../../requests/paging.ts'
+import { countsHere } from '../recognition-treaties/index.ts'
 
 export { listRevokedAttestations, markAttestationRevoked } from './queries/attestations.ts'
+
+export interface IssueRequest {
+  readonly subject_id: string
+  readonly roles: readonly string[]
+  readonly validityHours: number
+  readonly subject_public_key: string | null
+  readonly claims: JsonObject
+}
+
+const MEMBERS = ['subject_id', 'roles', 'validity_hours', 'issuer_sovereign_id', 'subject_public_key', 'claims']
+
+/** protocol/core 14.2, checks in the order of its table. */
+function readIssueRequest(body: JsonObject, own: string, allowedRoles: readonly string[]): IssueRequest {
+  refuseUnknownMembers(body, MEMBERS)
+  const subject_id = body['subject_id']
+  if (typeof subject_id !== 'string' || !isPlainText(subject_id, 256)) throw new Refusal('missing_attestation_subject')
+  const given = body['roles']
+  if (!Array.isArray(given) || given.length === 0) throw new Refusal('missing_attestation_subject')
+  const roles = readGrantedRoles(given, 1, allowedRoles)
+  const validityHours = readValidityHours(body['validity_hours'], 168, 26_280)
+  const issuer = body['issuer_sovereign_id']
+  if (issuer !== undefined && issuer !== own) throw new Refusal('attestation_issuer_mismatch')
+  const key = body['subject_public_key'] ?? null
+  if (key !== null && !isPublicKeyText(key)) throw new Refusal('invalid_public_key')
+  const claims = body['claims'] ?? {}
+  return {
+    subject_id,
+    roles,
+    validityHours,
+    subject_public_key: key,
+    claims: readOrRefuse('invalid_input', () => field.freeForm(16_384)(claims, 'claims')),
+  }
+}
+
+/**
+ * POST /admin/attestations
+ * Issues evidence of membership in this sovereign.
+ */
+async function issue(call: OperatorCall, parts: AttestationsParts): Promise<HttpResponse> {
+  const own = parts.network.name
+  const { validityHours, ...facts } = readIssueRequest(call.body, own, parts.settings.allowedRoles)
+  if (facts.subject_public_key !== null && !(await areStrongKeys([facts.subject_public_key])))
+    throw new Refusal('invalid_public_key')
+  const now = parts.clock.now()
+  const attempt = readAttempt(call, now)
+  const draft = draftAttestation({
+    ...facts,
+    attestation_id: parts.ids.uuid(),
+    issuer_sovereign_id: own,
+    issued_by: parts.signing.keyId,
+    now,
+    validityHours,
+  })
+  const text = writeJson(await parts.signing.sign(draft))
+  return parts.database.write(async (tx) => {
+    if (attempt !== undefined) {
+      const earlier = await findStoredResponse(tx, attempt, writeSortable(now))
+      if (earlier !== undefined) return jsonText(earlier.text, earlier.status)
+      await storeResponse(tx, attempt, { status: 201, text })
+    }
+    const { attestation_id, subject_id, roles } = draft
+    await insertAttestation(tx, {
+      attestation_id,
+      issuer_sovereign_id: own,
+      subject_id,
+      attestation_json: text,
+      issued_at: writeSortable(now),
+      published: draft.claims['public_mesh'] === true ? 1 : 0,
+    })
+    const details = { attestation_id, issuer_sovereign_id: own, subject_id, roles, ...requestDetails(call) }
+    await parts.audit.record(tx, { type: 'membership_attestation_issued', details })
+    return jsonText(text, 201)
+  })
+}
+
+/** Returns a row for a response: the signed record unchanged, and its state next to it. */
+function rowText(row: AttestationRow): string {
+  const rest = canonicalJson({
+    status: row.status,
+    revoked_at: toWireTime(row.revoked_at),
+    revocation_reason: row.revocation_reason,
+  })
+  return `{"attestation":${row.attestation_json},${rest.slice(1)}`
+}
+
+/**
+ * GET /attestations
+ * Public unless NA_PUBLIC_ATTESTATION_LIST=off; then unauthenticated callers get a number only.
+ */
+async function list(call: Call | OperatorCall, parts: AttestationsParts): Promise<HttpResponse | JsonObject> {
+  const filter = {
+    issuer_sovereign_id: call.query.first('issuer_sovereign_id'),
+    subject_id: call.query.first('subject_id'),
+    status: call.query.first('status'),
+    isPublished: call.query.first('published') === 'true',
+  }
+  const db = parts.database.read
+  if (!parts.settings.publicAttestationList && !('operator' in call)) {
+    // A filter would let an unauthenticated caller query members one by one.
+    if (filter.issuer_sovereign_id !== undefined || filter.subject_id !== undefined)
+      throw new Refusal('admin_auth_failed')
+    return { count: await countAllAttestations(db, filter) }
+  }
+  const page = readPage(call.query)
+  const rows = await listAttestations(db, filter, {
+    limit: page.limit + 1,
+    offset: page.offset,
+    after: readIssuePosition(page),
+  })
+  const shown = rows.slice(0, page.limit)
+  const end = rows.length > page.limit ? shown.at(-1) : undefined
+  const last = end === undefined ? undefined : writeIssuePosition({ issued_at: end.issued_at, id: end.attestation_id })
+  const paging = writeJson(await pageMembers(page, shown.length, last, (bound) => countAttestations(db, filter, bound)))
+  const more = paging === '{}' ? '' : `,${paging.slice(1, -1)}`
+  return jsonText(`{"count":${shown.length},"attestations":[${shown.map(rowText).join(',')}]${more}}`)
+}
+
+/**
+ * GET /attestations/{attestation_id}
+ * Returns the signed record and its state. With NA_PUBLIC_ATTESTATION_LIST=off only operators may read it, because the
+ * public feed names ids and each would reveal a record. The refusal is the same whether the id exists or not.
+ */
+async function find(call: Call | OperatorCall, parts: AttestationsParts): Promise<CachedDocument> {
+  if (!parts.settings.publicAttestationList && !('operator' in call)) throw new Refusal('admin_auth_failed')
+  const row = await findAttestation(parts.database.read, call.params['attestation_id'] ?? '')
+  if (row === undefined) throw new Refusal('attestation_not_found')
+  return new CachedDocument(toUtf8(rowText(row)), SECURITY_HEADERS['Cache-Control'])
+}
+
+/**
+ * POST /attestations/verify-with-treaty
+ * Verifies a member of a partner network under one direct treaty: an own one, or one whose issuer keys the caller
+ * sends. In the second case the verdict is the caller's and `counts_here` is false. Writes nothing.
+ */
+async function verifyWithTreaty(call: Call, parts: AttestationsParts): Promise<JsonObject> {
+  const { attestation, treaty } = readOrRefuse('invalid_attestation_or_treaty', () => ({
+    attestation: readAttestation(call.body['attestation'] ?? null),
+    treaty: readRecognitionTreaty(call.body['treaty'] ?? null),
+  }))
+  const supplied = readKeyList(call.body['treaty_issuer_public_keys'])
+  const expected = { issuer: undefined, subject: attestation.issuer_sovereign_id }
+  const { verdict: stored, trust_basis } = await parts.recognitionTreaties.verifyPostedTreaty(
+    treaty,
+    call.body['treaty'] ?? null,
+    supplied,
+    'admission',
+    expected,
+  )
+  const reason = stored.ok ? await verifyMember() : `treaty_${stored.reason}`
+  recordVerification(call, parts, reason === 'accepted', reason)
+  return {
+    accepted: reason === 'accepted',
+    reason,
+    trust_basis,
+    counts_here: countsHere(reason === 'accepted', trust_basis),
+    treaty_id: treaty.treaty_id,
+    attestation_id: attestation.attestation_id,
+    issuer_sovereign_id: treaty.issuer_sovereign_id,
+    subject_sovereign_id: treaty.subject_sovereign_id,
+  }
+
+  async function verifyMember(): Promise<string> {
+    const isRevoked = await isRevokedByIssuer(parts, attestation)
+    const verdict = await verifyAttestation(attestation, {
+      issuer: toRecognizedIssuer(treaty),
+      isRevoked,
+      now: parts.clock.now(),
+    })
+    return verdict.ok ? 'accepted' : `attestation_${verdict.reason}`
+  }
+}
 
 export interface Attestations extends Feature {
   /** Reads attestations for decisions, each time again. */

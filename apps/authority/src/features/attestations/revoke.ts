@@ -2,7 +2,7 @@ import { Refusal } from '@chancery/contract'
 import { type JsonObject, writeSortable } from '@chancery/protocol'
 import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { AttestationsParts } from './parts.ts'
+import type { AttestationsParts } from './verify.ts'
 import { readDryRun, readReason, refuseUnknownMembers } from '../../requests/read-fields.ts'
 import { findAttestation, markAttestationRevoked } from './queries/attestations.ts'
 

@@ -1,13 +1,25 @@
 import { Refusal } from '@chancery/contract'
-import { readAttestation, readRecognitionPolicy, verifyAttestation } from '@chancery/protocol'
-import type { Attestation, JsonObject } from '@chancery/protocol'
+import { checkAttestationText, readAttestation, readRecognitionPolicy, verifyAttestation } from '@chancery/protocol'
+import type { Attestation, CheckedAttestation, JsonObject, StoredAttestation } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
-import type { AttestationsParts } from './parts.ts'
-import { readOrRefuse } from '../../requests/read-fields.ts'
-import { recordVerification } from '../../requests/record-verification.ts'
-import { isImportedRevocation } from '../revocation-feeds/index.ts'
-import { type ReadyPolicy, prepare } from '../recognition-policy/index.ts'
+import { readOrRefuse, recordVerification } from '../../requests/read-fields.ts'
+import { type RevocationFeeds, isImportedRevocation } from '../revocation-feeds/index.ts'
+import { type ReadyPolicy, type RecognitionPolicy, prepare } from '../recognition-policy/index.ts'
 import { isOwnAttestationRevoked } from './queries/attestations.ts'
+import type { FeatureBase } from '../../core.ts'
+import type { AuthoritySettings } from '../../settings/authority-settings.ts'
+import type { Connectome } from '../connectome/index.ts'
+import type { RecognitionTreaties } from '../recognition-treaties/index.ts'
+import { BatchedRead, CachedByText } from '../../database/batched-read.ts'
+import { type AttestationStateRow, READ_STATES } from './queries/attestation-state.ts'
+
+export interface AttestationsParts extends FeatureBase {
+  readonly settings: Pick<AuthoritySettings, 'allowedRoles' | 'publicAttestationList'>
+  readonly connectome: Connectome
+  readonly recognitionPolicy: RecognitionPolicy
+  readonly recognitionTreaties: RecognitionTreaties
+  readonly revocationFeeds: RevocationFeeds
+}
 
 /**
  * POST /attestations/verify
@@ -45,4 +57,59 @@ export async function isRevokedByIssuer(parts: AttestationsParts, attestation: A
   )
     return true
   return isImportedRevocation(db, attestation.issuer_sovereign_id, attestation.attestation_id)
+}
+
+/** Maximum size, in characters, of the cache of verified texts. */
+const MAX_CACHED_CHARACTERS = 8_000_000
+
+/** A stored attestation and the facts that follow from its text alone. */
+export interface AttestationState {
+  readonly stored: StoredAttestation
+  readonly checked: CheckedAttestation
+}
+
+/**
+ * Reads attestations for decisions. Row and revocations are read for every decision; queued reads share one statement.
+ * The result of verifying a text is cached by that text, so an edited row is verified again.
+ */
+export class AttestationReader {
+  readonly #parts: Pick<AttestationsParts, 'database' | 'keys' | 'log'>
+  readonly #reads: BatchedRead<AttestationStateRow>
+  readonly #checked = new CachedByText<CheckedAttestation>(MAX_CACHED_CHARACTERS)
+
+  constructor(parts: Pick<AttestationsParts, 'database' | 'keys' | 'log'>) {
+    this.#parts = parts
+    this.#reads = new BatchedRead(
+      (ids) => parts.database.run(READ_STATES, ids),
+      (row) => row.attestation_id,
+    )
+  }
+
+  /** Returns an attestation of this authority with its revocations, or undefined. */
+  async find(attestation_id: string): Promise<AttestationState | undefined> {
+    const row = await this.#reads.find(attestation_id)
+    if (row === undefined) return undefined
+    const { attestation_json, issuer_sovereign_id, status, revoked_at } = row
+    const isRevoked = revoked_at !== null || status === 'revoked' || Number(row.listed) > 0
+    const revocationSequence = Number(row.sequence ?? 0)
+    return {
+      stored: { attestation_json, issuer_sovereign_id, status, isRevoked, revocationSequence },
+      checked: await this.#check(attestation_id, attestation_json),
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#reads.close()
+  }
+
+  async #check(attestation_id: string, text: string): Promise<CheckedAttestation> {
+    const known = this.#checked.find(text)
+    if (known !== undefined) return known
+    const checked = await checkAttestationText(text, this.#parts.keys.all)
+    // The caller learns only that the attestation is invalid. The operator is warned of the edited row.
+    if (!checked.isSigned)
+      this.#parts.log.error('a stored attestation does not verify', { alarm: true, attestation_id })
+    this.#checked.keep(text, checked)
+    return checked
+  }
 }

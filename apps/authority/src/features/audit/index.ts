@@ -2,8 +2,7 @@ import { audit } from '@chancery/contract'
 import { assignSequences } from '../../audit/sequence.ts'
 import { bindRead } from '../../auth/replica-routes.ts'
 import type { Feature } from '../../core.ts'
-import { list } from './list.ts'
-import type { AuditListParts } from './parts.ts'
+import { type AuditListParts, list } from './list.ts'
 
 export function openAuditList(parts: AuditListParts): Feature {
   return {

@@ -1,13 +1,81 @@
-import { type JsonObject, isJsonObject, readJson } from '@chancery/protocol'
+import { type JsonObject, isJsonObject, readInstant, readJson, writeSortable } from '@chancery/protocol'
 import { type EventRow, readEvents, readNumbers } from '../../audit/list-events.ts'
-import { redactEvent } from '../../audit/redact.ts'
+import { redactEvent } from '../../audit/export.ts'
 import { findLastNumber } from '../../audit/sequence.ts'
 import { isSubjectIndexComplete } from '../../audit/index-subjects.job.ts'
-import type { EventPosition } from '../../audit/subjects.ts'
+import { type EventPosition, isSubject } from '../../audit/subjects.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
-import { writeCursor } from '../../requests/paging.ts'
-import type { AuditListParts } from './parts.ts'
-import { type AuditRequest, readAuditRequest, writePlace } from './requests.ts'
+import { readPosition, readWhole, writeCursor } from '../../requests/paging.ts'
+import type { Core } from '../../core.ts'
+import { AUDIT_EVENTS, Refusal } from '@chancery/contract'
+import type { Query } from '@chancery/service-kit'
+
+export type AuditListParts = Pick<Core, 'database' | 'reads'>
+
+/** Types that one request may name: each is one index range. */
+const MAX_TYPES = 10
+const MAX_ROWS = 100
+
+interface AuditRequest {
+  readonly types: readonly string[]
+  readonly key_id: string | undefined
+  readonly subject: string | undefined
+  readonly request_id: string | undefined
+  readonly since: string | undefined
+  readonly until: string | undefined
+  readonly isNewestFirst: boolean
+  readonly from: EventPosition | undefined
+  readonly limit: number
+}
+
+function readAuditRequest(query: Query): AuditRequest {
+  const order = query.first('order') ?? 'newest'
+  if (order !== 'newest' && order !== 'oldest') throw new Refusal('invalid_input', { field: 'order' })
+  const cursor = query.first('cursor')
+  return {
+    types: readTypes(query.first('event')),
+    key_id: readId(query, 'key_id'),
+    subject: readId(query, 'subject'),
+    request_id: readId(query, 'request_id'),
+    since: readTime(query.first('since')),
+    until: readTime(query.first('until')),
+    isNewestFirst: order === 'newest',
+    from: cursor === undefined ? undefined : readPlace(cursor),
+    limit: readWhole(query.first('limit') ?? '50', 1, MAX_ROWS),
+  }
+}
+
+/** A mistyped event would look like one that never happened. */
+function readTypes(text: string | undefined): readonly string[] {
+  if (text === undefined) return []
+  const types = text.split(',', MAX_TYPES + 1)
+  if (types.length > MAX_TYPES || !types.every((type) => Object.hasOwn(AUDIT_EVENTS, type)))
+    throw new Refusal('invalid_input', { field: 'event' })
+  return [...new Set(types)]
+}
+
+function readId(query: Query, name: string): string | undefined {
+  const value = query.first(name)
+  if (value !== undefined && !isSubject(value)) throw new Refusal('invalid_input', { field: name })
+  return value
+}
+
+function readTime(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined
+  const instant = readInstant(text.replace(/ (?=\d\d:\d\d$)/, '+'))
+  if (instant === undefined) throw new Refusal('invalid_timestamps')
+  return writeSortable(instant)
+}
+
+function writePlace({ created_at, event_id }: EventPosition): string {
+  return `${created_at}|${event_id}`
+}
+
+function readPlace(cursor: string): EventPosition {
+  const match = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z)\|([0-9A-Za-z-]{1,64})$/.exec(readPosition(cursor))
+  if (match === null) throw new Refusal('invalid_page')
+  return { created_at: match[1] ?? '', event_id: match[2] ?? '' }
+}
 
 /** Events that one request looks at: request ids have no index. A page may be short and have a next one. */
 const MAX_READ = 10_000

@@ -2,7 +2,7 @@ import type { CedarAnswer, CedarQuestion, NoAnswer } from '@chancery/protocol'
 import { type Author, CedarAuthoring, type CedarGate, type SimulatedCedar } from './cedar-authoring.ts'
 import type { CedarTexts } from './cedar-thread.ts'
 import { CedarThreads } from './cedar-threads.ts'
-import { WaitingQuestions } from './waiting-questions.ts'
+import { WaitingQuestions } from './fact-sources.ts'
 
 export type { CedarTexts } from './cedar-thread.ts'
 

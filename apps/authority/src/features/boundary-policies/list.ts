@@ -1,10 +1,10 @@
 import { Refusal } from '@chancery/contract'
 import type { JsonObject } from '@chancery/protocol'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { BoundaryPoliciesParts } from './parts.ts'
+import type { BoundaryPoliciesParts } from './active-set.ts'
 import { pageMembers, readPage } from '../../requests/paging.ts'
 import { type PolicyRow, type VersionPosition, countVersions, listVersions } from './queries.ts'
-import { describeRows } from './view.ts'
+import { describeRows } from './publish.ts'
 
 /**
  * GET /admin/boundary-policies

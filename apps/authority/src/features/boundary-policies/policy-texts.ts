@@ -1,14 +1,23 @@
 import { Refusal } from '@chancery/contract'
 import { MAX_POLICY_TEXTS, MAX_POLICY_TEXT_BYTES, sha256Hex } from '@chancery/protocol'
-import type { BoundaryPolicyIntent, JsonValue } from '@chancery/protocol'
+import type {
+  AskedQuestion,
+  BoundaryPolicyIntent,
+  CedarQuestion,
+  EngineAnswer,
+  EngineAnswers,
+  JsonValue,
+} from '@chancery/protocol'
 import type { Database } from '../../database/database.ts'
 import { findPolicyText } from './queries.ts'
+import type { CedarEngine } from './cedar.ts'
+import type { FactSources } from './fact-sources.ts'
 
 /** Texts of one request, by digest. */
 export type SentTexts = ReadonlyMap<string, string>
 
 /** Stored texts that policies name by their digest. */
-export interface PolicyTexts {
+interface PolicyTexts {
   find(digest: string): Promise<string | undefined>
 }
 
@@ -59,4 +68,51 @@ export function readTexts(value: JsonValue | undefined, intent: BoundaryPolicyIn
 
 function refused(field: string, message: string): Refusal {
   return new Refusal('invalid_boundary_policy', { errors: [{ field, message }] })
+}
+
+/** Calls to other systems for one decision. A gate beyond them has no answer and denies. */
+const MAX_FACTS = 8
+
+export interface GateEngines {
+  readonly cedar: CedarEngine
+  readonly facts: FactSources
+  readonly texts: PolicyTexts
+}
+
+/** What answers the questions of a request: of a decision, or of a simulation. */
+export interface GateSources {
+  readonly cedar: Pick<CedarEngine, 'ask'>
+  readonly facts: Pick<FactSources, 'ask'>
+  readonly texts: PolicyTexts
+}
+
+/** Asks every question once, at the same time. Callers are served in turn. A question that cannot be asked has an answer that denies. */
+export async function answerQuestions(
+  { cedar, facts, texts }: GateSources,
+  asked: readonly AskedQuestion[],
+  caller: string,
+): Promise<EngineAnswers> {
+  const questions = new Map(asked.map(({ question }) => [question.digest, question]))
+  let calls = 0
+  const answers = await Promise.all(
+    [...questions].map(async ([digest, question]): Promise<readonly [string, EngineAnswer]> => {
+      if (question.kind === 'cedar') return [digest, await askCedar({ cedar, texts }, question, caller)]
+      calls += 1
+      return [digest, calls > MAX_FACTS ? { kind: 'none', failure: 'overloaded' } : await facts.ask(question, caller)]
+    }),
+  )
+  return new Map(answers)
+}
+
+async function askCedar(
+  { cedar, texts }: Pick<GateSources, 'cedar' | 'texts'>,
+  question: CedarQuestion,
+  caller: string,
+): Promise<EngineAnswer> {
+  const [policySet, schema] = await Promise.all([
+    texts.find(question.policy_set_digest),
+    texts.find(question.schema_digest),
+  ])
+  if (policySet === undefined || schema === undefined) return { kind: 'none', failure: 'text_unavailable' }
+  return cedar.ask(question, { policySet, schema }, caller)
 }

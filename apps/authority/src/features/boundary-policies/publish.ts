@@ -4,21 +4,67 @@ import {
   boundaryPolicyDigest,
   draftBoundaryPolicy,
   findPolicyWarnings,
+  isGlobal,
+  readStoredPolicy,
   writeJson,
   writeSortable,
 } from '@chancery/protocol'
-import type { BoundaryPolicyIntent, Instant } from '@chancery/protocol'
+import type { BoundaryPolicy, BoundaryPolicyIntent, CheckedPolicy, Instant, JsonObject } from '@chancery/protocol'
 import type { HttpResponse } from '@chancery/service-kit'
 import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { BoundaryPoliciesState } from './state.ts'
-import type { BoundaryPoliciesParts } from './parts.ts'
+import { type BoundaryPoliciesParts, type BoundaryPoliciesState, changePolicies } from './active-set.ts'
 import type { Transaction } from '../../database/database.ts'
 import { readAttempt, respondOnce } from '../../requests/idempotency.ts'
-import { changePolicies } from './change.ts'
-import { requireGood } from './check-engines.ts'
-import { readIntentRequest } from './requests.ts'
-import { insertTexts, insertVersion, lastVersion } from './queries.ts'
+import { readIntentRequest, requireGood } from './check-engines.ts'
+import { type PolicyRow, insertTexts, insertVersion, lastVersion } from './queries.ts'
+import { setImmediate } from 'node:timers/promises'
+import { toWireTime } from '../../requests/list-position.ts'
+
+/** Number of texts parsed before the event loop continues. */
+const ROWS_PER_LOOP_TURN = 32
+
+/** Stored versions for lists; `withPolicy` adds the signed body. Each text is checked when it is read. */
+export async function describeRows(rows: readonly PolicyRow[], withPolicy: boolean): Promise<JsonObject[]> {
+  const out: JsonObject[] = []
+  for (const row of rows) {
+    if (out.length % ROWS_PER_LOOP_TURN === ROWS_PER_LOOP_TURN - 1) await setImmediate()
+    const policy = readStoredPolicy(row)
+    out.push({ ...describeRow(row, policy), ...(withPolicy ? { policy: policy ?? null } : {}) })
+  }
+  return out
+}
+
+/** The content of the text is shown only if it is the published text. */
+function describeRow(row: PolicyRow, policy: BoundaryPolicy | undefined): JsonObject {
+  const facts = {
+    policy_id: row.policy_id,
+    version: row.version,
+    active: row.active === 1,
+    policy_digest: row.policy_digest,
+    created_at: toWireTime(row.created_at),
+    activated_at: toWireTime(row.activated_at),
+    deactivated_at: toWireTime(row.deactivated_at),
+    integrity_ok: policy !== undefined,
+  }
+  if (policy === undefined) return facts
+  const { description, valid_from, valid_until, gates, selector } = policy
+  return { ...facts, description, valid_from, valid_until, gate_count: gates.length, global: isGlobal(selector) }
+}
+
+/** One active policy for the active route. Members are null when its text does not verify. */
+export function describeActive({ policy_id, version, policy, policy_digest }: CheckedPolicy): JsonObject {
+  return {
+    policy_id,
+    version,
+    policy_digest,
+    valid_from: policy?.valid_from ?? null,
+    valid_until: policy?.valid_until ?? null,
+    gate_count: policy?.gates.length ?? null,
+    selector: policy?.selector ?? null,
+    policy: policy ?? null,
+  }
+}
 
 /** Number of attempts when another writer has used the version number. */
 const ATTEMPTS = 5

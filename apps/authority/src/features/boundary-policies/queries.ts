@@ -1,7 +1,6 @@
 import { sql } from 'kysely'
-import type { Database, Reader, Statement, Transaction } from '../../database/database.ts'
-import { countUpTo } from '../../database/large-table.ts'
-import { assertStored } from '../../database/assert-stored.ts'
+import { type Database, type Reader, type Statement, type Transaction, assertStored } from '../../database/database.ts'
+import { countUpTo } from '../../database/cached-count.ts'
 
 export interface PolicyRow {
   readonly policy_id: string

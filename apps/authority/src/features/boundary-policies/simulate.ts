@@ -17,13 +17,11 @@ import type {
   SimulatedCase,
 } from '@chancery/protocol'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { BoundaryPoliciesState } from './state.ts'
-import type { BoundaryPoliciesParts } from './parts.ts'
+import type { BoundaryPoliciesParts, BoundaryPoliciesState } from './active-set.ts'
 import { refuseUnknownMembers } from '../../requests/read-fields.ts'
 import { overTime } from './cedar-authoring.ts'
-import { requireGood } from './check-engines.ts'
-import { type GateSources, answerQuestions } from './gate-answers.ts'
-import { readIntentRequest } from './requests.ts'
+import { readIntentRequest, requireGood } from './check-engines.ts'
+import { type GateSources, answerQuestions } from './policy-texts.ts'
 import { type SampleRange, type SimulationInput, readSample, readSimulatedRequests } from './simulated-requests.ts'
 import { lastVersion } from './queries.ts'
 

@@ -17,7 +17,7 @@ import type {
   JsonValue,
   Scalar,
 } from '@chancery/protocol'
-import type { BoundaryPoliciesParts } from './parts.ts'
+import type { BoundaryPoliciesParts } from './active-set.ts'
 import { refuseLargeContext } from '../../requests/context-size.ts'
 import { readMember } from '../../requests/read-fields.ts'
 import { type DecisionRange, listDecidedContexts } from '../evidence/index.ts'

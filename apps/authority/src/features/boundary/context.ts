@@ -1,9 +1,56 @@
 import { Refusal } from '@chancery/contract'
 import { field, isJsonObject, shape, writeInstant } from '@chancery/protocol'
-import type { AgreementRecord, ContextRecord, Instant, JsonObject, JsonValue } from '@chancery/protocol'
-import type { BoundaryParts } from './parts.ts'
+import type {
+  AgreementRecord,
+  BoundaryDecision,
+  ContextRecord,
+  Instant,
+  JsonObject,
+  JsonValue,
+} from '@chancery/protocol'
 import { refuseLargeContext } from '../../requests/context-size.ts'
 import { readOrRefuse } from '../../requests/read-fields.ts'
+import type { Core, FeatureBase } from '../../core.ts'
+import type { AuthoritySettings } from '../../settings/authority-settings.ts'
+import type { Agreements } from '../agreements/index.ts'
+import type { Attestations } from '../attestations/index.ts'
+import type { BoundaryPolicies } from '../boundary-policies/index.ts'
+import type { Enrollment } from '../enrollment/index.ts'
+import type { Evidence } from '../evidence/index.ts'
+import type { Partners } from '../partners/index.ts'
+import type { RecognitionPolicy } from '../recognition-policy/index.ts'
+import type { RecognitionTreaties } from '../recognition-treaties/index.ts'
+import type { RevocationFeeds } from '../revocation-feeds/index.ts'
+import type { DecisionCounts } from './decision-counts.ts'
+import type { Asker } from '../../metrics.ts'
+
+export interface BoundaryParts
+  extends FeatureBase, Pick<Core, 'limits' | 'nonces' | 'operators' | 'revokedOperatorKeys' | 'rollback' | 'versions'> {
+  readonly settings: Pick<
+    AuthoritySettings,
+    | 'boundaryPolicyEnforcement'
+    | 'decisionRelayRoles'
+    | 'evidenceStore'
+    | 'foreignFeedMaxAgeSeconds'
+    | 'nodeDecisions'
+    | 'partnerContactMaxAgeSeconds'
+    | 'requireParentKind'
+  >
+  readonly agreements: Agreements
+  readonly attestations: Attestations
+  readonly boundaryPolicies: BoundaryPolicies
+  readonly enrollment: Pick<Enrollment, 'findCertificate'>
+  readonly evidence: Evidence
+  readonly partners: Pick<Partners, 'freshness'>
+  readonly recognitionPolicy: RecognitionPolicy
+  readonly recognitionTreaties: RecognitionTreaties
+  readonly revocationFeeds: RevocationFeeds
+}
+
+/** What the routes use, with the state of the feature. */
+export interface BoundaryState extends BoundaryParts {
+  readonly decisionCounts: DecisionCounts
+}
 
 /** Members that the caller may set. The authority sets the parties and the time. */
 export interface ContextRequest {
@@ -120,4 +167,15 @@ export function attestationContext(
 /** A named party must be the one that the basis names. */
 export function requireParty(named: string | undefined, bound: string, place: string): void {
   if (named !== undefined && named !== bound) throw new Refusal('context_party_mismatch', { field: place })
+}
+
+/** Counts a decision that was stored; a repeat of an earlier one is not counted. */
+export function countDecision(
+  parts: BoundaryState,
+  asked_by: Asker,
+  decision: BoundaryDecision,
+  isPresented: boolean,
+): void {
+  parts.metrics.boundaryDecisions.with({ asked_by, authorized: decision.authorized ? 'true' : 'false' }).increase()
+  parts.decisionCounts.add(asked_by, decision, isPresented)
 }

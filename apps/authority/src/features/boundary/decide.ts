@@ -13,12 +13,11 @@ import { type HttpResponse, jsonText } from '@chancery/service-kit'
 import { requestDetails } from '../../audit/record.ts'
 import { type OperatorCall, requireKeyInForce } from '../../auth/operator.ts'
 import type { BasisVersion } from '../../database/locks/decision-basis.ts'
-import type { BoundaryState } from './parts.ts'
+import { agreementContext, countDecision, readContext, requireAgreedParties, requireParentKind } from './context.ts'
+import type { BoundaryState } from './context.ts'
 import { readOrRefuse, requirePresent } from '../../requests/read-fields.ts'
 import { readAttempt } from '../../requests/idempotency.ts'
-import { countDecision } from './count-decision.ts'
 import { untilStored } from './until-stored.ts'
-import { agreementContext, readContext, requireAgreedParties, requireParentKind } from './context.ts'
 
 /**
  * POST /admin/boundary/decide

@@ -31,10 +31,9 @@ import type { NonceClaim } from '../../auth/nonces.ts'
 import type { Asker } from '../../metrics.ts'
 import type { BasisVersion } from '../../database/locks/decision-basis.ts'
 import type { Attempt } from '../../requests/idempotency.ts'
-import type { BoundaryState } from './parts.ts'
+import { type BoundaryState, countDecision } from './context.ts'
 import type { ResolvedBasis } from './basis.ts'
 import type { ByteOwner } from '../evidence/index.ts'
-import { countDecision } from './count-decision.ts'
 import { untilStored } from './until-stored.ts'
 
 /** A question that was read and may be decided. */

@@ -1,6 +1,6 @@
 import type { HttpResponse } from '@chancery/service-kit'
 import { type OperatorCall, requireKeyInForce } from '../../auth/operator.ts'
-import type { BoundaryState } from './parts.ts'
+import type { BoundaryState } from './context.ts'
 import { readAttempt } from '../../requests/idempotency.ts'
 import { type ResolvedBasis, resolveBasis } from './basis.ts'
 import { decideAndStore } from './decision.ts'

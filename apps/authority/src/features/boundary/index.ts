@@ -4,11 +4,29 @@ import type { Feature } from '../../core.ts'
 import { decide } from './decide.ts'
 import { DecisionCounts, type RecentDecisions } from './decision-counts.ts'
 import { evaluate } from './evaluate.ts'
-import type { BoundaryParts, BoundaryState } from './parts.ts'
+import type { BoundaryParts, BoundaryState } from './context.ts'
 import { request } from './request.ts'
-import { verify } from './verify.ts'
+import { type JsonObject, boundaryDecisionForm, readReceived, verifyBoundaryDecision } from '@chancery/protocol'
+import type { Call } from '@chancery/service-kit'
+import { ownKeysAt } from '../../signing/own-keys.ts'
+import { readOrRefuse, readTrustKeys, recordVerification, requirePresent } from '../../requests/read-fields.ts'
 
 export type { RecentDecisions } from './decision-counts.ts'
+
+/**
+ * POST /boundary/verify
+ * Verifies a decision and returns its content. Accepted does not mean permitted: check `authorized` as well. Writes
+ * nothing.
+ */
+async function verify(call: Call, parts: BoundaryParts): Promise<JsonObject> {
+  const given = requirePresent(call.body, 'decision', 'missing_decision')
+  const decision = readOrRefuse('invalid_decision', () => readReceived(boundaryDecisionForm, given))
+  const keys = readTrustKeys(call.body, 'operator_public_keys', ownKeysAt(parts.keys, decision.record.decision_made_at))
+  const { accepted, reason } = await verifyBoundaryDecision(decision, { keys, now: parts.clock.now() })
+  recordVerification(call, parts, accepted, reason)
+  const { authorized, decision_id } = decision.record
+  return { accepted, authorized, reason, decision_id }
+}
 
 export interface Boundary extends Feature {
   readRecentDecisions(): Promise<RecentDecisions>

@@ -1,13 +1,14 @@
 import { Refusal } from '@chancery/contract'
-import { field, isJsonObject, isPlainText, readPresentedAttestation } from '@chancery/protocol'
-import type { Attestation, JsonObject, JsonValue } from '@chancery/protocol'
+import { assessPresented, field, isJsonObject, isPlainText, readPresentedAttestation } from '@chancery/protocol'
+import type { Attestation, JsonObject, JsonValue, PresentedBasis } from '@chancery/protocol'
 import { readOrRefuse, refuseUnknownMembers } from '../../requests/read-fields.ts'
 import { IDEMPOTENCY_KEY } from '../../requests/idempotency.ts'
-import { type ContextRequest, readContext, refuseReservedAttributes } from './context.ts'
+import { type BoundaryParts, type ContextRequest, readContext, refuseReservedAttributes } from './context.ts'
 import { readCapability } from './decide.ts'
+import { toWireTime } from '../../requests/list-position.ts'
 
 /** An attestation of a partner, as sent. Only its form was checked. */
-export interface PresentedRequest {
+interface PresentedRequest {
   readonly attestation: Attestation
   readonly treaty_id: string | undefined
 }
@@ -130,4 +131,42 @@ function readIdentity(body: JsonObject, needsCertificate: boolean): Pick<NodeReq
   if (!isNamed) return { node_public_key: key, cert_id: undefined }
   // No certificate has an id of another form. Such an id is reported as unknown, after the proof.
   return { node_public_key: key, cert_id: isPlainText(cert_id, 128) ? cert_id : 'unknown' }
+}
+
+/**
+ * Assesses an attestation of a partner. Treaties come first and revocations last, so that a revocation that was stored
+ * before the request is always seen.
+ */
+export async function loadPresented(
+  parts: BoundaryParts,
+  { attestation, treaty_id }: PresentedRequest,
+  requester: string | undefined,
+): Promise<PresentedBasis> {
+  const { attestation_id, issuer_sovereign_id: issuer } = attestation
+  const treaties = await parts.recognitionTreaties.findTreatiesWith(issuer, treaty_id)
+  const [own, policy, { max_feed_age_seconds, contact_at }, state] = await Promise.all([
+    parts.attestations.reader.find(attestation_id),
+    parts.recognitionPolicy.current(),
+    parts.partners.freshness(issuer),
+    parts.revocationFeeds.issuerStates.read(issuer, attestation_id),
+  ])
+  const { foreignFeedMaxAgeSeconds, partnerContactMaxAgeSeconds: maxAgeSeconds } = parts.settings
+  return assessPresented({
+    attestation,
+    isOwnId: own !== undefined,
+    treaties,
+    isRevoked: state.isListed || policy?.revokedIds.has(attestation_id) === true,
+    requester,
+    revocationSequence: state.sequence,
+    feed: state.feed,
+    maxFeedAgeSeconds: max_feed_age_seconds ?? foreignFeedMaxAgeSeconds,
+    contact: maxAgeSeconds === 0 ? undefined : { at: latest(contact_at, state.seen_at), maxAgeSeconds },
+    now: parts.clock.now(),
+  })
+}
+
+/** A pull that imports the feed is a contact, and so is an import by an operator. Both are sortable texts. */
+function latest(pulled: string | null, imported: string | null): string | null {
+  const at = (pulled ?? '') > (imported ?? '') ? pulled : imported
+  return toWireTime(at)
 }

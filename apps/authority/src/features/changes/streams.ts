@@ -4,8 +4,21 @@ import { type JsonObject, writeJson } from '@chancery/protocol'
 import { SharedRead, type StreamWriter } from '@chancery/service-kit'
 import type { OperatorKey } from '../../auth/operator-keys.ts'
 import type { Versions } from '../../database/locks/versions.ts'
-import type { ChangesParts } from './parts.ts'
 import { READ_SOURCES, type TopicVersions, changedSince, joinVersions, toVersions } from './topics.ts'
+import type { Core } from '../../core.ts'
+
+export type ChangesParts = Pick<
+  Core,
+  | 'clock'
+  | 'database'
+  | 'isServing'
+  | 'log'
+  | 'operators'
+  | 'operatorsFile'
+  | 'revokedOperatorKeys'
+  | 'rollback'
+  | 'versions'
+>
 
 interface OpenStream {
   readonly operator: OperatorKey

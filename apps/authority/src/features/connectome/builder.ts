@@ -3,16 +3,22 @@ import { explainPath, findLostPaths } from '@chancery/protocol'
 import type { ExplainedPath, Instant, JsonObject, LostPaths } from '@chancery/protocol'
 import { CachedDocument } from '@chancery/service-kit'
 import { sql } from 'kysely'
-import type { ConnectomeParts } from './parts.ts'
 import { DatabaseThread } from '../../database/worker/thread.ts'
 import { type DocumentName, DocumentWriter } from './documents.ts'
-import { readGraphInput } from './facts.ts'
+import { acceptedBy, buildViews, findTrustIn, readGraphInput } from './views.ts'
+import type { FindingWithDigest, GraphSummary, MaterialRequest, PathRequest, TrustRequest } from './views.ts'
 import type { GraphAnswers } from './graph-thread.ts'
-import type { MaterialRequest } from './material-pages.ts'
 import { type GraphPageData, outlineGraph } from './page-data.ts'
 import type { TreatyTable } from './treaty-table.ts'
-import { acceptedBy, buildViews, findTrustIn } from './views.ts'
-import type { FindingWithDigest, GraphSummary, PathRequest, TrustRequest } from './views.ts'
+import type { Core } from '../../core.ts'
+import type { AuthoritySettings } from '../../settings/authority-settings.ts'
+
+export interface ConnectomeParts extends Pick<
+  Core,
+  'clock' | 'database' | 'network' | 'verifiedTreaties' | 'versions'
+> {
+  readonly settings: Pick<AuthoritySettings, 'databaseLocation'>
+}
 
 /** One version of the graph, with its index in this thread or in a worker. */
 export interface BuiltGraph {

@@ -1,10 +1,10 @@
-import type { Instant } from '@chancery/protocol'
+import type { ExplainedPath, Instant } from '@chancery/protocol'
 import { SharedRead } from '@chancery/service-kit'
-import type { ConnectomeParts } from './parts.ts'
+import { type BuiltGraph, type ConnectomeParts, GraphBuilder } from './builder.ts'
 import { RecordFault } from '../../signing/record-faults.ts'
 import type { Versions } from '../../database/locks/versions.ts'
-import { type BuiltGraph, GraphBuilder } from './builder.ts'
 import { listSignedTreaties } from './queries.ts'
+import type { PathRequest } from './views.ts'
 
 /** Number of retries without the treaties that did not verify. */
 const MAX_REQUESTED = 8
@@ -94,4 +94,19 @@ function isCurrent({ builtAt, staleAt }: Cached, now: Instant): boolean {
 
 function versionOf({ versions }: Versions): string {
   return ['treaties', 'imports', 'partners'].map((name) => versions.get(name) ?? 0).join('/')
+}
+
+/** The parts of the feature and its own state. */
+export interface ConnectomeState extends ConnectomeParts {
+  /** The recognition graph in memory. */
+  readonly graph: GraphCache
+}
+
+/** Returns the path between two sovereigns after verifying each of its own treaties. */
+export function findVerifiedPath(parts: ConnectomeState, asked: PathRequest): Promise<ExplainedPath> {
+  return parts.graph.ask(
+    parts,
+    (graph) => graph.trustPath(asked),
+    ({ path }) => path.filter(({ origin }) => origin === 'own').map((edge) => edge.treaty_id),
+  )
 }

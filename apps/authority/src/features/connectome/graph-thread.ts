@@ -4,14 +4,19 @@ import { Transfer, etagOf } from '@chancery/service-kit'
 import { serveDatabaseCalls } from '../../database/worker/answer-calls.ts'
 import type { Database } from '../../database/database.ts'
 import { type DocumentName, DocumentWriter } from './documents.ts'
-import { readGraphInput } from './facts.ts'
+import { acceptedBy, buildViews, findTrustIn, readGraphInput } from './views.ts'
+import type {
+  FindingWithDigest,
+  GraphSummary,
+  GraphViews,
+  MaterialRequest,
+  PathRequest,
+  TrustRequest,
+} from './views.ts'
 import { findLostPaths } from '@chancery/protocol'
 import type { LostPaths } from '@chancery/protocol'
-import type { MaterialRequest } from './material-pages.ts'
 import { type GraphPageData, outlineGraph } from './page-data.ts'
 import type { TreatyTable } from './treaty-table.ts'
-import { acceptedBy, buildViews, findTrustIn } from './views.ts'
-import type { FindingWithDigest, GraphSummary, GraphViews, PathRequest, TrustRequest } from './views.ts'
 
 /** Facts of a version of the graph that need no search. */
 export interface BuiltFacts {

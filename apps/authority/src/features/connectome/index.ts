@@ -1,20 +1,90 @@
-import { connectome } from '@chancery/contract'
-import type { LostPaths } from '@chancery/protocol'
+import { Refusal, connectome } from '@chancery/contract'
+import type { JsonObject, LostPaths } from '@chancery/protocol'
 import { bind } from '../../auth/access.ts'
 import type { Feature } from '../../core.ts'
-import { atlasPage } from './atlas-page.ts'
-import { atlas } from './atlas.ts'
-import type { BuiltGraph } from './builder.ts'
-import { GraphCache } from './graph-cache.ts'
-import { graph } from './graph.ts'
-import { page } from './page.ts'
-import type { ConnectomeParts } from './parts.ts'
-import { summary } from './summary.ts'
-import { trustPath } from './trust-path.ts'
+import type { BuiltGraph, ConnectomeParts } from './builder.ts'
+import { type ConnectomeState, GraphCache, findVerifiedPath } from './graph-cache.ts'
+import { connectomeTabs, page } from './page.ts'
+import { readReported, summary } from './summary.ts'
 import type { FindingWithDigest, TrustRequest } from './views.ts'
+import { type CachedDocument, type Call, type HttpResponse, markup } from '@chancery/service-kit'
+import { page as frame } from '../../pages/frame.ts'
+import { figure, identifier, panel, plural, table } from '../../pages/parts.ts'
+import { ROWS_SHOWN, drawMap, edgeTable, searchForm } from './map.ts'
 
-export { lifecycleTone } from './lifecycle-tone.ts'
+export { lifecycleTone } from './map.ts'
 export type { TreatyRow, TreatySummary } from './treaty-table.ts'
+
+/**
+ * GET /atlas.json
+ * Returns the map and the digest of its graph.
+ */
+async function atlas(_call: Call, parts: ConnectomeState): Promise<CachedDocument> {
+  return (await parts.graph.current(parts)).document('atlas')
+}
+
+/**
+ * GET /connectome/trust-path
+ * Returns the path from one sovereign to another. It explains the graph and makes no treaty transitive. A path that
+ * treaties of partners complete is shown, and is not trusted.
+ */
+async function trustPath(call: Call, parts: ConnectomeState): Promise<JsonObject> {
+  const from = call.query.first('from') ?? call.query.first('source') ?? ''
+  const to = call.query.first('to') ?? call.query.first('target') ?? ''
+  if (from === '' || to === '') throw new Refusal('missing_trust_path_parameters')
+  return findVerifiedPath(parts, { from, to, reported: readReported(call.query, 'include') })
+}
+
+/**
+ * GET /atlas
+ * Shows the digest of the graph, so that two readers can compare their graphs, with its sovereigns and treaties as
+ * tables. The map is on /connectome.
+ */
+async function atlasPage(call: Call, parts: ConnectomeState): Promise<HttpResponse> {
+  const words = call.query.first('q') ?? ''
+  const built = await parts.graph.current(parts)
+  const [outline, digest] = await Promise.all([built.outline(words), built.digest()])
+  const left = outline.sovereign_count - outline.sovereigns.length
+  // Not shown, because the map is on /connectome. The script exports it as one file.
+  const drawing = markup`<div hidden>${drawMap(outline)}</div>`
+  return frame(parts, {
+    path: '/atlas',
+    title: 'Atlas',
+    content: markup`<section class="verdict"><h1>Atlas</h1>
+<p>${plural(built.summary.sovereign_count, 'sovereign')}, ${plural(built.summary.recognition_edge_count, 'treaty', 'treaties')}.</p></section>
+${connectomeTabs('/atlas', built.summary.recognition_edge_count, outline.blast_count)}
+${panel({ title: 'Graph digest', body: markup`<p data-live="digest">${identifier(digest)}</p><p class="quiet">SHA-256 of the canonical graph. Equal digests mean equal graphs.</p><p class="actions"><a class="btn" href="/atlas.json" download="atlas.json">Export as JSON</a></p>` })}
+${panel({
+  title: 'Sovereigns',
+  flush: markup`${searchForm('/atlas', words)}<div data-live="sovereigns">${table(
+    'Sovereigns',
+    [
+      {
+        name: 'Sovereign',
+        cell: (row) => markup`<a href="/connectome?q=${encodeURIComponent(row.sovereign_id)}">${row.sovereign_id}</a>`,
+      },
+      { name: 'Recognises', cell: (row) => figure(row.recognises), isNumber: true },
+      { name: 'Recognised by', cell: (row) => figure(row.recognised_by), isNumber: true },
+    ],
+    outline.sovereigns,
+    'No sovereign matches.',
+    ROWS_SHOWN,
+  )}</div>${left > 0 && markup`<p class="empty">${figure(left)} more: narrow the search, or read /atlas.json.</p>`}`,
+})}
+${panel({ title: 'Treaties', flush: markup`<div data-live="edges">${edgeTable(outline.edges, outline.edge_count, 'No treaty matches.')}</div>` })}
+${drawing}`,
+  })
+}
+
+/**
+ * GET /recognition-graph
+ * Returns the recognition graph. All other views are derived from it. It is not a source of trust.
+ * `reported=include` adds the treaties that partners report; the digest of the graph is without them.
+ */
+async function graph(call: Call, parts: ConnectomeState): Promise<CachedDocument> {
+  const name = readReported(call.query, 'exclude') ? 'graph-with-reported' : 'graph'
+  return (await parts.graph.current(parts)).document(name)
+}
 
 export interface Connectome extends Feature {
   /** The current recognition graph. */

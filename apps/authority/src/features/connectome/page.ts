@@ -2,14 +2,18 @@ import { type Call, type HttpResponse, type Markup, markup } from '@chancery/ser
 import type { ExplainedPath } from '@chancery/protocol'
 import type { GraphSummary } from './views.ts'
 import { toDisplay } from '../../pages/display-time.ts'
-import type { ConnectomeState } from './state.ts'
+import { type ConnectomeState, findVerifiedPath } from './graph-cache.ts'
 import { page as frame } from '../../pages/frame.ts'
 import { badge, figure, identifier, panel, plural, table, when } from '../../pages/parts.ts'
-import { ROWS_SHOWN, edgeTable, searchForm } from './edge-table.ts'
-import { drawMap } from './map.ts'
+import { ROWS_SHOWN, drawMap, edgeTable, searchForm } from './map.ts'
 import type { BlastRow, GraphPageData } from './page-data.ts'
-import { connectomeTabs } from './tabs.ts'
-import { findVerifiedPath } from './verified-path.ts'
+
+/** The parts of the Connectome as links. They need no script: three are places of one page, the fourth is the atlas. */
+export function connectomeTabs(current: '/connectome' | '/atlas', treaties: number, withdrawn: number): Markup {
+  const link = (href: string, text: string, count?: number): Markup =>
+    markup`<a href="${href}"${href === current && markup` aria-current="page"`}>${text}${count !== undefined && markup` <span class="n">${figure(count)}</span>`}</a>`
+  return markup`<nav class="tabs" aria-label="Connectome">${link('/connectome', 'Map')}${link('/connectome#treaties', 'Treaties', treaties)}${link('/connectome#withdrawn', 'Withdrawn by others', withdrawn)}${link('/atlas', 'Digest and exports')}</nav>`
+}
 
 /**
  * GET /connectome

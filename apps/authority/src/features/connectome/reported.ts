@@ -1,6 +1,6 @@
 import { DAY, compareCodePoints, nextBoundary, readInstant, seconds, toEdge } from '@chancery/protocol'
 import type { Instant, ReportedEdge, TreatyFact } from '@chancery/protocol'
-import type { ReportedTreaty } from '../../database/reported-treaties.ts'
+import type { ReportedTreaty } from '../../database/database.ts'
 import { toWireTime } from '../../requests/list-position.ts'
 
 /** Reported edges in one document (protocol/core 20.6). */

@@ -1,8 +1,15 @@
 import type { JsonObject } from '@chancery/protocol'
-import type { Call, CachedDocument } from '@chancery/service-kit'
-import type { ConnectomeState } from './state.ts'
-import { readReported } from './requests.ts'
-import { readMaterialPage } from './material-pages.ts'
+import type { CachedDocument, Call, Query } from '@chancery/service-kit'
+import type { ConnectomeState } from './graph-cache.ts'
+import { readMaterialPage } from './views.ts'
+import { Refusal } from '@chancery/contract'
+
+/** Whether a view has what partners report. */
+export function readReported(query: Query, absent: 'include' | 'exclude'): boolean {
+  const given = query.first('reported') ?? absent
+  if (given !== 'include' && given !== 'exclude') throw new Refusal('invalid_input', { field: 'reported' })
+  return given === 'include'
+}
 
 /**
  * GET /connectome.json

@@ -1,17 +1,22 @@
 import {
+  MAX_CONNECTOME_ROWS,
   buildGraph,
   compareCodePoints,
   findTrustPath,
+  findTrustPathProblem,
   indexEdges,
   isActiveEdge,
-  findTrustPathProblem,
+  isJsonObject,
   nextBoundary,
+  readJson,
   summarize,
+  writeJson,
 } from '@chancery/protocol'
 import type {
   ConnectomeSummary,
   ImportedRevocation,
   Instant,
+  MaterialPosition,
   RecognitionEdge,
   RecognitionGraph,
   ReportedEdge,
@@ -19,11 +24,17 @@ import type {
   TrustFinding,
   TrustIndex,
 } from '@chancery/protocol'
-import type { Reported } from './reported.ts'
+import { type Reported, toReported } from './reported.ts'
 import { type TreatyTable, buildTreatyTable } from './treaty-table.ts'
+import { toWireTime } from '../../requests/list-position.ts'
+import { type Reader, countRows, listReportedTreaties } from '../../database/database.ts'
+import { countRevocations, listNewestRevocations, listTreatyFacts } from './queries.ts'
+import { Refusal } from '@chancery/contract'
+import type { Query } from '@chancery/service-kit'
+import { readPosition, readWhole, writeCursor } from '../../requests/paging.ts'
 
 /** The facts of the graph without the signed texts, which are many times larger and rarely requested. */
-export interface GraphInput {
+interface GraphInput {
   readonly treaties: readonly TreatyFact[]
   /** The newest of them; `withdrawals` counts all. */
   readonly revocations: readonly ImportedRevocation[]
@@ -132,4 +143,66 @@ export function firstBoundary(treaties: readonly TreatyFact[], now: Instant): In
     if (at !== undefined && (first === undefined || at < first)) first = at
   }
   return first
+}
+
+/** Reads treaties and imported revocations in the forms the wire has. */
+export async function readGraphInput(
+  db: Reader,
+  now: Instant,
+  /** The name of this authority. */
+  own: string,
+  /** Treaties without a valid signature of this authority. */
+  refused: ReadonlySet<string> = new Set(),
+): Promise<GraphInput> {
+  const [rows, revocations, withdrawals, reported, partnerCount] = await Promise.all([
+    listTreatyFacts(db),
+    listNewestRevocations(db),
+    countRevocations(db),
+    listReportedTreaties(db, now),
+    countRows(db, 'partners'),
+  ])
+  const treaties = refused.size === 0 ? rows : rows.filter((row) => !refused.has(row.treaty_id))
+  return {
+    treaties: treaties.map((row) => ({ ...row, revoked_at: toWireTime(row.revoked_at) })),
+    // Sorted here and not by the database, whose collation would change the digest of the graph.
+    revocations: revocations
+      .map((row) => ({ ...row, imported_at: toWireTime(row.imported_at) ?? '' }))
+      .sort(
+        (a, b) =>
+          compareCodePoints(a.issuer_sovereign_id, b.issuer_sovereign_id) ||
+          compareCodePoints(a.attestation_id, b.attestation_id),
+      ),
+    withdrawals,
+    reported: toReported(reported, { sovereign: own, treaties }, now),
+    partnerCount,
+    now,
+  }
+}
+
+/** A page of revoked material. */
+export interface MaterialRequest {
+  readonly limit: number
+  readonly after: MaterialPosition | undefined
+}
+
+/** `limit` and `cursor` of GET /connectome.json?view=revoked. */
+export function readMaterialPage(query: Query): MaterialRequest {
+  const [limit, cursor] = [query.first('limit'), query.first('cursor')]
+  return {
+    limit: limit === undefined ? MAX_CONNECTOME_ROWS : readWhole(limit, 1, MAX_CONNECTOME_ROWS),
+    after: cursor === undefined ? undefined : readMaterialPosition(readPosition(cursor)),
+  }
+}
+
+export function writeMaterialPosition({ type, id, issuer_sovereign_id }: MaterialPosition): string {
+  return writeCursor(writeJson({ type, id, ...(issuer_sovereign_id === undefined ? {} : { issuer_sovereign_id }) }))
+}
+
+/** An own cursor contains an object; a cursor of another list does not. */
+function readMaterialPosition(place: string): MaterialPosition {
+  const found = place.startsWith('{') ? readJson(place) : null
+  if (!isJsonObject(found)) throw new Refusal('invalid_page')
+  const [type, id, issuer] = [found['type'], found['id'], found['issuer_sovereign_id']]
+  if (typeof type !== 'string' || typeof id !== 'string') throw new Refusal('invalid_page')
+  return { type, id, ...(typeof issuer === 'string' ? { issuer_sovereign_id: issuer } : {}) }
 }

@@ -13,9 +13,8 @@ import type { SeededTreaty, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { BuiltGraph } from './builder.ts'
 import type { DocumentName } from './documents.ts'
-import { readGraphInput } from './facts.ts'
+import { type GraphViews, acceptedBy, buildViews, readGraphInput } from './views.ts'
 import { findLostPaths } from '@chancery/protocol'
-import { type GraphViews, acceptedBy, buildViews } from './views.ts'
 
 const clock = new ManualClock()
 let na: TestAuthority

@@ -13,11 +13,9 @@ import {
 import type { CascadeScores, Received, ValidatorVote } from '@chancery/protocol'
 import type { HttpResponse } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
-import { acceptedKeysOf } from './accepted-keys.ts'
-import type { ConsensusParts } from './parts.ts'
+import { type ConsensusParts, acceptedKeysOf, requireOwnJustification } from './trust-justification.ts'
 import { issueRecord } from '../../requests/issue-record.ts'
 import { type AssemblyRequest, readAssemblyRequest } from './requests.ts'
-import { requireOwnJustification } from './trust-justification.ts'
 
 /**
  * POST /admin/consensus/proof

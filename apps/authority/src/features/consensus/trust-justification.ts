@@ -1,10 +1,33 @@
 import { Refusal } from '@chancery/contract'
-import { verifyJustification, verifyReceivedPlainly } from '@chancery/protocol'
+import { readInstant, verifyJustification, verifyReceivedPlainly } from '@chancery/protocol'
 import type { JsonObject, JustificationProof, Received } from '@chancery/protocol'
 import { ownKeysAt } from '../../signing/own-keys.ts'
-import { acceptedKeysOf } from './accepted-keys.ts'
-import type { ConsensusParts } from './parts.ts'
 import type { VoteRequest } from './requests.ts'
+import type { FeatureBase } from '../../core.ts'
+import type { Partners } from '../partners/index.ts'
+import type { RecognitionTreaties } from '../recognition-treaties/index.ts'
+
+export interface ConsensusParts extends FeatureBase {
+  readonly partners: Pick<Partners, 'acceptedKeys'>
+  readonly recognitionTreaties: RecognitionTreaties
+}
+
+/** Keys with which this authority verifies a record of another sovereign, by their source. */
+export interface AcceptedKeys {
+  /** Of treaties in force. */
+  readonly recognized: readonly string[]
+  /** Of a registered partner, for the date of the record. */
+  readonly pinned: readonly string[]
+}
+
+/** `date` is that of the record to verify. */
+export async function acceptedKeysOf(parts: ConsensusParts, sovereign_id: string, date: string): Promise<AcceptedKeys> {
+  const [{ keys }, pinned] = await Promise.all([
+    parts.recognitionTreaties.findPartyKeys(sovereign_id),
+    parts.partners.acceptedKeys(sovereign_id, readInstant(date) ?? 0n),
+  ])
+  return { recognized: keys, pinned }
+}
 
 type TrustBasis = 'this_authority' | 'recognized_issuer_keys' | 'partner_pinned_keys' | 'caller_supplied_keys'
 

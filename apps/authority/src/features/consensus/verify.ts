@@ -1,10 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
 import { type JsonObject, readConsensusProof, verifyConsensusProof } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
-import type { ConsensusParts } from './parts.ts'
+import type { ConsensusParts } from './trust-justification.ts'
 import { ownKeysAt } from '../../signing/own-keys.ts'
-import { readOrRefuse, readTrustKeys, requirePresent } from '../../requests/read-fields.ts'
-import { recordVerification } from '../../requests/record-verification.ts'
+import { readOrRefuse, readTrustKeys, recordVerification, requirePresent } from '../../requests/read-fields.ts'
 import { readValidatorKeys } from './requests.ts'
 
 const MANY_VOTES = 64

@@ -1,11 +1,38 @@
-import { DAY, HOUR, type Instant, readInstant, writeSortable } from '@chancery/protocol'
+import {
+  DAY,
+  HOUR,
+  instantOf,
+  readInstant,
+  readJoinCertificate,
+  readJson,
+  readOrUndefined,
+  verifyList,
+  writeSortable,
+} from '@chancery/protocol'
+import type { Instant, JoinCertificate } from '@chancery/protocol'
 import type { OwnKeys } from '../../signing/own-keys.ts'
 import { type RecordFaults, clearFault } from '../../signing/record-faults.ts'
 import type { Database, Reader } from '../../database/database.ts'
-import { signedEnd } from './certificate-end.ts'
-import { listMissing } from './dropped-entries.ts'
-import { readEntry, signedEntries, splitEntries } from './signed-list.ts'
+import { listMissing, readEntry, signedEntries, splitEntries } from './signed-list.ts'
 import { type CrlVersion, chunks, findActiveVersion, joinEntries, loadCrlText } from './queries.ts'
+
+/**
+ * Returns when a certificate ends by its own signed text, because a column may have been edited. Undefined when this
+ * authority did not sign the text.
+ */
+export async function signedEnd(
+  text: string | undefined,
+  cert_id: string,
+  ownKeys: Pick<OwnKeys, 'all'>,
+): Promise<Instant | undefined> {
+  const certificate = text === undefined ? undefined : parse(text)
+  if (certificate?.cert_id !== cert_id || !(await verifyList(certificate, ownKeys.all))) return undefined
+  return instantOf(certificate.expires_at)
+}
+
+function parse(text: string): JoinCertificate | undefined {
+  return readOrUndefined(() => readJoinCertificate(readJson(text)))
+}
 
 /**
  * Longer than any certificate is valid. After this time an entry may be removed although its certificate is unknown.

@@ -1,6 +1,8 @@
 import type { Instant } from '@chancery/protocol'
 import type { Manifest } from '../../database/list-segments.ts'
-import type { CrlVersion } from './queries.ts'
+import type { CrlVersion, NewEntry } from './queries.ts'
+import type { ListBuilder } from './list-builder.ts'
+import type { CrlParts } from './former-key-list.ts'
 
 /** The entries of one version. */
 export type ListEntries = PlainEntries | LargeEntries
@@ -56,4 +58,52 @@ export class EntriesCache {
   set(cached: ListEntries): void {
     this.#cached = cached
   }
+}
+
+/** What the rows of the entries changed since the last version. */
+export interface ListChanges {
+  readonly appended: readonly NewEntry[]
+  /** Positions of entries that were appended or removed, or that got another text. */
+  readonly positions: readonly number[]
+  readonly pruned: number
+  /** Entries that were listed before got another text. */
+  readonly isRewritten: boolean
+  /** Entries with any position may have changed. */
+  readonly isAnywhere: boolean
+  /** A recovery restored the entries of any list, so the latest list in the database may be incomplete. */
+  readonly isRecovered: boolean
+}
+
+/** A signed list, and how it is stored. */
+export interface BuiltList {
+  readonly count: number
+  /** Size of its text. */
+  readonly bytes: number
+  readonly row: {
+    readonly crl_json: string
+    readonly change_json: string | null
+    readonly frame_json: string | null
+    readonly segments_json: string | null
+    readonly digest: string | null
+  }
+  /** For the cache, with the signed head of the list. */
+  readonly stored: (head_json: string) => ListEntries
+}
+
+/** The parts of the feature and its own state. */
+export interface CrlState extends CrlParts {
+  /** So that the next version only appends to the last one. */
+  readonly entries: EntriesCache
+  /** Builds large lists in a thread. */
+  readonly builder: ListBuilder
+}
+
+/** Called after COMMIT only. States of lists before this one are removed from the thread. */
+export function setCurrent(
+  { entries, builder, log }: Pick<CrlState, 'entries' | 'builder' | 'log'>,
+  stored: ListEntries,
+): void {
+  entries.set(stored)
+  if (!isLarge(stored)) return
+  builder.keep(stored.state).catch((error: unknown) => log.warn('the thread of the revocation list ended', { error }))
 }

@@ -3,18 +3,20 @@ import {
   CRL_VALIDITY,
   HOUR,
   instantOf,
+  readGenesisBlock,
   readInstant,
   readJson,
-  readGenesisBlock,
   writeSortable,
 } from '@chancery/protocol'
 import type { Signer } from '@chancery/protocol'
 import { loadSignedEntries, requireLiving } from './continuity.ts'
-import { signList } from './former-key-list.ts'
-import { KeySuccessionError } from './key-succession-error.ts'
-import { listText } from './list-text.ts'
-import type { CrlParts } from './parts.ts'
+import { type CrlParts, listText, signList } from './former-key-list.ts'
 import { type CrlVersion, findActiveVersion, issuerText, joinEntries } from './queries.ts'
+
+/** Explains to the operator why the succession is not possible. */
+export class KeySuccessionError extends Error {
+  override readonly name = 'KeySuccessionError'
+}
 
 /** How long gateways may be pinned with it before it is signed again. */
 export const FIRST_LIST_HOURS: number = Number(CRL_VALIDITY / HOUR)

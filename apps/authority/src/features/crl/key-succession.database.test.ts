@@ -35,7 +35,7 @@ import { type Features, closeFeatures, openFeatures } from '../../features.ts'
 import { openCore } from '../../startup/open-core.ts'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 import { DatabaseUnavailableError } from '../../database/errors.ts'
-import { cacheDocuments } from '../health/public-reads.ts'
+import { cacheDocuments } from '../health/index.ts'
 import type { Core } from '../../core.ts'
 
 const clock = new ManualClock()

@@ -5,16 +5,14 @@ import type { Reader, Transaction } from '../../database/database.ts'
 import { DamagedListError, isLargeList, readManifest, readSegments, splitFrame } from '../../database/list-segments.ts'
 import type { LargeList, Manifest } from '../../database/list-segments.ts'
 import { RecordFault, clearFault } from '../../signing/record-faults.ts'
-import type { BuiltList, ListChanges } from './built-list.ts'
+import { type BuiltList, type CrlState, type LargeEntries, type ListChanges, isLarge } from './entries-cache.ts'
 import { NOT_AS_SIGNED, describeDropped, withoutEnded } from './continuity.ts'
-import { type LargeEntries, isLarge } from './entries-cache.ts'
 import { type FinishedList, UNSORTED } from './list-states.ts'
-import { type CrlHeader, listText } from './list-text.ts'
+import { type CrlHeader, listText } from './former-key-list.ts'
 import { type CrlVersion, loadList } from './queries.ts'
 import { bucketOf, readBucket, readBuckets, replaceSegments, storeSegments } from './segment-queries.ts'
 import type { BucketText } from './segment-queries.ts'
 import { signedEntries } from './signed-list.ts'
-import type { CrlState } from './state.ts'
 
 /** Lists with more entries are built in a thread and stored in segments. */
 export const MAX_PLAIN_ENTRIES = 5000

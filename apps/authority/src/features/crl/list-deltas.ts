@@ -9,8 +9,8 @@ import {
 import type { Crl, ListChange } from '@chancery/protocol'
 import { SharedRead } from '@chancery/service-kit'
 import { sql } from 'kysely'
-import type { CrlParts } from './parts.ts'
-import { readChange } from './version-change.ts'
+import type { CrlParts } from './former-key-list.ts'
+import { readChange } from './signed-list.ts'
 
 /** Versions that a delta can begin with, at most. */
 const MAX_VERSIONS = 4096

@@ -4,7 +4,7 @@ import { changePieces, piecesOfChange, seedSigner, toBase64, toUtf8 } from '@cha
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ListStates } from './list-states.ts'
-import { readChange } from './version-change.ts'
+import { readChange } from './signed-list.ts'
 
 const [START, END] = ['{"revoked_certificates":[', '],"sequence":3}']
 const entryOf = (id: number): string =>

@@ -1,9 +1,7 @@
 import { createHash } from 'node:crypto'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { type EntryRange, type ListChange, changeBetween, toUtf8, verifySignature } from '@chancery/protocol'
-import { listMissing } from './dropped-entries.ts'
-import { splitEntries } from './signed-list.ts'
-import { changeJson } from './version-change.ts'
+import { changeJson, listMissing, splitEntries } from './signed-list.ts'
 
 /** Room behind the list for its signature. */
 const SIGNATURE_ROOM = 2048

@@ -3,7 +3,7 @@ import type { CrlEntry, JsonObject, RevocationReason } from '@chancery/protocol'
 import { ManualClock, accepted, seedCertificates, startTestAuthority, testSigner } from '@chancery/testkit'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { entryText, listText } from './list-text.ts'
+import { entryText, listText } from './former-key-list.ts'
 
 const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 })
 const instant = fc.bigInt({ min: 0n, max: 4_000_000_000_000_000n })

@@ -1,19 +1,104 @@
-import { CRL_VALIDITY, HOUR, type JsonObject, writeInstant, writeJson, writeSortable } from '@chancery/protocol'
+import { CRL_VALIDITY, HOUR, readInstant, writeInstant, writeJson, writeSortable } from '@chancery/protocol'
+import type { CrlEntry, Instant, JsonObject } from '@chancery/protocol'
 import { faultPoint } from '#faults'
-import type { CrlState } from './state.ts'
-import type { CrlParts } from './parts.ts'
+import { type BuiltList, type CrlState, type ListChanges, type ListEntries, isLarge } from './entries-cache.ts'
+import { type CrlHeader, type CrlParts, entryText, listText, publishFormerList } from './former-key-list.ts'
 import { requireCurrentKey } from '../../signing/current-key.ts'
-import { dateAfter } from '../../clock/date-after.ts'
+import { dateAfter, isInFuture } from '../../clock/date-after.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
-import type { ListChanges } from './built-list.ts'
-import { type ListEntries, isLarge } from './entries-cache.ts'
-import { publishFormerList } from './former-key-list.ts'
 import { MAX_PLAIN_ENTRIES, buildLargeList } from './large-list.ts'
-import type { CrlHeader } from './list-text.ts'
-import { restorePruned } from './restore-pruned.ts'
-import { buildPlainList } from './plain-list.ts'
-import { type CrlVersion, type NewEntry, appendEntries, countEntries, insertVersion, pruneEntries } from './queries.ts'
+import { appendEntries, countEntries, insertVersion, joinEntries, pruneEntries } from './queries.ts'
+import type { CrlVersion, NewEntry } from './queries.ts'
 import { replaceSegments } from './segment-queries.ts'
+import { loadSignedEntries, requireLiving } from './continuity.ts'
+import { changeText } from './signed-list.ts'
+
+/**
+ * Restores entries that were pruned while a clock was far ahead: revoked certificates that are unexpired by this clock.
+ * Without them a relying party would accept those again. Returns whether there were any.
+ */
+async function restorePruned(
+  tx: Transaction,
+  parts: CrlParts,
+  previous: CrlVersion | undefined,
+  now: Instant,
+): Promise<boolean> {
+  if (previous === undefined || !isInFuture(previous.issuedAt, now)) return false
+  const unlisted = await tx.query
+    .selectFrom('issued_certs as c')
+    .leftJoin('crl_entries as e', 'e.cert_id', 'c.cert_id')
+    .select(['c.cert_id', 'c.expires_at', 'c.revoked_at', 'c.revocation_reason'])
+    .where('c.status', '=', 'revoked')
+    .where('c.expires_at', '>=', writeSortable(now - HOUR))
+    .where('e.cert_id', 'is', null)
+    .orderBy('c.revoked_at')
+    .orderBy('c.cert_id')
+    .execute()
+  const entries = unlisted.map(({ cert_id, expires_at, revoked_at, revocation_reason }) => {
+    const entry: CrlEntry = {
+      certificate_id: cert_id,
+      revoked_at: writeInstant(readInstant(revoked_at ?? '') ?? now),
+      reason: (revocation_reason ?? 'unspecified') as CrlEntry['reason'],
+      issuer: parts.signing.keyId,
+    }
+    return { cert_id, entry_json: entryText(entry), expires_at }
+  })
+  await appendEntries(tx, entries)
+  return entries.length > 0
+}
+
+/** Builds and signs a list as one text. */
+async function buildPlainList(
+  tx: Reader,
+  parts: CrlState,
+  previous: CrlVersion | undefined,
+  changes: ListChanges,
+  { header, now }: { readonly header: CrlHeader; readonly now: Instant },
+): Promise<BuiltList> {
+  const gathered = await gatherEntries(tx, parts, previous, changes)
+  const { text: entries, count } = gathered
+  let before: string | undefined
+  if (gathered.isRead && previous !== undefined && !changes.isRecovered) {
+    before = cachedText(parts, previous) ?? (await loadSignedEntries(tx, parts, previous))
+    await requireLiving(tx, parts, { before, entries, now })
+  }
+  const body = listText(header, entries)
+  const crl_json = `${body.slice(0, -1)},"signatures":[${await parts.signing.signText(body)}]}`
+  const change_json = changeText(previous, {
+    before,
+    after: entries,
+    appended: gathered.isRead ? undefined : changes.appended,
+  })
+  const { sequence, issuedAt } = header
+  return {
+    count,
+    // Canonical form is ASCII: one byte per character.
+    bytes: crl_json.length,
+    row: { crl_json, change_json, frame_json: null, segments_json: null, digest: null },
+    stored: () => ({ sequence, issuedAt, text: entries, count }),
+  }
+}
+
+function cachedText({ entries }: CrlState, previous: CrlVersion | undefined): string | undefined {
+  const cached = entries.find(previous)
+  return cached === undefined || isLarge(cached) ? undefined : cached.text
+}
+
+/** Appends to the cached entries of the last version, or reads all entries from the database. */
+async function gatherEntries(
+  tx: Reader,
+  parts: CrlState,
+  previous: CrlVersion | undefined,
+  { appended, pruned, isRewritten }: ListChanges,
+): Promise<{ readonly text: string; readonly count: number; readonly isRead: boolean }> {
+  const cached = cachedText(parts, previous)
+  if (cached === undefined || pruned > 0 || isRewritten)
+    return { ...(await joinEntries(parts.database, tx)), isRead: true }
+  const added = appended.map((entry) => entry.entry_json)
+  // It contains everything that this process signed, so nothing can be missing.
+  const text = [...(cached === '' ? [] : [cached]), ...added].join(',')
+  return { text, count: (previous?.entries ?? 0) + added.length, isRead: false }
+}
 
 export interface Change {
   readonly cause: 'revoke' | 'superseded' | 'refresh'

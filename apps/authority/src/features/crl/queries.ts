@@ -1,7 +1,6 @@
 import { type Instant, readInstant } from '@chancery/protocol'
 import { sql } from 'kysely'
-import type { Database, Reader, Transaction } from '../../database/database.ts'
-import { assertStored } from '../../database/assert-stored.ts'
+import { type Database, type Reader, type Transaction, assertStored } from '../../database/database.ts'
 import { type StoredList, findList, loadListText } from '../../database/list-segments.ts'
 
 /** A version without its text, which may be megabytes. */

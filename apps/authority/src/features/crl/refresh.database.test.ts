@@ -14,7 +14,7 @@ import {
 } from '@chancery/testkit'
 import type { NodeCaller, TestAuthority } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { refreshList } from './refresh.job.ts'
+import { refreshList } from './current.ts'
 import { EntriesCache } from './entries-cache.ts'
 import { ListBuilder } from './list-builder.ts'
 

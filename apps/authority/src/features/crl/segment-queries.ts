@@ -1,6 +1,5 @@
 import { sql } from 'kysely'
-import type { Reader, Transaction } from '../../database/database.ts'
-import { storedDifferently } from '../../database/assert-stored.ts'
+import { type Reader, type Transaction, storedDifferently } from '../../database/database.ts'
 import { BUCKET, type Manifest, type StoredSegment } from '../../database/list-segments.ts'
 import { chunks } from './queries.ts'
 

@@ -1,10 +1,8 @@
 import { type LargeList, isLargeList, splitFrame } from '../../database/list-segments.ts'
-import { setCurrent } from './current-entries.ts'
-import { type LargeEntries, isLarge } from './entries-cache.ts'
+import { type CrlState, type LargeEntries, isLarge, setCurrent } from './entries-cache.ts'
 import { type BuildState, MAX_PLAIN_ENTRIES, loadSegments, signatureOf } from './large-list.ts'
 import { type CrlVersion, findActiveVersion, loadList } from './queries.ts'
 import { readBuckets } from './segment-queries.ts'
-import type { CrlState } from './state.ts'
 
 /**
  * Reads a large list and its rows into the thread, once after the start of a process. Otherwise the first revocation

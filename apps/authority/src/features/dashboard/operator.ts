@@ -1,9 +1,9 @@
 import { COMMANDS, LIMITS, OPERATOR_PAGE_HEADERS, PROGRAM_NAME } from '@chancery/contract'
 import { type Call, HttpResponse, type Markup, html, markup } from '@chancery/service-kit'
 import { type ConsoleManifest, type NavEntry, consoleManifest } from './console-files.ts'
-import type { DashboardParts } from './parts.ts'
+import type { DashboardParts } from './activity.ts'
 import { table } from '../../pages/parts.ts'
-import { whose } from '../../pages/whose.ts'
+import { whose } from '../../pages/frame.ts'
 
 const STATIC = '/operator-console-static'
 

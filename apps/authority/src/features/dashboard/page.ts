@@ -1,7 +1,7 @@
 import { type Instant, writeJson } from '@chancery/protocol'
 import { type Call, type HttpResponse, type Markup, markup } from '@chancery/service-kit'
 import { toDisplay } from '../../pages/display-time.ts'
-import type { DashboardState } from './parts.ts'
+import type { DashboardState } from './activity.ts'
 import { page as frame } from '../../pages/frame.ts'
 import { badge, duration, figure, identifier, mark, panel, plural, table, tile, when } from '../../pages/parts.ts'
 import type { Tone } from '../../pages/parts.ts'
@@ -9,11 +9,10 @@ import { ASKERS } from '../../metrics.ts'
 import { lifecycleTone } from '../connectome/index.ts'
 import { activityChart } from './activity-chart.ts'
 import type { PartnerState } from '../partners/index.ts'
-import type { FeedRow, Freshness } from './feeds.ts'
+import type { DashboardView, FeedRow, Freshness, SuccessionView } from './feeds.ts'
 import type { ChangeState, RecentChange } from './recent-changes.ts'
 import { treatyChart } from './treaty-chart.ts'
 import { view } from './view.ts'
-import type { DashboardView, SuccessionView } from './model.ts'
 
 /** Maximum number of rows in a table. The rest is behind a link. */
 const TREATY_ROWS = 25

@@ -1,7 +1,7 @@
 import { DAY, HOUR, readInstant, writeInstant } from '@chancery/protocol'
 import { describe, expect, it } from 'vitest'
 import { treatyChart } from './treaty-chart.ts'
-import type { DashboardView } from './model.ts'
+import type { DashboardView } from './feeds.ts'
 
 const NOW = readInstant('2026-01-02T03:04:05Z') ?? 0n
 

@@ -1,7 +1,7 @@
 import { DAY, type Instant, instantOf } from '@chancery/protocol'
 import { type Markup, markup } from '@chancery/service-kit'
 import { figure } from '../../pages/parts.ts'
-import type { DashboardView } from './model.ts'
+import type { DashboardView } from './feeds.ts'
 
 const DAYS = 30
 const WIDTH = 720

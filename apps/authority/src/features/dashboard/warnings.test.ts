@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Watched, findWarnings } from './warnings.ts'
+import { type Watched, findWarnings } from './view.ts'
 
 const QUIET: Watched = {
   readiness: { status: 'ready', backend: 'SQLite' },

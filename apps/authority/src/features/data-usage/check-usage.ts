@@ -1,4 +1,11 @@
-import { readDataAccessIntent, readDataLicensePolicy, verifyDataUsage, writeInstant } from '@chancery/protocol'
+import {
+  asJson,
+  canonicalJson,
+  readDataAccessIntent,
+  readDataLicensePolicy,
+  verifyDataUsage,
+  writeInstant,
+} from '@chancery/protocol'
 import type {
   DataAccessIntent,
   DataLicensePolicy,
@@ -6,10 +13,23 @@ import type {
   Received,
   UsageTrust,
   UsageViolation,
+  UsageViolationRecord,
 } from '@chancery/protocol'
 import { ownKeysAt } from '../../signing/own-keys.ts'
 import { readOrRefuse, readTrustKeys, requirePresent } from '../../requests/read-fields.ts'
-import type { DataUsageParts } from './parts.ts'
+import type { FeatureBase } from '../../core.ts'
+import type { AuthoritySettings } from '../../settings/authority-settings.ts'
+import type { Evidence } from '../evidence/index.ts'
+import { Refusal } from '@chancery/contract'
+import { type HttpResponse, jsonText } from '@chancery/service-kit'
+import { requestDetails } from '../../audit/record.ts'
+import type { OperatorCall } from '../../auth/operator.ts'
+import { readAttempt } from '../../requests/idempotency.ts'
+
+export interface DataUsageParts extends FeatureBase {
+  readonly evidence: Pick<Evidence, 'recordViolation'>
+  readonly settings: Pick<AuthoritySettings, 'evidenceStore'>
+}
 
 export interface CheckedUsage {
   readonly intent: Received<DataAccessIntent>
@@ -61,4 +81,43 @@ function policyKeysOf(
   const suppliedKeys = given.length === 0 ? [] : [given]
   const isOwn = policy.licensor_sovereign_id === parts.network.name
   return isOwn ? [...suppliedKeys, parts.keys.all] : suppliedKeys
+}
+
+/**
+ * POST /admin/data-usage/violations
+ * The same check. Violations are stored as one entry of the evidence store before the response; without one nothing
+ * is stored.
+ */
+export async function record(call: OperatorCall, parts: DataUsageParts): Promise<HttpResponse> {
+  if (!parts.settings.evidenceStore) throw new Refusal('evidence_store_disabled')
+  const attempt = readAttempt(call, parts.clock.now())
+  const checked = await checkUsage(call.body, parts)
+  const { intent, policy, trust, found } = checked
+  const verdict = usageVerdict(checked)
+  const [first] = found
+  if (first === undefined) return jsonText(canonicalJson({ ...verdict, entry: null, entry_digest: null }), 200)
+  const made: UsageViolationRecord = {
+    detected_at: writeInstant(trust.now),
+    recorded_by: call.operator.key_id,
+    violations: found.map(({ violation_id, type, detail }) => ({ violation_id, violation_type: type, detail })),
+    intent: intent.wire,
+    policy: policy.wire,
+    agent_keys: trust.agentKeys,
+    policy_keys: trust.policyKeys,
+  }
+  const details = {
+    intent_id: intent.record.intent_id,
+    policy_id: policy.record.policy_id,
+    violation_reason: first.type,
+    violation_count: found.length,
+    ...requestDetails(call),
+  }
+  const { status, text } = await parts.evidence.recordViolation({
+    payload: canonicalJson(asJson(made)),
+    operator: call.operator.key_id,
+    verdict,
+    details,
+    attempt,
+  })
+  return jsonText(text, status)
 }

@@ -1,12 +1,33 @@
-import { dataUsage } from '@chancery/contract'
+import { Refusal, dataUsage } from '@chancery/contract'
 import { bind } from '../../auth/access.ts'
 import type { Feature } from '../../core.ts'
-import { current } from './current.ts'
-import { intent } from './intent.ts'
-import type { DataUsageParts } from './parts.ts'
-import { publish } from './publish.ts'
-import { record } from './record.ts'
-import { verify } from './verify.ts'
+import { intent, publish, readLicensee } from './publish.ts'
+import { type DataUsageParts, checkUsage, record, usageVerdict } from './check-usage.ts'
+import { type Call, type HttpResponse, jsonText } from '@chancery/service-kit'
+import { findLicense } from './queries.ts'
+import type { JsonObject } from '@chancery/protocol'
+import { recordVerification } from '../../requests/read-fields.ts'
+
+/**
+ * GET /data-usage/policy
+ * Returns a data license policy in force, as it was signed: that of the named licensee, or else the newest.
+ */
+async function current(call: Call, parts: DataUsageParts): Promise<HttpResponse> {
+  const text = await findLicense(parts.database.read, readLicensee(call.query))
+  if (text === undefined) throw new Refusal('no_policy')
+  return jsonText(text)
+}
+
+/**
+ * POST /data-usage/verify
+ * Returns every use of an intent that its license does not allow. Writes nothing.
+ */
+async function verify(call: Call, parts: DataUsageParts): Promise<JsonObject> {
+  const checked = await checkUsage(call.body, parts)
+  const reason = checked.found[0]?.type
+  recordVerification(call, parts, reason === undefined, reason ?? 'valid')
+  return usageVerdict(checked)
+}
 
 export function openDataUsage(parts: DataUsageParts): Feature {
   return {

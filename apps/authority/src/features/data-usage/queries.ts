@@ -1,6 +1,5 @@
-import type { Reader, Transaction } from '../../database/database.ts'
+import { type Reader, type Transaction, assertStored } from '../../database/database.ts'
 import type { Tables } from '../../database/tables.ts'
-import { assertStored } from '../../database/assert-stored.ts'
 
 /** The policy in force for a licensee; without one the newest of all. */
 export async function findLicense(db: Reader, licensee: string | undefined): Promise<string | undefined> {

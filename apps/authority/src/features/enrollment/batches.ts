@@ -1,19 +1,94 @@
 import { writeSortable } from '@chancery/protocol'
-import { Batcher, SharedRead, endOfLoopTurn } from '@chancery/service-kit'
+import { Batcher, type Clock, SharedRead, endOfLoopTurn } from '@chancery/service-kit'
 import type { VerifiedNode } from '../../auth/node.ts'
 import { toClaim } from '../../auth/nonces.ts'
 import { BatchedRead } from '../../database/batched-read.ts'
-import { AdaptiveCount } from '../../database/cached-count.ts'
+import { AdaptiveCount, isLargeTable } from '../../database/cached-count.ts'
 import { type CertificateCounts, readCertificateCounts } from '../../database/certificate-counts.ts'
 import { GatheredHeartbeats } from './gathered-heartbeats.ts'
-import { HeartbeatPace } from './heartbeat-pace.ts'
-import type { EnrollmentParts } from './parts.ts'
-import { READ_CERTIFICATES, type StoredCertificate, toStoredCertificate } from './queries/certificate-states.ts'
+import type { EnrollmentParts } from './present.ts'
+import { READ_CERTIFICATES, findInvites, toStoredCertificate } from './queries/invites.ts'
+import type { InviteDetails, InviteLookup, StoredCertificate } from './queries/invites.ts'
 import { type HeartbeatOutcome, type HeartbeatRow, recordHeartbeats } from './queries/heartbeats.ts'
-import { type InviteDetails, type InviteLookup, findInvites } from './queries/invites.ts'
 import { type JoinOutcome, type JoinRow, issueCertificates } from './queries/joins.ts'
-import { isLargeTable } from '../../database/large-table.ts'
 import { activeMoment, countActiveNodes } from './queries/certificates.ts'
+
+/** Answers that take longer on average, and rows that wait longer to be stored, are pressure. */
+const SLOW_ANSWER_MS = 250
+const SLOW_STORE_MS = 1000
+/** A heartbeat that could not be answered counts as one that took at least so long. */
+const FAILED_MS = 1000
+/** Up by half after this time under pressure, down by a tenth after this time without. */
+const UP_AFTER_MS = 30_000
+const DOWN_AFTER_MS = 60_000
+
+export interface PaceOptions {
+  readonly clock: Pick<Clock, 'monotonicMs'>
+  /** The interval of the settings, in seconds, and the slowest one. */
+  readonly usual: number
+  readonly slowest: number
+  /** Age of the oldest heartbeat that is not stored. */
+  readonly lagMs: () => number
+}
+
+/**
+ * The heartbeat interval that nodes are asked for. It grows while the database is too slow for the fleet, and goes back
+ * slowly, because a node learns of it with its next heartbeat only.
+ */
+export class HeartbeatPace {
+  readonly #options: PaceOptions
+  #asked: number
+  #changedMs: number
+  #answers = 0
+  #totalMs = 0
+  #longestLagMs = 0
+
+  constructor(options: PaceOptions) {
+    this.#options = options
+    this.#asked = options.usual
+    this.#changedMs = options.clock.monotonicMs()
+  }
+
+  /** Interval in seconds. */
+  get seconds(): number {
+    return this.#asked
+  }
+
+  get isUsual(): boolean {
+    return this.#asked === this.#options.usual
+  }
+
+  /**
+   * Notes how long the database took for one heartbeat, with the wait in the queue. A full queue refuses at once, which
+   * is pressure and no fast answer.
+   */
+  note(durationMs: number, outcome: 'answered' | 'failed' = 'answered'): void {
+    this.#answers += 1
+    this.#totalMs += outcome === 'failed' ? Math.max(durationMs, FAILED_MS) : durationMs
+    this.#longestLagMs = Math.max(this.#longestLagMs, this.#options.lagMs())
+  }
+
+  /** Chooses the next interval from what was noted since the last call. It is stored before nodes are asked for it. */
+  async choose(store: (seconds: number) => Promise<void>): Promise<void> {
+    const next = this.#next()
+    if (next !== this.#options.usual) await store(next)
+    if (next === this.#asked) return
+    this.#asked = next
+    this.#changedMs = this.#options.clock.monotonicMs()
+  }
+
+  #next(): number {
+    const { clock, usual, slowest, lagMs } = this.#options
+    const lag = Math.max(this.#longestLagMs, lagMs())
+    const isPressed = lag > SLOW_STORE_MS || this.#totalMs > SLOW_ANSWER_MS * this.#answers
+    this.#answers = 0
+    this.#totalMs = 0
+    this.#longestLagMs = 0
+    const ageMs = clock.monotonicMs() - this.#changedMs
+    if (isPressed) return ageMs < UP_AFTER_MS ? this.#asked : Math.min(slowest, Math.ceil(this.#asked * 1.5))
+    return ageMs < DOWN_AFTER_MS ? this.#asked : Math.max(usual, Math.floor(this.#asked * 0.9))
+  }
+}
 
 /** The longest interval of large fleets, in seconds. */
 const SLOWEST_SECONDS = 900

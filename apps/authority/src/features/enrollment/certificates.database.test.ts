@@ -13,7 +13,7 @@ import {
 import type { NodeCaller, TestAuthority, TestResponse } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { rowsOf } from '../../testing/rows.suite.ts'
-import { foldLabel } from './labels.ts'
+import { foldLabel } from './requests.ts'
 import { type InventoryFilter, countInventory, readInventory } from './queries/inventory.ts'
 
 const clock = new ManualClock()

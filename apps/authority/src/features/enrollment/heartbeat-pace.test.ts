@@ -1,6 +1,6 @@
 import { ManualClock } from '@chancery/testkit'
 import { describe, expect, it } from 'vitest'
-import { HeartbeatPace } from './heartbeat-pace.ts'
+import { HeartbeatPace } from './batches.ts'
 
 function newPace({ usual = 300, slowest = 900 } = {}) {
   const clock = new ManualClock()

@@ -2,7 +2,7 @@ import { type JsonObject, hours, sha256Hex, writeInstant, writeJson, writeSortab
 import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { transactWithKey } from '../../auth/outlived-key.ts'
-import type { EnrollmentParts } from './parts.ts'
+import type { EnrollmentParts } from './present.ts'
 import { findStoredResponse, readAttempt } from '../../requests/idempotency.ts'
 import { FINGERPRINT_CHARACTERS, insertInvites } from './queries/invite-rows.ts'
 import { readBatchRequest } from './requests.ts'

@@ -8,11 +8,77 @@ import { spendNonceInside, toClaim } from '../../auth/nonces.ts'
 import type { Transaction } from '../../database/database.ts'
 import { lockNodeKeys } from '../../database/locks/node-keys.ts'
 import { ownKeysAt } from '../../signing/own-keys.ts'
-import { whyUnusable } from './certificate-state.ts'
-import type { EnrollmentParts } from './parts.ts'
 import { countPresented, insertPresented, isPresented } from './queries/presented.ts'
 import { isKeyCompromised, isKeyRevoked, loadForRenewal } from './queries/renewals.ts'
 import { readPresentRequest } from './requests.ts'
+import type { Core, FeatureBase } from '../../core.ts'
+import type { Admission } from '../admission/index.ts'
+import type { AuthoritySettings } from '../../settings/authority-settings.ts'
+import type { CertificateState } from './queries/heartbeats.ts'
+
+export interface EnrollmentParts
+  extends
+    FeatureBase,
+    Pick<
+      Core,
+      | 'activeWindow'
+      | 'claimNewest'
+      | 'clockCheck'
+      | 'instance'
+      | 'limits'
+      | 'newestBlock'
+      | 'operators'
+      | 'purgeClock'
+      | 'reads'
+      | 'rollback'
+    > {
+  readonly admission: Pick<Admission, 'verifyEvidence' | 'claimEvidence' | 'findRejoinRule'>
+  readonly settings: Pick<
+    AuthoritySettings,
+    | 'allowedRoles'
+    | 'certificateKeptDays'
+    | 'heartbeatMode'
+    | 'heartbeatSeconds'
+    | 'publicUrl'
+    | 'renewalGraceSeconds'
+    | 'wimseTrustDomain'
+  >
+}
+
+/** Returns why a certificate cannot be used, or undefined: checks 6 to 12 of protocol/core 7, in their order. */
+export function whyUnusable(
+  certificate: CertificateState | undefined,
+  nodeKey: string,
+  now: string,
+): RefusalCode | undefined {
+  if (certificate === undefined) return 'certificate_not_found'
+  if (certificate.node_public_key !== nodeKey) return 'certificate_key_mismatch'
+  if (certificate.status === 'revoked') return 'certificate_revoked'
+  if (certificate.compromised) return 'node_key_compromised'
+  if (certificate.revoke_after !== null && certificate.revoke_after <= now) return 'certificate_superseded'
+  if (certificate.issued_at > now) return 'certificate_not_yet_valid'
+  return certificate.expires_at <= now ? 'certificate_expired' : undefined
+}
+
+/**
+ * Refuses, and writes the event for rejections 8 to 13. An unknown id or a wrong key is not audited: no certificate is
+ * affected.
+ */
+export async function rejectCertificate(
+  call: Call,
+  parts: EnrollmentParts,
+  kind: 'heartbeat_rejected' | 'renewal_rejected' | 'wit_rejected',
+  cert_id: string,
+  reason: RefusalCode,
+  shown: JsonObject = {},
+  audited: JsonObject = {},
+): Promise<never> {
+  if (reason !== 'certificate_not_found' && reason !== 'certificate_key_mismatch') {
+    const details = { cert_id, reason, ...audited, ...requestDetails(call) }
+    await parts.audit.recordRefusal({ type: kind, details }, call)
+  }
+  throw new Refusal(reason, shown)
+}
 
 /** Of one address. A fleet behind one address has more only after a loss of weeks; its nodes try again. */
 export const MAX_PRESENTED = 10_000

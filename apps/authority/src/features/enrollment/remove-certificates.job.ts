@@ -1,5 +1,5 @@
 import { CRL_VALIDITY, DAY, type Instant, readInstant, writeInstant, writeSortable } from '@chancery/protocol'
-import type { EnrollmentParts } from './parts.ts'
+import type { EnrollmentParts } from './present.ts'
 import { noteRemoved } from '../../database/certificate-counts.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import { withLease } from '../../database/locks/leases.ts'

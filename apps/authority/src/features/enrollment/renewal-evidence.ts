@@ -3,7 +3,7 @@ import { SECOND, readInstant, sha256Hex, writeSortable } from '@chancery/protoco
 import type { Reader } from '../../database/database.ts'
 import { EvidenceRefusedError, findAdmittingRule, findRenewableRule } from '../admission/index.ts'
 import type { Evidence, EvidenceVerdict, VerifiedEvidence } from '../admission/index.ts'
-import type { EnrollmentParts } from './parts.ts'
+import type { EnrollmentParts } from './present.ts'
 
 interface EvidenceRequest {
   readonly cert_id: string

@@ -1,7 +1,7 @@
 import { type Instant, seconds, writeSortable } from '@chancery/protocol'
 import { sql } from 'kysely'
 import type { Reader } from '../../database/database.ts'
-import type { EnrollmentParts } from './parts.ts'
+import type { EnrollmentParts } from './present.ts'
 import { graceEnd } from './renew.ts'
 import { supersede } from './queries/renewals.ts'
 

@@ -1,12 +1,47 @@
-import { nodesFromTiles, openCheckpointByAny, sameBytes, treeRoot } from '@chancery/protocol'
+import {
+  logOrigin,
+  nodesFromTiles,
+  openCheckpointByAny,
+  readCheckpointText,
+  readNote,
+  sameBytes,
+  treeRoot,
+  writeSortable,
+} from '@chancery/protocol'
 import type { LogCheckpoint, TileReader } from '@chancery/protocol'
 import type { Core } from '../../core.ts'
-import type { Reader } from '../../database/database.ts'
-import { TileWriter } from './tile-writer.ts'
-import { statedOrigin } from './origin.ts'
-import { type LogState, findLog } from './queries.ts'
-import { TileMissingError } from './tile-missing.ts'
+import type { Reader, Transaction } from '../../database/database.ts'
+import { TileMissingError, TileWriter } from './tile-writer.ts'
+import { type LogState, findLog, storeCheckpoint } from './queries.ts'
 import { type ContradictingNote, findProofs } from './witnesses/queries.ts'
+import type { AuthoritySettings } from '../../settings/authority-settings.ts'
+import { type EvidenceLogParts, signNote } from './identity.ts'
+
+export interface OriginParts {
+  readonly network: Pick<Core['network'], 'name'>
+  readonly settings: Pick<AuthoritySettings, 'logOrigin'>
+}
+
+/** The name that a note states. It counts only with a signature under it. */
+export function statedOrigin(note: string): string {
+  return readCheckpointText(readNote(note)?.text ?? '')?.origin ?? ''
+}
+
+/** The name of the log. It is fixed with the first entry; before that the setting decides. */
+export function originOf(state: LogState | undefined, { network, settings }: OriginParts): string {
+  if (state !== undefined && state.size > 0) return statedOrigin(state.note)
+  return settings.logOrigin ?? logOrigin(network.name)
+}
+
+/** Signs the last checkpoint with the current key: the same size and root, so readers see the same log. */
+export async function signCheckpointAgain(tx: Transaction, parts: EvidenceLogParts): Promise<void> {
+  await tx.lock('evidence-anchors')
+  const state = await findLog(tx.query)
+  if (state === undefined) return
+  const opened = await openCheckpointByAny(state.note, statedOrigin(state.note), parts.keys.all)
+  if (opened === undefined) throw new Error('the last checkpoint of the evidence log is not signed by this authority')
+  await storeCheckpoint(tx, state.size, await signNote(opened, parts), writeSortable(parts.clock.now()))
+}
 
 /** Inputs of the check. */
 export interface LogBasis {

@@ -1,6 +1,6 @@
 import { CONTENT_TYPES, Refusal } from '@chancery/contract'
 import { type Call, HttpResponse } from '@chancery/service-kit'
-import type { EvidenceLogParts } from './parts.ts'
+import type { EvidenceLogParts } from './identity.ts'
 import { findCosigned } from './witnesses/queries.ts'
 
 /**

@@ -1,11 +1,9 @@
 import { Refusal } from '@chancery/contract'
 import { type JsonObject, writeLogKey } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
-import { findIdentity } from './identity.ts'
-import { statedOrigin } from './origin.ts'
-import type { EvidenceLogParts } from './parts.ts'
+import { type EvidenceLogParts, findIdentity, signersOf } from './identity.ts'
+import { statedOrigin } from './continuity.ts'
 import { findLog } from './queries.ts'
-import { signersOf } from './sign-note.ts'
 
 /**
  * GET /evidence-log

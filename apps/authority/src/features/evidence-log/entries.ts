@@ -2,7 +2,7 @@ import { CONTENT_TYPES, Refusal } from '@chancery/contract'
 import { TILE_WIDTH, asJson, canonicalJson, readEventLine, readIndexPath } from '@chancery/protocol'
 import { HttpResponse } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { EvidenceLogParts } from './parts.ts'
+import type { EvidenceLogParts } from './identity.ts'
 import { readBundle } from './queries.ts'
 
 /**

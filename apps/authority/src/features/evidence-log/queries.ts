@@ -1,7 +1,7 @@
 import { type ChainedEntry, readEventLine } from '@chancery/protocol'
 import { readEvidenceHead } from '../evidence/index.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
-import type { RecentEntries } from './recent-entries.ts'
+import type { RecentEntries } from './identity.ts'
 
 export interface LogState {
   readonly size: number

@@ -12,8 +12,8 @@ import {
 } from '@chancery/protocol'
 import { HttpResponse } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
-import { statedOrigin } from './origin.ts'
-import type { EvidenceLogParts } from './parts.ts'
+import { statedOrigin } from './continuity.ts'
+import type { EvidenceLogParts } from './identity.ts'
 import { findDecisionEntry, findLog, findTile } from './queries.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { type ChainedEntry, EMPTY_STORE, NO_SUBJECT, type StoreHead, chainEntry } from '@chancery/protocol'
 import { describe, expect, it } from 'vitest'
-import { RecentEntries } from './recent-entries.ts'
+import { RecentEntries } from './identity.ts'
 
 const MEBIBYTE = 1024 * 1024
 

@@ -1,7 +1,11 @@
 import { HASH_BYTES, TILE_WIDTH, type TileName, foldHashes, hashLeaf, widthInTree } from '@chancery/protocol'
 import type { Reader, Transaction } from '../../database/database.ts'
 import { findTile, storeTile } from './queries.ts'
-import { TileMissingError } from './tile-missing.ts'
+
+/** A tile that the last checkpoint covers is missing or too short. */
+export class TileMissingError extends Error {
+  override readonly name = 'TileMissingError'
+}
 
 /** A tile with space for all its hashes. The first `width` of them are set. */
 interface OpenTile {

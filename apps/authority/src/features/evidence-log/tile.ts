@@ -1,7 +1,7 @@
 import { CONTENT_TYPES, Refusal } from '@chancery/contract'
 import { HASH_BYTES, TILE_WIDTH, readIndexPath, readTilePath, widthInTree } from '@chancery/protocol'
 import { type Call, HttpResponse } from '@chancery/service-kit'
-import type { EvidenceLogParts } from './parts.ts'
+import type { EvidenceLogParts } from './identity.ts'
 import { findLog, findTile, readDigests } from './queries.ts'
 
 /** A tile of a given width never changes, so it can be cached permanently. */

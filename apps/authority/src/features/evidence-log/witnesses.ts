@@ -1,6 +1,6 @@
 import type { JsonObject } from '@chancery/protocol'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { EvidenceLogParts } from './parts.ts'
+import type { EvidenceLogParts } from './identity.ts'
 import { findLog } from './queries.ts'
 import { findCosigned, listWitnesses } from './witnesses/queries.ts'
 

@@ -2,7 +2,7 @@ import { Refusal } from '@chancery/contract'
 import { type HttpResponse, jsonText } from '@chancery/service-kit'
 import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { EvidenceState } from './state.ts'
+import type { EvidenceState } from './resources.ts'
 import { makeAnchor } from './anchoring.ts'
 
 /**

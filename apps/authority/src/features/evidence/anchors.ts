@@ -1,6 +1,6 @@
 import { type HttpResponse, jsonText } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { EvidenceParts } from './parts.ts'
+import type { EvidenceParts } from './store-verifier.ts'
 import { readRun } from './requests.ts'
 import { listAnchors } from './queries/entries.ts'
 

@@ -22,7 +22,7 @@ import type {
 import type { AuditEvent } from '../../audit/record.ts'
 import { faultPoint } from '#faults'
 import type { DecisionFacts } from './decision-facts.ts'
-import type { EvidenceState } from './state.ts'
+import type { EvidenceState } from './resources.ts'
 import { isInFuture, reportInFuture } from '../../clock/date-after.ts'
 import type { Transaction } from '../../database/database.ts'
 import { type EvidenceHeadRow, type NewEntry, toStoreHead, writeChain } from './queries/chain.ts'

@@ -4,16 +4,15 @@ import type { BoundaryDecision, ContextRecord, JsonObject, JustificationProof, L
 import type { AuditEvent } from '../../audit/record.ts'
 import { faultPoint } from '#faults'
 import { decisionFacts } from './decision-facts.ts'
-import type { EvidenceState } from './state.ts'
+import type { EvidenceState } from './resources.ts'
 import type { Transaction } from '../../database/database.ts'
 import { lockEvidenceHead } from './queries/chain.ts'
 import { findNamed } from './queries/lookups.ts'
 import { type StoredResponse, storeDecisionResponse } from '../../requests/idempotency.ts'
 import { type BasisVersion, holdBasisVersion } from '../../database/locks/decision-basis.ts'
-import { type DecisionClaim, claimDecision } from './claim-decision.ts'
+import { type DecisionClaim, type ViolationItem, appendViolation, claimDecision } from './claim-decision.ts'
 import { type Submission, SubmissionChecker, namedIds } from './check-submission.ts'
 import { AppendBatch } from './append-batch.ts'
-import { type ViolationItem, appendViolation } from './append-violation.ts'
 import type { DuplicatesItem, RejectionFields, SummaryItem } from './rejections.ts'
 
 /** A signed decision with its inputs. The entries of its justification follow it directly. */

@@ -15,7 +15,7 @@ import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { readForm, readOrRefuse } from '../../requests/read-fields.ts'
 import { ownKeysAt } from '../../signing/own-keys.ts'
-import type { EvidenceParts } from './parts.ts'
+import type { EvidenceParts } from './store-verifier.ts'
 import { readEvidenceHead } from './queries/chain.ts'
 import { findDecisionLine } from './queries/entries.ts'
 

@@ -1,8 +1,14 @@
 import { Refusal } from '@chancery/contract'
 import { type NonceClaim, spendNonceInside } from '../../auth/nonces.ts'
 import type { Transaction } from '../../database/database.ts'
-import type { BasisVersion } from '../../database/locks/decision-basis.ts'
-import { type Attempt, type StoredResponse, findStoredResponse, forgetAttempt } from '../../requests/idempotency.ts'
+import { type BasisVersion, holdBasisVersion } from '../../database/locks/decision-basis.ts'
+import { findStoredResponse, forgetAttempt, storeResponse } from '../../requests/idempotency.ts'
+import type { Attempt, StoredResponse } from '../../requests/idempotency.ts'
+import { type JsonObject, USAGE_VIOLATION_SUBJECT, asJson, canonicalJson, writeSortable } from '@chancery/protocol'
+import type { AppendBatch } from './append-batch.ts'
+import { Batcher, endOfLoopTurn } from '@chancery/service-kit'
+import type { AuditEvent } from '../../audit/record.ts'
+import type { EvidenceState } from './resources.ts'
 
 /** What the transaction checks that stores a decision. */
 export interface DecisionClaim {
@@ -22,7 +28,7 @@ export class BasisChangedError extends Error {
 }
 
 /** The response to an earlier call with this key, or why there can be none. Undefined: the key is claimed now. */
-export async function findEarlierAnswer(
+async function findEarlierAnswer(
   tx: Transaction,
   attempt: Attempt,
   now: string,
@@ -54,4 +60,85 @@ export async function claimDecision(
         : undefined
   if (attempt !== undefined && refused !== undefined) await forgetAttempt(tx, attempt)
   return refused
+}
+
+/** Violations of a data license that an operator had checked. */
+export interface ViolationItem {
+  readonly kind: 'usage_violation'
+  /** C(UsageViolationRecord). */
+  readonly payload: string
+  readonly verdict: JsonObject
+  /** Of the audit event. */
+  readonly details: JsonObject
+  readonly attempt: Attempt | undefined
+}
+
+/** The response has the verdict and the entry. */
+export async function appendViolation(
+  tx: Transaction,
+  batch: AppendBatch,
+  { payload, verdict, details, attempt }: ViolationItem,
+): Promise<StoredResponse | Error> {
+  const earlier = attempt && (await findEarlierAnswer(tx, attempt, batch.now))
+  if (earlier !== undefined) return earlier
+  const { entry, entry_digest } = batch.append(USAGE_VIOLATION_SUBJECT, payload, null)
+  const { store_sequence } = entry
+  batch.addEvent({ type: 'data_usage_violation_recorded', details: { ...details, store_sequence } })
+  const answer = { status: 201, text: canonicalJson({ ...verdict, entry: asJson(entry), entry_digest }) }
+  if (attempt !== undefined) await storeResponse(tx, attempt, answer)
+  return answer
+}
+
+interface UnchainedDecision extends DecisionClaim {
+  readonly events: readonly AuditEvent[]
+}
+
+/** Decisions while the store is disabled: audit events and idempotency records only. Queued ones share a transaction. */
+export class UnchainedDecisions {
+  readonly #parts: EvidenceState
+  readonly #decisions: Batcher<UnchainedDecision, StoredResponse>
+
+  constructor(parts: EvidenceState) {
+    this.#parts = parts
+    const limits = { maxItems: 200, maxWaiting: 5000, delay: endOfLoopTurn }
+    this.#decisions = new Batcher((items) => storeBatch(parts, items), limits)
+  }
+
+  async record(made: UnchainedDecision): Promise<StoredResponse> {
+    const { decision, attempt, callerNonce, events, answer } = made
+    if (decision.authorized || attempt !== undefined || callerNonce !== undefined) return this.#decisions.add(made)
+    await this.#parts.audit.recordAlone(events)
+    return answer
+  }
+
+  close(): Promise<void> {
+    return this.#decisions.close()
+  }
+}
+
+async function storeBatch(
+  parts: EvidenceState,
+  items: readonly UnchainedDecision[],
+): Promise<(StoredResponse | Error)[]> {
+  const { answers, basisVersion } = await parts.database.write(
+    async (tx) => {
+      const held = await holdBasisVersion(tx)
+      const now = writeSortable(parts.clock.now())
+      const events: AuditEvent[] = []
+      const outcomes: (StoredResponse | Error)[] = []
+      for (const item of items) {
+        const claimed = await claimDecision(tx, item, { basisVersion: held, now })
+        if (claimed === undefined) {
+          if (item.attempt !== undefined) await storeResponse(tx, item.attempt, item.answer)
+          events.push(...item.events)
+        }
+        outcomes.push(claimed ?? item.answer)
+      }
+      await parts.audit.recordAll(tx, events)
+      return { answers: outcomes, basisVersion: held }
+    },
+    { cachedPlans: true, pipelined: true, room: 'growth' },
+  )
+  parts.lastBasis.version = basisVersion
+  return answers
 }

@@ -15,7 +15,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { rowsOf } from '../../testing/rows.suite.ts'
 import { DailyBytes } from './daily-bytes.ts'
 import { openTestStore } from './evidence.suite.ts'
-import type { EvidenceParts } from './parts.ts'
+import type { EvidenceParts } from './store-verifier.ts'
 
 const LIMIT = 65_536
 const clock = new ManualClock('2026-01-02T03:04:05.678Z')

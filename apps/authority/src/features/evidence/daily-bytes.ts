@@ -1,7 +1,7 @@
 import { Refusal } from '@chancery/contract'
 import { DAY, type Instant, writeInstant, writeSortable } from '@chancery/protocol'
 import { SerialQueue } from '@chancery/service-kit'
-import type { EvidenceParts } from './parts.ts'
+import type { EvidenceParts } from './store-verifier.ts'
 
 /** Who causes rows: the key of a node or executor, an operator key, or a partner for all of its members. */
 export interface ByteOwner {

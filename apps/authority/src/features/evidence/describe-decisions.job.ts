@@ -8,7 +8,7 @@ import {
 } from '@chancery/protocol'
 import { type Lease, checkLease, withLease } from '../../database/locks/leases.ts'
 import { type Described, decisionFacts } from './decision-facts.ts'
-import type { EvidenceParts } from './parts.ts'
+import type { EvidenceParts } from './store-verifier.ts'
 import { lockEvidenceHead, readEvidenceHead } from './queries/chain.ts'
 import { describeDecisions, listUndescribed, moveFactsHead, readFactsHead } from './queries/decision-facts.ts'
 

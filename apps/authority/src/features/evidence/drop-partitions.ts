@@ -1,6 +1,6 @@
 import { faultPoint } from '#faults'
 import { sql } from 'kysely'
-import type { EvidenceParts } from './parts.ts'
+import type { EvidenceParts } from './store-verifier.ts'
 import { deleteSomeFacts } from './queries/decision-facts.ts'
 import { findLatestCheckpoint } from './queries/entries.ts'
 import type { Transaction } from '../../database/database.ts'

@@ -12,7 +12,7 @@ import {
 import type { ExecutionEvidence, JsonObject, Received } from '@chancery/protocol'
 import { type Call, type HttpResponse, jsonText, noteCaller } from '@chancery/service-kit'
 import { requestDetails } from '../../audit/record.ts'
-import type { EvidenceState } from './state.ts'
+import type { EvidenceState } from './resources.ts'
 import type { SignatureCheck } from './check-submission.ts'
 import type { AppendItem } from './append.ts'
 import type { EvidenceAppender } from './appender.ts'

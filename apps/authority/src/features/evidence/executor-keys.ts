@@ -1,6 +1,6 @@
 import type { JsonObject } from '@chancery/protocol'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { EvidenceParts } from './parts.ts'
+import type { EvidenceParts } from './store-verifier.ts'
 import { toWireTime } from '../../requests/list-position.ts'
 import { listExecutorKeys } from './queries/entries.ts'
 

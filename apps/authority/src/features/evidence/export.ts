@@ -3,7 +3,7 @@ import type { HttpResponse } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { readExport } from './queries/export.ts'
 import { MAX_PAGE, readRun } from './requests.ts'
-import type { EvidenceState } from './state.ts'
+import type { EvidenceState } from './resources.ts'
 
 /**
  * GET /admin/evidence/export

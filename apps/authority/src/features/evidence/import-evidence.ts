@@ -15,12 +15,11 @@ import {
   writeSortable,
 } from '@chancery/protocol'
 import type { ReadEvent, StoreAnchor, StoreHead } from '@chancery/protocol'
-import type { EvidenceParts } from './parts.ts'
+import { type EvidenceParts, readAnchor } from './store-verifier.ts'
 import type { Head } from '../../rollback/mark-file.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import { type NewEntry, lockEvidenceHead, toStoreHead, writeChain } from './queries/chain.ts'
-import { EntryRoom } from '../../database/partitions/entry-room.ts'
-import { readAnchor } from './anchor-record.ts'
+import { EntryRoom } from '../../database/partitions/evidence-partitions.ts'
 import { inspectStore, readAnchors } from './verify-store.ts'
 import { findLatestAnchor, insertAnchor } from './queries/entries.ts'
 

@@ -9,7 +9,7 @@ import { openDatabase } from '../../database/open.ts'
 import { rowsOf } from '../../testing/rows.suite.ts'
 import { failuresOf, openTestStore } from './evidence.suite.ts'
 import { keepEvidencePartitions } from './partitions.job.ts'
-import { sweepRemoved } from './sweep.job.ts'
+import { sweepRemoved } from './removal.ts'
 
 const SIZE = 10
 const DAY = 86_400

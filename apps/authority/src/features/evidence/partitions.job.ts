@@ -1,4 +1,4 @@
-import type { EvidenceParts } from './parts.ts'
+import type { EvidenceParts } from './store-verifier.ts'
 import { EVIDENCE } from '../../database/partitions/evidence-partitions.ts'
 import { keepPartitions } from '../../database/partitions/keep-partitions.ts'
 

@@ -2,9 +2,12 @@ import { Refusal } from '@chancery/contract'
 import { type JsonObject, isPlainText, readPublicKey, writeSortable } from '@chancery/protocol'
 import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { EvidenceParts } from './parts.ts'
+import type { EvidenceParts } from './store-verifier.ts'
 import { areStrongKeys } from '../../requests/read-fields.ts'
-import { insertExecutorKey } from './queries/entries.ts'
+import { findLatestAnchor, insertExecutorKey, markExecutorKeyRetired } from './queries/entries.ts'
+import type { Reader } from '../../database/database.ts'
+import { readEvidenceHead } from './queries/chain.ts'
+import { findExecutorKeys } from './queries/lookups.ts'
 
 /**
  * POST /admin/evidence/executor-keys
@@ -29,5 +32,49 @@ export async function registerKey(call: OperatorCall, parts: EvidenceParts): Pro
     const details = { executor_key_id: key_id, executor_sovereign_id, ...requestDetails(call) }
     await parts.audit.record(tx, { type: 'executor_key_registered', details })
     return { key_id, executor_sovereign_id, active: true }
+  })
+}
+
+export interface Unanchored {
+  readonly entries: number
+  /** When the oldest of them was recorded, as stored. Undefined when there is none. */
+  readonly since: string | undefined
+}
+
+/**
+ * Entries that no anchor covers, which could be rewritten undetected. Reads two rows by their keys, whatever the size
+ * of the store.
+ */
+export async function measureUnanchored(db: Reader): Promise<Unanchored> {
+  const head = await readEvidenceHead(db)
+  const anchored = Math.max((await findLatestAnchor(db))?.store_sequence ?? 0, head.removed_through)
+  if (head.last_sequence <= anchored) return { entries: 0, since: undefined }
+  const oldest = await db
+    .selectFrom('evidence_entries')
+    .select('recorded_at')
+    .where('store_sequence', '>', anchored)
+    .orderBy('store_sequence')
+    .limit(1)
+    .executeTakeFirst()
+  return { entries: head.last_sequence - anchored, since: oldest?.recorded_at }
+}
+
+/**
+ * POST /admin/evidence/executor-keys/{key_id}/retire
+ * Ends new records under a key. Earlier records stay verifiable.
+ */
+export async function retireKey(call: OperatorCall, parts: EvidenceParts): Promise<JsonObject> {
+  const key_id = call.params['key_id'] ?? ''
+  return parts.database.write(async (tx) => {
+    const executor_sovereign_id = await markExecutorKeyRetired(tx, key_id, writeSortable(parts.clock.now()))
+    if (executor_sovereign_id === undefined) {
+      const [known] = await findExecutorKeys(parts.database, tx.query, [key_id])
+      throw new Refusal(known === undefined ? 'executor_key_not_found' : 'executor_key_retired')
+    }
+    // A kind of revocation: the high-water mark must detect a backup that lacks it.
+    await tx.raiseVersion('evidence-anchors')
+    const details = { executor_key_id: key_id, executor_sovereign_id, ...requestDetails(call) }
+    await parts.audit.record(tx, { type: 'executor_key_retired', details })
+    return { key_id, active: false }
   })
 }

@@ -10,15 +10,56 @@ import {
 } from '@chancery/protocol'
 import type { Instant, JsonObject, ResourceHead, RetentionCheckpoint } from '@chancery/protocol'
 import { faultPoint } from '#faults'
-import type { EvidenceState } from './state.ts'
+import type { EvidenceState } from './resources.ts'
 import type { Reader } from '../../database/database.ts'
 import { type EvidenceHeadRow, lockEvidenceHead, readEvidenceHead } from './queries/chain.ts'
-import { type Lease, checkLease } from '../../database/locks/leases.ts'
+import { type Lease, checkLease, withLease } from '../../database/locks/leases.ts'
 import { AppendBatch } from './append-batch.ts'
 import { readBoundary } from './verify-store.ts'
 import { type Prefix, type StoppedBy, findPrefix, isTouchedSince } from './prefix.ts'
-import { insertCheckpoint, storeRemovedHeads, moveBoundary, readLines } from './queries/entries.ts'
-import { sweep } from './sweep.job.ts'
+import { deleteThrough, insertCheckpoint, moveBoundary, readLines, storeRemovedHeads } from './queries/entries.ts'
+import { dropRemovedPartitions } from './drop-partitions.ts'
+import type { EvidenceParts } from './store-verifier.ts'
+import { EVIDENCE } from '../../database/partitions/evidence-partitions.ts'
+import { listPartitionsThrough } from '../../database/partitions/layout.ts'
+
+/** Rows per deleting transaction: few enough that appends are hardly delayed. */
+const ROWS = 10_000
+const LEASE_SECONDS = 300
+
+/**
+ * Drops partitions before the boundary, then deletes the rows before it in the first partition that stays. Every
+ * transaction compares the lease, so a paused sweep cannot act late.
+ */
+async function sweep(parts: EvidenceParts, lease: Lease, signal?: AbortSignal): Promise<void> {
+  const { removed_through } = await readEvidenceHead(parts.database.read)
+  // A partition that is read now is dropped by a later sweep. Its entries are hidden.
+  if (!(await dropRemovedPartitions(parts, lease, removed_through, signal))) return
+  for (;;) {
+    const deleted = await parts.database.write(async (tx) => {
+      await checkLease(tx, lease)
+      return deleteThrough(tx, removed_through, ROWS)
+    })
+    faultPoint('retention-swept')
+    if (deleted === 0 || signal?.aborted === true) return
+  }
+}
+
+/** Finishes the deletion after a crash or a stop. Otherwise there is nothing to do. */
+export async function sweepRemoved(parts: EvidenceParts, signal: AbortSignal): Promise<void> {
+  if (!parts.settings.evidenceStore) return
+  const db = parts.database.read
+  const { removed_through } = await readEvidenceHead(db)
+  const first = await db
+    .selectFrom('evidence_entries')
+    .select('store_sequence')
+    .orderBy('store_sequence')
+    .limit(1)
+    .executeTakeFirst()
+  const hasRows = first !== undefined && first.store_sequence <= removed_through
+  if (!hasRows && (await listPartitionsThrough(parts.database, EVIDENCE, removed_through)).length === 0) return
+  await withLease(parts, 'evidence-retention', LEASE_SECONDS, (lease) => sweep(parts, lease, signal))
+}
 
 export interface RetentionRun {
   readonly lease: Lease

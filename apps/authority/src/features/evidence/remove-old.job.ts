@@ -1,6 +1,6 @@
 import { DAY, writeSortable } from '@chancery/protocol'
 import { REJECTIONS_KEPT } from '../../database/sizes/table-ends.ts'
-import type { EvidenceParts } from './parts.ts'
+import type { EvidenceParts } from './store-verifier.ts'
 import { deleteOldCheckpoints, deleteOldRejections } from './queries/entries.ts'
 import { deleteHoursBefore } from './queries/decision-facts.ts'
 

@@ -1,6 +1,11 @@
 import { Refusal } from '@chancery/contract'
-import { ENTRY_KINDS, readInstant, writeSortable } from '@chancery/protocol'
-import type { Query } from '@chancery/service-kit'
+import { DAY, ENTRY_KINDS, HOUR, instantOf, readInstant, writeInstant, writeSortable } from '@chancery/protocol'
+import type { Instant, JsonObject } from '@chancery/protocol'
+import { type HttpResponse, type Query, json } from '@chancery/service-kit'
+import type { OperatorCall } from '../../auth/operator.ts'
+import type { EvidenceParts } from './store-verifier.ts'
+import { type CountRequest, type HourCount, readHourCounts } from './queries/counts.ts'
+import { readFactsHead } from './queries/decision-facts.ts'
 
 /** Largest page of every list here (protocol/trust-operations 6.8). */
 export const MAX_PAGE = 1000
@@ -65,7 +70,7 @@ export function readSearch(query: Query): SearchRequest {
   }
 }
 
-export function readChoice(query: Query, name: string, choices: readonly string[]): string | undefined {
+function readChoice(query: Query, name: string, choices: readonly string[]): string | undefined {
   const value = query.first(name)
   if (value !== undefined && !choices.includes(value)) throw new Refusal('invalid_input', { field: name })
   return value
@@ -100,9 +105,73 @@ function readWhole(text: string | undefined, min: number, max: number, absent: n
 }
 
 /** In the form of stored columns. A plus that a form encoder replaced by a blank is read as a plus. */
-export function readTime(text: string | undefined): string | undefined {
+function readTime(text: string | undefined): string | undefined {
   if (text === undefined) return undefined
   const instant = readInstant(text.replace(/ (?=\d\d:\d\d$)/, '+'))
   if (instant === undefined) throw new Refusal('invalid_timestamps')
   return writeSortable(instant)
+}
+
+/** Numbers of one response (protocol/trust-operations 6.8). */
+const MAX_NUMBERS = 400
+/** Counts are stored for 400 days. */
+const MAX_RANGE = 400n * DAY
+/** Hours outside cannot be written as times with four digits of the year. */
+const [EARLIEST, LATEST] = [instantOf('2000-01-01T00:00:00Z'), instantOf('9999-01-01T00:00:00Z')]
+const SPLITS = ['outcome', 'capability', 'policy']
+
+/**
+ * GET /admin/evidence/counts
+ * Counts stored decisions by hour, or over the whole range, from counters that are written with the entries.
+ */
+export async function counts(call: OperatorCall, parts: EvidenceParts): Promise<HttpResponse> {
+  const request = readCounts(call.query, parts.clock.now())
+  const db = parts.database.read
+  const { described_through, present_through } = await readFactsHead(db)
+  const { rows, isComplete } = await readHourCounts(db, request)
+  return json({
+    by: request.isByHour ? 'hour' : 'range',
+    since: writeInstant(request.since),
+    until: writeInstant(request.until),
+    complete: isComplete && described_through >= present_through,
+    counts: rows.map((row) => toCount(request, row)),
+  })
+}
+
+function toCount({ isByHour, split, isByOutcome }: CountRequest, row: HourCount): JsonObject {
+  return {
+    ...(isByHour ? { hour: writeInstant(instantOf(row.hour)) } : {}),
+    ...(split === 'total' ? {} : { [split]: row.name }),
+    ...(isByOutcome ? { outcome: row.outcome } : {}),
+    decisions: row.decisions,
+  }
+}
+
+function readCounts(query: Query, now: Instant): CountRequest {
+  const isByHour = readChoice(query, 'by', ['hour', 'range']) !== 'range'
+  const words = readSplit(query)
+  const [from, to] = [readTime(query.first('since')), readTime(query.first('until'))]
+  const until = roundUp(to === undefined ? now : instantOf(to))
+  const since = from === undefined ? until - DAY : instantOf(from) - (instantOf(from) % HOUR)
+  if (until < EARLIEST || until > LATEST) throw new Refusal('invalid_input', { field: 'until' })
+  if (since >= until || until - since > MAX_RANGE) throw new Refusal('invalid_input', { field: 'since' })
+  const isByOutcome = words.includes('outcome')
+  const perName = (isByHour ? Number((until - since) / HOUR) : 1) * (isByOutcome ? 2 : 1)
+  if (perName > MAX_NUMBERS) throw new Refusal('invalid_input', { field: 'since' })
+  const split = words.includes('capability') ? 'capability' : words.includes('policy') ? 'policy' : 'total'
+  return { since, until, isByHour, isByOutcome, split, maxNames: Math.floor(MAX_NUMBERS / perName) }
+}
+
+/** Counts of capabilities under policies are not stored, so only one of the two may be named. */
+function readSplit(query: Query): readonly string[] {
+  const text = query.first('split')
+  const words = text === undefined ? [] : text.split(',', SPLITS.length + 1)
+  const isValid = words.every((word) => SPLITS.includes(word)) && new Set(words).size === words.length
+  if (!isValid || (words.includes('capability') && words.includes('policy')))
+    throw new Refusal('invalid_input', { field: 'split' })
+  return words
+}
+
+function roundUp(time: Instant): Instant {
+  return time % HOUR === 0n ? time : time - (time % HOUR) + HOUR
 }

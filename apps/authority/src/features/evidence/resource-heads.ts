@@ -1,7 +1,7 @@
 import { Refusal } from '@chancery/contract'
 import type { JsonObject } from '@chancery/protocol'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { EvidenceParts } from './parts.ts'
+import type { EvidenceParts } from './store-verifier.ts'
 import { findResourceHeads } from './queries/lookups.ts'
 
 /**

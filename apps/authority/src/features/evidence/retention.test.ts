@@ -16,7 +16,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { failuresOf, forgeRows, openTestStore, parseLines } from './evidence.suite.ts'
 import { readBoundary } from './verify-store.ts'
 import { findPrefix } from './prefix.ts'
-import { sweepRemoved } from './sweep.job.ts'
+import { sweepRemoved } from './removal.ts'
 import { rowsOf } from '../../testing/rows.suite.ts'
 
 let evidenceStore: Awaited<ReturnType<typeof openTestStore>>

@@ -3,7 +3,7 @@ import { DAY, type Instant, type JsonObject, shape, writeSortable } from '@chanc
 import { type HttpResponse, json, jsonText } from '@chancery/service-kit'
 import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { EvidenceState } from './state.ts'
+import type { EvidenceState } from './resources.ts'
 import { readDryRun, readOrRefuse } from '../../requests/read-fields.ts'
 import { LeaseLostError, withLease } from '../../database/locks/leases.ts'
 import { removePrefix } from './removal.ts'

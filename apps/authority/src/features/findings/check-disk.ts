@@ -1,6 +1,6 @@
 import { type Finding, bad, good, skipped, warn } from '@chancery/service-kit'
 import { PARTS, type RoomReport } from '../../database/room/disk-room.ts'
-import type { CheckedNetwork } from './parts.ts'
+import type { CheckedNetwork } from './check-lists.ts'
 
 const FREE_SPACE = 'Make room on the disk, or give it more: docs/operate/incidents.md#full-disk.'
 /** Warned of from this many times the limit on. */

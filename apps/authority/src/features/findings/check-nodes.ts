@@ -2,7 +2,7 @@ import { writeSortable } from '@chancery/protocol'
 import { type Finding, good, warn } from '@chancery/service-kit'
 import { countWaiting } from '../enrollment/index.ts'
 import { type BoundedCount, type NodeCounts, countLateRenewals, momentOf } from '../roster/index.ts'
-import type { CheckedNetwork } from './parts.ts'
+import type { CheckedNetwork } from './check-lists.ts'
 
 const MAX_COUNTED = 10_001
 

@@ -4,7 +4,7 @@ import { toWireTime } from '../../requests/list-position.ts'
 import { type DescribedPartners, type PartnersView, describePartners } from '../partners/index.ts'
 import { listExpiry } from '../recognition-treaties/index.ts'
 import { type PeerFeed, listPeerFeeds } from '../revocation-feeds/index.ts'
-import type { CheckedNetwork } from './parts.ts'
+import type { CheckedNetwork } from './check-lists.ts'
 
 /** How long a treaty that ended is reported. */
 const LAPSED_WITHIN = 168n * HOUR

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { CedarState } from '../boundary-policies/index.ts'
 import { checkPolicies } from './check-policies.ts'
 import { checkAnchors } from './check-storage.ts'
-import type { CheckedNetwork } from './parts.ts'
+import type { CheckedNetwork } from './check-lists.ts'
 
 const NOW = readInstant('2027-03-04T05:06:07Z') ?? 0n
 

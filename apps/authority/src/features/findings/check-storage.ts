@@ -1,10 +1,10 @@
 import { HOUR, MINUTE, readInstant, writeSortable } from '@chancery/protocol'
 import { type Finding, bad, good, warn } from '@chancery/service-kit'
 import { digestKeyring } from '../../auth/operator-keys-check.ts'
-import { findLastBackup, findStoredBackup } from '../../database/latest-times.ts'
+import { findLastBackup, findStoredBackup } from '../../database/database.ts'
 import { toWireTime } from '../../requests/list-position.ts'
 import { measureUnanchored } from '../evidence/index.ts'
-import type { CheckedNetwork } from './parts.ts'
+import type { CheckedNetwork } from './check-lists.ts'
 
 /** How long an instance counts as running after it was last seen (reliability 13). */
 const SEEN_WITHIN = 3n * MINUTE

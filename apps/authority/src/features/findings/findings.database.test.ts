@@ -2,7 +2,7 @@ import { DAY, HOUR, type Instant, type JsonObject, MINUTE, writeSortable } from 
 import { ManualClock, accepted, enroll, nodeCaller, refused, startTestAuthority, testSigner } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { storeTime } from '../../database/latest-times.ts'
+import { storeTime } from '../../database/database.ts'
 import { rowsOf } from '../../testing/rows.suite.ts'
 import { CONDITIONS } from '../health/index.ts'
 import { HEALTH_FINDINGS } from './running.ts'

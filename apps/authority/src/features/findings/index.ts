@@ -2,12 +2,11 @@ import { findings } from '@chancery/contract'
 import { bind } from '../../auth/access.ts'
 import type { Feature } from '../../core.ts'
 import { list } from './list.ts'
-import type { FindingsParts } from './parts.ts'
+import type { FindingsParts } from './check-lists.ts'
 
 export { denialFindings, partnerFindings } from './check-partners.ts'
 export { policyProblems } from './check-policies.ts'
-export { checkWindow } from './check-window.ts'
-export { checkNetwork } from './network-checks.ts'
+export { checkNetwork, checkWindow } from './list.ts'
 export { MARK_MISSING, NO_REDIS, NO_STANDBY, RESTORE_ROWS, SYNC_CLOCK, checkSpeed, notReady } from './running.ts'
 
 /** What needs attention, for doctor and for the console. */

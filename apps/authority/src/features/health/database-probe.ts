@@ -2,7 +2,25 @@ import { SharedRead, sleep } from '@chancery/service-kit'
 import type { JsonObject } from '@chancery/protocol'
 import { EXPECTED_SCHEMA_VERSION, readServedSchema } from '../../database/migrate.ts'
 import type { HealthParts } from './parts.ts'
-import { inTime } from './in-time.ts'
+
+const TIME_LIMIT_MS = 1500
+
+/** Limits the time, so that a hanging database is reported as not ready. */
+export async function inTime<Value>(work: Promise<Value>, limitMs: number = TIME_LIMIT_MS): Promise<Value> {
+  let timer: NodeJS.Timeout | undefined
+  const limit = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new TimeLimitError()), limitMs)
+  })
+  try {
+    return await Promise.race([work, limit])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+class TimeLimitError extends Error {
+  override readonly name = 'TimeLimitError'
+}
 
 /** How long a caller waits for a new result while the last one may be used: a good one only. Balancers wait 200 ms or less. */
 const WAIT_MS = 80

@@ -1,6 +1,6 @@
 import { ManualClock, type TestAuthority, accepted, startTestAuthority } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { storeTime } from '../../database/latest-times.ts'
+import { storeTime } from '../../database/database.ts'
 import { publishAndEdit } from './edited-policy.suite.ts'
 import { rowsOf } from '../../testing/rows.suite.ts'
 

@@ -1,16 +1,16 @@
 import { DAY, type Instant, MAX_FEED_TOTAL_IDS, SECOND, readInstant, writeSortable } from '@chancery/protocol'
 import { PARTS } from '../../database/room/disk-room.ts'
-import { secondsToFloor } from '../../auth/replay-floor.ts'
-import type { HealthState } from './state.ts'
+import { secondsToFloor } from '../../auth/node.ts'
+import type { HealthState } from './report.ts'
 import type { HealthParts } from './parts.ts'
-import { inTime } from './in-time.ts'
+import { inTime } from './database-probe.ts'
 import { keyWindow } from '../../signing/key-window.ts'
 import { findActiveVersion } from '../crl/index.ts'
 import { measureUnanchored } from '../evidence/index.ts'
 import { findNextExpiry } from '../recognition-treaties/index.ts'
 import { findOwnFeedFacts, listPeerFeeds } from '../revocation-feeds/index.ts'
 import { findOldestUnsent } from '../../audit/sequence.ts'
-import { findLastBackup } from '../../database/latest-times.ts'
+import { findLastBackup } from '../../database/database.ts'
 
 /** Less than the time of a value in a scrape. A slow database gives the last result at once (database-probe.ts). */
 const READY_WITHIN_MS = 2000

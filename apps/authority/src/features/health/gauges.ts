@@ -1,15 +1,93 @@
 import { type Instant, SECOND, readInstant } from '@chancery/protocol'
 import { countSyncStandbys } from '../../database/postgres/server-settings.ts'
 import type { GaugeFacts, ServerLoad } from '@chancery/service-kit'
-import type { HealthState } from './state.ts'
+import { type HealthState, registerPartnerGauges } from './report.ts'
 import type { Core } from '../../core.ts'
 import { FAULT_KINDS, RECORD_FAULTS } from '../../signing/record-faults.ts'
 import { findActiveVersion } from '../crl/index.ts'
-import { registerDatabaseGauges } from './database-gauges.ts'
 import { registerFreshnessGauges } from './freshness-gauges.ts'
-import { registerHeartbeatGauges } from './heartbeat-gauges.ts'
-import { registerLogGauges } from './log-gauges.ts'
-import { registerPartnerGauges } from './partner-gauges.ts'
+import { countWitnessAlarms, findCosigned } from '../evidence-log/index.ts'
+
+/** Witnesses of the public evidence log. No label names a witness. */
+function registerLogGauges({ metrics, database, settings, clock }: HealthState): void {
+  const { registry } = metrics
+  const db = database.read
+  registry.gauge({
+    name: 'chancery_evidence_log_cosignatures',
+    help: 'Cosignatures on the last cosigned checkpoint of the evidence log.',
+    collect: async () => (await findCosigned(db))?.cosigners ?? 0,
+  })
+  registry.gauge({
+    name: 'chancery_evidence_log_quorum',
+    help: 'Witnesses that must cosign the evidence log (NA_LOG_WITNESSES).',
+    collect: () => settings.logQuorum,
+  })
+  registry.gauge({
+    name: 'chancery_evidence_log_unwitnessed_seconds',
+    help: 'Time since the last checkpoint of the evidence log lacks its quorum; 0 when it has it.',
+    collect: async () => {
+      if (settings.logQuorum === 0) return 0
+      const since = readInstant((await findCosigned(db))?.pending_since ?? '')
+      return since === undefined ? 0 : Number((clock.now() - since) / SECOND)
+    },
+  })
+  registry.gauge({
+    name: 'chancery_evidence_log_witness_alarms',
+    help: 'Witnesses that have more entries of the evidence log than this authority, or others.',
+    collect: () => countWitnessAlarms(db),
+  })
+}
+
+/** How fast the database answers, and its connections: docs/operate/incidents.md#slow-database. */
+function registerDatabaseGauges({ metrics: { registry }, database, databaseProbe }: HealthState): void {
+  registry.gauge({
+    name: 'chancery_database_read_seconds',
+    help: 'Time of the last read of the readiness check, the wait for a connection included. NaN before the first one.',
+    collect: () => databaseProbe.readSeconds ?? Number.NaN,
+  })
+  const { connections } = database
+  if (connections === undefined) return
+  registry.rows({
+    name: 'chancery_database_connections',
+    help: 'Connections to PostgreSQL by state; `most` is how many there may be.',
+    kind: 'gauge',
+    labels: ['state'],
+    together: 'sum',
+    collect: () => {
+      const { most, open, idle } = connections()
+      const rows = { most, idle, busy: open - idle }
+      return Object.entries(rows).map(([state, value]) => ({ labels: { state }, value }))
+    },
+  })
+  registry.gauge({
+    name: 'chancery_database_waiting',
+    help: 'Statements and transactions that wait for a connection to PostgreSQL.',
+    together: 'sum',
+    collect: () => connections().waiting,
+  })
+}
+
+/** The load of heartbeats in this process. */
+function registerHeartbeatGauges({ enrollment, metrics: { registry } }: HealthState): void {
+  registry.gauge({
+    name: 'chancery_heartbeat_asked_seconds',
+    help: 'Heartbeat interval that nodes are asked for.',
+    together: 'max',
+    collect: () => enrollment.heartbeatLoad().askedSeconds,
+  })
+  registry.gauge({
+    name: 'chancery_heartbeats_unstored',
+    help: 'Certificates whose last heartbeat was acknowledged and is not stored.',
+    together: 'sum',
+    collect: () => enrollment.heartbeatLoad().unstored,
+  })
+  registry.gauge({
+    name: 'chancery_heartbeat_lag_seconds',
+    help: 'Age of the oldest acknowledged heartbeat that is not stored.',
+    together: 'max',
+    collect: () => enrollment.heartbeatLoad().lagSeconds,
+  })
+}
 
 /**
  * The numbers of protocol/core 22.2 that are read from the database on request: from counters and from counts of jobs,

@@ -3,8 +3,7 @@ import { SharedRead, createLog } from '@chancery/service-kit'
 import { ManualClock, type TestAuthority, accepted, startTestAuthority } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { editPolicies, publishAndEdit } from './edited-policy.suite.ts'
-import { HealthCheck } from './health-check.job.ts'
-import { HealthReports } from './report.ts'
+import { HealthCheck, HealthReports } from './report.ts'
 import { rowsOf } from '../../testing/rows.suite.ts'
 
 interface Line {

@@ -8,10 +8,10 @@ import { ManualClock, accepted, enroll, nodeCaller, refused, startTestAuthority,
 import type { TestResponse, TestAuthority } from '@chancery/testkit'
 import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { listColumns } from '../../database/copy/catalogue.ts'
+import { listColumns } from '../../database/copy/unfinished-copy.ts'
 import { EXPECTED_SCHEMA_VERSION } from '../../database/migrate.ts'
-import { cacheDocuments } from './public-reads.ts'
-import { checkReadiness } from './readiness.ts'
+import { cacheDocuments } from './index.ts'
+import { checkReadiness } from './conditions.ts'
 import { rowsOf } from '../../testing/rows.suite.ts'
 
 const postgres = process.env['CHANCERY_TEST_DATABASE'] === 'postgres'

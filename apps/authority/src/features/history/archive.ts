@@ -2,7 +2,7 @@ import { trustHistoryJson } from '@chancery/protocol'
 import type { HistoryPlace, JsonObject, Standing, SubjectKind, TrustHistoryPage } from '@chancery/protocol'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { writeCursor } from '../../requests/paging.ts'
-import type { HistoryParts } from './parts.ts'
+import { type HistoryParts, keyRecords, readArchiveRequest, signStatement, writePlace } from './requests.ts'
 import {
   listLocalEnds,
   readAttestations,
@@ -11,9 +11,7 @@ import {
   readPolicyEnds,
   readTreaties,
 } from './queries.ts'
-import { readArchiveRequest, writePlace } from './requests.ts'
 import { attestationStanding, certificateStanding, importedStanding, treatyStanding } from './standings.ts'
-import { keyRecords, signStatement } from './statement.ts'
 
 type Records = Pick<TrustHistoryPage, 'certificates' | 'attestations' | 'treaties'>
 

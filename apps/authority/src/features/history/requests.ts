@@ -2,17 +2,31 @@ import { Refusal } from '@chancery/contract'
 import {
   FormError,
   JsonError,
+  MAX_GAPS,
   RECORD_SUBJECTS,
   SUBJECT_KINDS,
+  asJson,
   field,
   readInstant,
   readJson,
+  readKeyHistory,
+  readTrustHistory,
   shape,
+  writeInstant,
 } from '@chancery/protocol'
-import type { HistoryPlace, Instant, RecordSubject, SubjectKind } from '@chancery/protocol'
+import type {
+  HistoryGap,
+  HistoryPlace,
+  Instant,
+  RecordSubject,
+  SubjectKind,
+  TrustHistory,
+  TrustHistoryPage,
+} from '@chancery/protocol'
 import type { Query } from '@chancery/service-kit'
-import { readPosition, readWhole } from '../../requests/paging.ts'
-import { readChoiceFilter, readTextFilter, readTimeFilter } from '../../requests/read-filters.ts'
+import { readChoiceFilter, readPosition, readTextFilter, readTimeFilter, readWhole } from '../../requests/paging.ts'
+import type { FeatureBase } from '../../core.ts'
+import { readRecoveries, unsettledTime } from './queries.ts'
 
 /** Records of one page of an archive. */
 const MAX_ROWS = 200
@@ -73,5 +87,53 @@ function readPlace(text: string): HistoryPlace {
   } catch (error) {
     if (error instanceof FormError || error instanceof JsonError) throw new Refusal('invalid_page')
     throw error
+  }
+}
+
+export type HistoryParts = Pick<FeatureBase, 'clock' | 'database' | 'ids' | 'keys' | 'log' | 'network' | 'signing'>
+
+/** The page without records. */
+export type StatedFacts = Pick<TrustHistory, 'covers' | 'treaties_with' | 'standings'>
+
+/**
+ * Signs what is stored about some records. `now` is from before the rows were read: a later change must not count as
+ * stated.
+ */
+export async function signStatement(parts: HistoryParts, now: Instant, facts: StatedFacts): Promise<TrustHistory> {
+  const draft = {
+    history_id: parts.ids.uuid(),
+    network_name: parts.network.name,
+    issued_at: writeInstant(now),
+    known_until: writeInstant(now - unsettledTime(parts.database)),
+    gaps: await findGaps(parts),
+    ...facts,
+    issued_by: parts.signing.keyId,
+    signatures: [],
+  }
+  return readTrustHistory(asJson(await parts.signing.sign(asJson(draft))))
+}
+
+/** Times of which changes may be lost. Of more recoveries than a statement can name, everything before them is lost. */
+async function findGaps({ database }: HistoryParts): Promise<readonly HistoryGap[]> {
+  const rows = await readRecoveries(database.read, MAX_GAPS + 1)
+  const gaps = rows.slice(0, MAX_GAPS).map(({ recovered_at, known_until }): HistoryGap => {
+    const last = readInstant(known_until ?? '')
+    const until = readInstant(recovered_at)
+    if (until === undefined) throw new Error('a recovery has no time')
+    return {
+      from: last === undefined ? null : writeInstant(last - unsettledTime(database)),
+      until: writeInstant(until),
+    }
+  })
+  if (rows.length <= MAX_GAPS) return gaps
+  return gaps.map((gap, at) => (at === gaps.length - 1 ? { ...gap, from: null } : gap))
+}
+
+/** The key records of the authority, which every page carries. */
+export function keyRecords({ network, keys }: HistoryParts): Pick<TrustHistoryPage, 'genesis' | 'key_history'> {
+  const { historyText } = keys
+  return {
+    genesis: network.genesis,
+    key_history: historyText === undefined ? null : readKeyHistory(readJson(historyText)),
   }
 }

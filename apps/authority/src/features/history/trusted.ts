@@ -23,7 +23,7 @@ import type {
 import { endOfLoopTurn } from '@chancery/service-kit'
 import { listEventsOf } from '../../audit/subjects.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { HistoryParts } from './parts.ts'
+import { type HistoryParts, type TrustedRequest, keyRecords, readTrustedRequest, signStatement } from './requests.ts'
 import {
   findImported,
   findLocalEnds,
@@ -37,7 +37,6 @@ import {
   readTreaties,
   readTreatiesWith,
 } from './queries.ts'
-import { type TrustedRequest, readTrustedRequest } from './requests.ts'
 import type { TreatyStateRow } from './queries.ts'
 import type { Stored } from './standings.ts'
 import {
@@ -49,7 +48,6 @@ import {
   treatyStanding,
   tryRead,
 } from './standings.ts'
-import { keyRecords, signStatement } from './statement.ts'
 
 /** A longer list is left out: the statement has its content for the record that is asked for. */
 const MAX_LIST_BYTES = 262_144

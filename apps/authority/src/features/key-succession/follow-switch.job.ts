@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { readGenesisBlock, readJson, seconds, toUtf8, writeSortable } from '@chancery/protocol'
 import { digestKeyring } from '../../auth/operator-keys-check.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
-import type { KeySuccessionParts } from './parts.ts'
+import type { KeySuccessionParts } from './progress.ts'
 
 /**
  * A switch without a stop has two stages. `prepare`: each instance lets its jobs end. `pause`: calls that sign wait in

@@ -1,11 +1,35 @@
 import { genesisDigest, readInstant, readJson, readKeyHistory, writeInstant } from '@chancery/protocol'
 import type { Core } from '../../core.ts'
 import type { Database } from '../../database/database.ts'
-import type { KeySuccessionParts } from './parts.ts'
 import { findSuccession } from '../../signing/newest-block.ts'
-import { isLargeTable } from '../../database/large-table.ts'
+import { isLargeTable } from '../../database/cached-count.ts'
 import { findLiveFormerKey } from '../../signing/stored-identity.ts'
 import { countFollowers, countUsable } from './queries.ts'
+import type { Crl } from '../crl/index.ts'
+import type { EvidenceLog } from '../evidence-log/index.ts'
+import type { Policy } from '../policy/index.ts'
+import type { RevocationFeeds } from '../revocation-feeds/index.ts'
+
+export interface KeySuccessionParts extends Pick<
+  Core,
+  | 'audit'
+  | 'clock'
+  | 'database'
+  | 'findKey'
+  | 'gates'
+  | 'instance'
+  | 'keyOwnerCheck'
+  | 'keys'
+  | 'log'
+  | 'network'
+  | 'operators'
+  | 'signing'
+> {
+  readonly crl: Crl
+  readonly evidenceLog: EvidenceLog
+  readonly policy: Policy
+  readonly revocationFeeds: RevocationFeeds
+}
 
 /** Progress of a succession. */
 export type SuccessionProgress = {

@@ -41,7 +41,7 @@ import type { KeySuccession } from './index.ts'
 import { openCore } from '../../startup/open-core.ts'
 import { readAuthoritySettings } from '../../settings/authority-settings.ts'
 import { supersedeUsed } from '../enrollment/supersede-used.job.ts'
-import { keySuccession } from '../sovereign/key-succession.ts'
+import { keySuccession } from '../sovereign/metadata.ts'
 import { describeSuccession } from './progress.ts'
 import { rowsOf } from '../../testing/rows.suite.ts'
 

@@ -1,6 +1,6 @@
 import { genesisDigest, writeSortable } from '@chancery/protocol'
 import { faultPoint } from '#faults'
-import type { KeySuccessionParts } from './parts.ts'
+import type { KeySuccessionParts } from './progress.ts'
 import { findSuccession } from '../../signing/newest-block.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import { KeySuccessionError, type Succession } from '../crl/index.ts'

@@ -3,11 +3,21 @@ import { type JsonObject, shape, writeInstant, writeSortable } from '@chancery/p
 import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { checkRevoked, listRevokedKeys } from '../../auth/operator-keys.ts'
-import type { OperatorKeysParts } from './parts.ts'
 import { readDryRun, readMember, readReason, refuseUnknownMembers } from '../../requests/read-fields.ts'
-import { countActiveRules } from '../admission/index.ts'
-import { countOpenInvites } from '../enrollment/index.ts'
+import { type Admission, countActiveRules } from '../admission/index.ts'
+import { type Enrollment, countOpenInvites } from '../enrollment/index.ts'
 import { insertRevokedKey } from './queries.ts'
+import type { Core } from '../../core.ts'
+import type { AuthoritySettings } from '../../settings/authority-settings.ts'
+
+export interface OperatorKeysParts extends Pick<
+  Core,
+  'activeWindow' | 'audit' | 'clock' | 'database' | 'limits' | 'network' | 'operators'
+> {
+  readonly admission: Admission
+  readonly enrollment: Enrollment
+  readonly settings: Pick<AuthoritySettings, 'allowedRoles' | 'heartbeatSeconds' | 'passkeys' | 'renewalGraceSeconds'>
+}
 
 const LAST_PRIVILEGED = {
   message: 'The last privileged operator key must stay. Add another first, or use force with a reason.',

@@ -16,11 +16,20 @@ import {
 } from '@chancery/protocol'
 import type { FeedIndex, RevocationFeed } from '@chancery/protocol'
 import type { PartnerFeed, PartnerPart } from '../revocation-feeds/index.ts'
-import { type Blocks, type Checked, MAX_STORED_CHARACTERS, type Signer, checked, readBlocks } from './check-material.ts'
+import {
+  MAX_STORED_CHARACTERS,
+  checkCrl,
+  checkGenesis,
+  checkHistory,
+  checkMetadata,
+  checkSuccession,
+  checked,
+  readBlocks,
+} from './check-material.ts'
+import type { Blocks, Checked, Signer } from './check-material.ts'
 import { DocumentHead } from './document-head.ts'
-import { keysAt } from './pin.ts'
-import { StepFailureError } from './step-failure.ts'
-import type { StoredFeed } from './stored-facts.ts'
+import { StepFailureError, type StoredFeed, keysAt } from './stored-facts.ts'
+import { checkTreaties } from './check-treaties.ts'
 
 /** As many ids and reasons as a feed may have, and the members of its head. */
 const FEED_LIMITS = { maxDepth: 8, maxValues: 2 * MAX_READ_FEED_IDS + 100, maxNames: MAX_READ_FEED_IDS }
@@ -111,7 +120,7 @@ function toSlices(ids: readonly string[], reasons: { readonly [id: string]: stri
   return slices
 }
 
-export function checkIndex(
+function checkIndex(
   task: Signer & { readonly blocks: Blocks; readonly importKeys: readonly string[] },
 ): Promise<Checked<FeedIndex>> {
   return checked(async () => {
@@ -123,7 +132,7 @@ export function checkIndex(
   })
 }
 
-export function checkPart(task: {
+function checkPart(task: {
   readonly blocks: Blocks
   readonly index: FeedIndex
   readonly part: number
@@ -135,3 +144,16 @@ export function checkPart(task: {
     return { part: part.part, ids: ids.length, slices: toSlices(ids, part.revocation_reasons) }
   })
 }
+
+/** Checks that run on the event loop or in another thread. */
+export const CHECKS = {
+  genesis: checkGenesis,
+  history: checkHistory,
+  metadata: checkMetadata,
+  succession: checkSuccession,
+  feed: checkFeed,
+  index: checkIndex,
+  part: checkPart,
+  crl: checkCrl,
+  treaties: checkTreaties,
+} as const

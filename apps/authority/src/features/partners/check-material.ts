@@ -21,9 +21,8 @@ import {
 } from '@chancery/protocol'
 import type { FormerKey, GenesisBlock, Instant, JsonValue } from '@chancery/protocol'
 import { DocumentHead } from './document-head.ts'
-import { type AcceptedKeys, type Pin, keysAt } from './pin.ts'
-import type { AnnouncedKey, StoredCrl, StoredGenesis } from './stored-facts.ts'
-import { type Failure, StepFailureError } from './step-failure.ts'
+import { StepFailureError, keysAt } from './stored-facts.ts'
+import type { AcceptedKeys, AnnouncedKey, Failure, Pin, StoredCrl, StoredGenesis } from './stored-facts.ts'
 
 /** Large lists of a partner have up to 16 MiB. */
 const LIST_LIMITS = { maxDepth: 64, maxValues: 2_000_000, maxNames: 200_000 }

@@ -15,8 +15,7 @@ import {
 } from '@chancery/protocol'
 import type { Instant, JsonObject, JsonValue, RecognitionTreaty, Signature } from '@chancery/protocol'
 import { type Blocks, type Checked, type Signer, checked, readBlocks } from './check-material.ts'
-import { type AcceptedKeys, keysAt } from './pin.ts'
-import { StepFailureError } from './step-failure.ts'
+import { type AcceptedKeys, StepFailureError, keysAt } from './stored-facts.ts'
 
 /** As many rows as a request for a page asks for. */
 export const PAGE_ROWS = 1000

@@ -3,15 +3,13 @@ import { writeSortable } from '@chancery/protocol'
 import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { Transaction } from '../../database/database.ts'
-import { requirePartner } from './find.ts'
-import { type Pin, pinDigest } from './pin.ts'
+import { requirePartner, showPartner } from './view.ts'
+import { type Pin, type StoredFacts, pinDigest, readFacts, writeFacts } from './stored-facts.ts'
 import { type ShownAlarm, countOpenAlarms, findAlarm, hasOpenTreatyAlarm, markCleared } from './queries/alarms.ts'
 import { type PartnerRow, setSequence, updatePartner } from './queries/partners.ts'
 import { deleteHidden } from './queries/reported.ts'
 import { readForm } from '../../requests/read-fields.ts'
-import type { PartnersState } from './state.ts'
-import { type StoredFacts, readFacts, writeFacts } from './stored-facts.ts'
-import { showPartner } from './view.ts'
+import type { PartnersState } from './alarms.ts'
 
 /**
  * POST /admin/partners/{sovereign_id}/clear-alarm

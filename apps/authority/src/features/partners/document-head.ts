@@ -1,5 +1,5 @@
 import { type JsonValue, isJsonObject, readJsonBytes } from '@chancery/protocol'
-import { StepFailureError } from './step-failure.ts'
+import { StepFailureError } from './stored-facts.ts'
 
 /** A signed document has few members, whatever their size is. */
 const MAX_MEMBERS = 32

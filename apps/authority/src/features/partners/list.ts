@@ -4,7 +4,7 @@ import type { OperatorCall } from '../../auth/operator.ts'
 import { readPage, writeCursor } from '../../requests/paging.ts'
 import { STATES, stateOf } from './partner-state.ts'
 import { type OwnTreaty, type PartnerRow, listOwnTreaties, listPartners } from './queries/partners.ts'
-import type { PartnersState } from './state.ts'
+import type { PartnersState } from './alarms.ts'
 import { listedPartner } from './view.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { FairQueue, Thread, ThreadEndedError } from '@chancery/service-kit'
-import { CHECKS } from './checks.ts'
-import { StepFailureError } from './step-failure.ts'
+import { CHECKS } from './check-feed.ts'
+import { StepFailureError } from './stored-facts.ts'
 
 type Checks = typeof CHECKS
 type Task<Name extends keyof Checks> = Parameters<Checks[Name]>[0]

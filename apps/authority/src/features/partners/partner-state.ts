@@ -1,7 +1,6 @@
 import { DAY, type Instant, SECOND, readInstant, seconds } from '@chancery/protocol'
-import { type Pin, acceptedKeys, keysAt } from './pin.ts'
+import { type Pin, type StoredFacts, acceptedKeys, keysAt } from './stored-facts.ts'
 import type { OwnTreaty, PartnerRow } from './queries/partners.ts'
-import type { StoredFacts } from './stored-facts.ts'
 
 export const STATES = ['alarm', 'paused', 'new', 'fresh', 'watch', 'stale'] as const
 export type State = (typeof STATES)[number]

@@ -1,7 +1,7 @@
 import { OutboundError, callForBlocks } from '@chancery/service-kit'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 import { isAllowedAddress } from '../../requests/allowed-address.ts'
-import { StepFailureError } from './step-failure.ts'
+import { StepFailureError } from './stored-facts.ts'
 
 export interface ReadDocument {
   readonly status: 200 | 304 | 404

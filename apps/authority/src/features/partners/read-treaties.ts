@@ -1,5 +1,5 @@
 import { type OfferedTreaty, PAGE_ROWS } from './check-treaties.ts'
-import type { Pull } from './pull-context.ts'
+import type { Pull } from './alarms.ts'
 
 const PAGE_BYTES = 2_097_152
 const MAX_PAGES = 10

@@ -3,9 +3,9 @@ import type { JsonObject } from '@chancery/protocol'
 import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { readForm } from '../../requests/read-fields.ts'
-import { requirePartner } from './find.ts'
+import { requirePartner } from './view.ts'
 import { deletePartner, listOwnTreaties } from './queries/partners.ts'
-import type { PartnersState } from './state.ts'
+import type { PartnersState } from './alarms.ts'
 
 /**
  * POST /admin/partners/{sovereign_id}/remove

@@ -2,7 +2,27 @@ import { type BodyOf, type Partner, Refusal, partners } from '@chancery/contract
 import type { JsonObject } from '@chancery/protocol'
 import { areStrongKeys, readForm } from '../../requests/read-fields.ts'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
-import { readPartnerUrl } from './partner-url.ts'
+import { addressKind } from '@chancery/service-kit'
+import { isAllowedAddress } from '../../requests/allowed-address.ts'
+
+const MAX_CHARACTERS = 512
+
+/** The origin of a partner, or undefined when it may not be called (protocol/partners 3). */
+function readPartnerUrl(
+  value: unknown,
+  allowHttp: boolean,
+  { partnerAddresses, publicUrl }: Pick<AuthoritySettings, 'partnerAddresses' | 'publicUrl'>,
+): string | undefined {
+  if (typeof value !== 'string' || value.length > MAX_CHARACTERS || !URL.canParse(value)) return undefined
+  const url = new URL(value)
+  const isPlain = url.protocol === 'http:'
+  if (url.protocol !== 'https:' && !(isPlain && allowHttp)) return undefined
+  const isBare = url.pathname === '/' && url.username === '' && url.password === '' && !/[?#@]/.test(value)
+  if (!isBare || url.hostname === '' || url.origin === publicUrl) return undefined
+  const isLiteral = addressKind(url.hostname) !== undefined
+  if (isLiteral && !isAllowedAddress(url.hostname, partnerAddresses, isPlain)) return undefined
+  return url.origin
+}
 
 /** What an operator may change of a partner. */
 export type Choices = Pick<

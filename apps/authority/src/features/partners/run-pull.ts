@@ -1,18 +1,98 @@
 import { type GenesisBlock, type Instant, SECOND, instantOf } from '@chancery/protocol'
-import type { CheckedGenesis, CheckedMetadata } from './check-material.ts'
-import type { Findings } from './findings.ts'
-import { type Pin, acceptedKeys } from './pin.ts'
-import { readCrlStep } from './read-crl.ts'
+import type { CheckedGenesis, CheckedHistory, CheckedMetadata } from './check-material.ts'
+import { type Findings, LIST_BYTES, type PartnersState, type Pull, type PullingParts, SMALL_BYTES } from './alarms.ts'
+import { type Pin, StepFailureError, type StoredFacts, acceptedKeys, readFacts } from './stored-facts.ts'
 import { type ReadFrom, readFrom } from './read-document.ts'
-import { type Pull, SMALL_BYTES } from './pull-context.ts'
-import { StepFailureError } from './step-failure.ts'
-import { readFeedStep } from './read-feed.ts'
-import { readHistoryStep } from './read-history.ts'
-import { readSuccessionStep } from './read-succession.ts'
+import { checkSequence, noteUnchanged, readFeedStep } from './read-feed.ts'
 import { readTreatiesStep } from './read-treaties.ts'
 import type { PartnerRow } from './queries/partners.ts'
-import type { PartnersState, PullingParts } from './state.ts'
-import { type StoredFacts, readFacts } from './stored-facts.ts'
+
+const NONE: CheckedHistory = { former_keys: [], isAuthentic: true, digest: null, text: null }
+
+/**
+ * Step 2: a history that the root did not sign, or that no longer lists a former key, is an alarm. The stored keys then
+ * stay.
+ */
+async function readHistoryStep(
+  parts: PullingParts,
+  findings: Findings,
+  read: ReadFrom,
+  genesis: GenesisBlock,
+): Promise<void> {
+  const { status, blocks } = await read({ path: '/key-history', maxBytes: SMALL_BYTES, mayLack: true })
+  const offered = status === 404 ? NONE : await parts.checks.run('history', { blocks, genesis })
+  const { former_keys: before, history_digest } = findings.facts
+  const listed = new Set(offered.former_keys.map((key) => key.public_key))
+  if (!offered.isAuthentic || !before.every((key) => listed.has(key.public_key))) {
+    findings.alarms.push({
+      kind: 'key_history_changed',
+      material: 'key_history',
+      sequence: null,
+      held_digest: history_digest ?? null,
+      offered_digest: offered.digest,
+      offered_text: offered.text,
+    })
+    throw new StepFailureError('unauthentic')
+  }
+  if (JSON.stringify(offered.former_keys) !== JSON.stringify(before)) findings.changed.push('key_history')
+  findings.facts = { ...findings.facts, former_keys: offered.former_keys, history_digest: offered.digest }
+  findings.texts.set('key_history', offered.text)
+}
+
+/** Step 5: the revocation list of certificates. */
+async function readCrlStep({ parts, sovereign_id, read, keys, seen, findings }: Pull): Promise<void> {
+  const { crl: stored } = findings.facts
+  const { status, blocks, etag } = await read({ path: '/crl', maxBytes: LIST_BYTES, etag: stored?.etag })
+  if (status === 304) return noteUnchanged(findings, 'crl')
+  const { facts, text } = await parts.checks.run('crl', { blocks, sovereign_id, keys })
+  const result = checkSequence(
+    findings,
+    'crl',
+    { ...facts, content: facts.entries_digest, text },
+    stored && { ...stored, content: stored.entries_digest },
+    seen.get('crl') ?? 0,
+  )
+  if (result === 'rollback' || result === 'equivocation') throw new StepFailureError(result)
+  if (stored?.digest !== facts.digest) findings.changed.push('crl')
+  findings.outcomes.push('ok')
+  findings.facts = { ...findings.facts, crl: { ...facts, ...(etag === undefined ? {} : { etag }) } }
+  findings.sequences.set('crl', facts.sequence)
+  findings.texts.set('crl', text)
+}
+
+/**
+ * Whether the partner announces its next key, so that treaties can name it before it signs. It decides nothing: the key
+ * counts when it is in the genesis block. So a document that cannot be read leaves what is known, and fails no pull.
+ */
+async function readSuccessionStep(
+  parts: PullingParts,
+  findings: Findings,
+  read: ReadFrom,
+  { genesis, announcesKey }: { readonly genesis: GenesisBlock; readonly announcesKey: boolean },
+): Promise<void> {
+  const { succession: stored, ...facts } = findings.facts
+  if (!announcesKey) {
+    findings.facts = facts
+    return
+  }
+  // The announced key may be in force by now, and the document the same.
+  const isKnown = stored !== undefined && stored.announced?.public_key !== genesis.network_authority.public_key
+  const etag = isKnown ? stored.etag : undefined
+  try {
+    const found = await read({ path: '/key-succession', maxBytes: LIST_BYTES, mayLack: true, etag })
+    if (found.status === 304) return
+    if (found.status === 404) {
+      findings.facts = facts
+      return
+    }
+    const announced = await parts.checks.run('succession', { blocks: found.blocks, genesis })
+    const tag = found.etag === undefined ? {} : { etag: found.etag }
+    findings.facts = { ...facts, succession: { announced, ...tag } }
+    if (announced?.public_key !== stored?.announced?.public_key) findings.changed.push('key_succession')
+  } catch (error) {
+    if (!(error instanceof StepFailureError)) throw error
+  }
+}
 
 const PULL_MS = 60_000
 const PARTS_MS = 300_000

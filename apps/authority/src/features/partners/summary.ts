@@ -1,12 +1,10 @@
 import { HOUR, type Instant, SECOND, readInstant } from '@chancery/protocol'
-import type { Reader } from '../../database/database.ts'
+import { type Reader, countRows } from '../../database/database.ts'
 import { toWireTime } from '../../requests/list-position.ts'
 import { STATES, announcedKey, findOutdated, hasNewKey, reasonsOf, silentSince, stateOf } from './partner-state.ts'
 import type { State } from './partner-state.ts'
-import type { Pin } from './pin.ts'
-import { countRows } from '../../database/count-rows.ts'
+import { type Pin, readFacts } from './stored-facts.ts'
 import { type OwnTreaty, type PartnerRow, listKeyChanges, listOwnTreaties } from './queries/partners.ts'
-import { readFacts } from './stored-facts.ts'
 
 export interface PartnerCounts {
   readonly count: number

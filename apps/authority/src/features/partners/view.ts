@@ -1,15 +1,14 @@
-import type { ListedPartner, Partner } from '@chancery/contract'
+import { type ListedPartner, type Partner, Refusal } from '@chancery/contract'
 import type { Instant } from '@chancery/protocol'
 import type { Reader } from '../../database/database.ts'
 import { toWireTime } from '../../requests/list-position.ts'
-import { SHOWN_ALARMS } from './alarms.ts'
+import { type PartnersState, SHOWN_ALARMS } from './alarms.ts'
 import { reasonsOf, stateOf } from './partner-state.ts'
-import type { Pin } from './pin.ts'
+import { type Pin, type StoredFacts, readFacts } from './stored-facts.ts'
 import { listAlarms } from './queries/alarms.ts'
-import { type OwnTreaty, type PartnerRow, listOwnTreaties } from './queries/partners.ts'
+import { type OwnTreaty, type PartnerRow, findPartner, listOwnTreaties } from './queries/partners.ts'
 import type { Choices } from './requests.ts'
-import type { PartnersState } from './state.ts'
-import { type StoredFacts, readFacts } from './stored-facts.ts'
+import type { OperatorCall } from '../../auth/operator.ts'
 
 /** A partner as its own route shows it, with keys and alarms. */
 export async function showPartner(parts: PartnersState, row: PartnerRow, db?: Reader): Promise<Partner> {
@@ -132,4 +131,18 @@ export function choicesOf(row: PartnerRow): Choices {
     paused: row.paused === 1,
     label: row.label,
   }
+}
+
+/**
+ * GET /admin/partners/{sovereign_id}
+ * Returns one partner with its state, keys and alarms.
+ */
+export async function find(call: OperatorCall, parts: PartnersState): Promise<Partner> {
+  return showPartner(parts, await requirePartner(parts.database.read, call))
+}
+
+export async function requirePartner(db: Reader, call: OperatorCall): Promise<PartnerRow> {
+  const row = await findPartner(db, call.params['sovereign_id'] ?? '')
+  if (row === undefined) throw new Refusal('partner_not_found')
+  return row
 }

@@ -1,7 +1,6 @@
 import { type PolicyManifest, readJson, readPolicyManifest } from '@chancery/protocol'
-import type { Reader, Transaction } from '../../database/database.ts'
-import { countUpTo } from '../../database/large-table.ts'
-import { assertStored } from '../../database/assert-stored.ts'
+import { type Reader, type Transaction, assertStored } from '../../database/database.ts'
+import { countUpTo } from '../../database/cached-count.ts'
 
 export interface StoredPolicy {
   readonly position: number

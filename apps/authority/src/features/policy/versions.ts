@@ -12,11 +12,16 @@ import {
   writeSortable,
 } from '@chancery/protocol'
 import type { PolicyManifest, PolicyTerms } from '@chancery/protocol'
-import type { PolicyParts } from './parts.ts'
 import { dateAfter } from '../../clock/date-after.ts'
 import { ownKeysAt } from '../../signing/own-keys.ts'
 import type { Transaction } from '../../database/database.ts'
 import { type StoredPolicy, activatePolicy, insertPolicy, toManifest } from './queries.ts'
+import type { Core, FeatureBase } from '../../core.ts'
+import type { PublishedDocuments } from '../../requests/published-documents.ts'
+
+export interface PolicyParts extends FeatureBase, Pick<Core, 'operators' | 'reads' | 'rollback' | 'versions'> {
+  readonly publishedDocuments: PublishedDocuments
+}
 
 /** Signs, stores and activates a new version. The caller has the lock. */
 export async function publishVersion(

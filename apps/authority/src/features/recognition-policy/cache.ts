@@ -1,6 +1,8 @@
 import type { RecognitionPolicy } from '@chancery/protocol'
-import type { RecognitionPolicyParts } from './parts.ts'
 import { findActiveRecognitionPolicy } from './queries.ts'
+import type { Core } from '../../core.ts'
+
+export interface RecognitionPolicyParts extends Pick<Core, 'audit' | 'clock' | 'database' | 'versions'> {}
 
 /** A policy prepared for many checks. */
 export interface ReadyPolicy {

@@ -1,11 +1,9 @@
 import type { Instant, TreatyLifecycle } from '@chancery/protocol'
 import { sql } from 'kysely'
-import type { Database, Reader, Statement, Transaction } from '../../database/database.ts'
-import { countUpTo } from '../../database/large-table.ts'
-import { assertStored } from '../../database/assert-stored.ts'
+import { type Database, type Reader, type Statement, type Transaction, assertStored } from '../../database/database.ts'
+import { countUpTo } from '../../database/cached-count.ts'
 import { isRevokedInAudit, revokedInAudit } from '../../audit/revoked-treaties.ts'
-import { type Condition, lifecycleIs } from './conditions.ts'
-import type { TreatyPosition, TreatySort } from './requests.ts'
+import { type Condition, type TreatyPosition, type TreatySort, lifecycleIs } from './requests.ts'
 
 export interface TreatyRow {
   readonly treaty_id: string

@@ -1,7 +1,7 @@
 import { Refusal } from '@chancery/contract'
 import { canonicalJson, invalid, isActiveState, readJson, treatyLifecycle, verifyTreaty } from '@chancery/protocol'
 import type { JsonValue, RecognitionTreaty, TreatyReason, Verdict } from '@chancery/protocol'
-import type { RecognitionTreatiesParts } from './parts.ts'
+import type { RecognitionTreatiesParts } from './sign-treaty.ts'
 import { ownKeysAt } from '../../signing/own-keys.ts'
 import { findTreaty, listTreatiesFor } from './queries.ts'
 

@@ -1,6 +1,6 @@
 import { COMMANDS, type Command, type CommandOption, GLOBAL_OPTIONS, PROGRAM_NAME } from '@chancery/contract'
 import { type Call, type HttpResponse, type Markup, markup } from '@chancery/service-kit'
-import type { ReferenceParts } from './parts.ts'
+import type { ReferenceParts } from './component-schemas.ts'
 import { page } from '../../pages/frame.ts'
 import { badge, panel, plural } from '../../pages/parts.ts'
 

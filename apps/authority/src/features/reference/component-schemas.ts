@@ -1,4 +1,13 @@
 import { type JsonObject, type JsonValue, SCHEMA_NAMES, recordSchema } from '@chancery/protocol'
+import type { Core } from '../../core.ts'
+import type { AuthoritySettings } from '../../settings/authority-settings.ts'
+import type { Route } from '@chancery/contract'
+
+export interface ReferenceParts extends Pick<Core, 'clock' | 'limits' | 'network' | 'signing'> {
+  readonly settings: Pick<AuthoritySettings, 'publicUrl'>
+  /** The routes of this instance, for the reference documents. */
+  listRoutes(): readonly Route[]
+}
 
 /** Keywords that OpenAPI 3.0.3 lacks. They say nothing about the form of a record. */
 const LEFT_OUT: ReadonlySet<string> = new Set(['$schema', '$id', '$comment', '$defs'])

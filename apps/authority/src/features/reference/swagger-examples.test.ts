@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from '@chancery/protocol'
 import { type TestAuthority, type TestResponse, accepted, startTestAuthority } from '@chancery/testkit'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { SAMPLE_KEY } from './samples.ts'
+import { SAMPLE_KEY } from './operation.ts'
 
 interface Content {
   readonly schema: JsonObject

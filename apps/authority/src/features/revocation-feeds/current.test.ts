@@ -3,7 +3,7 @@ import { readRevocationFeed, seconds, verifyList } from '@chancery/protocol'
 import { ManualClock, accepted, refused, startTestAuthority, verifiesWithNodeCrypto } from '@chancery/testkit'
 import type { TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { refreshFeed } from './refresh.job.ts'
+import { refreshFeed } from './feed-index.ts'
 import { rowsOf } from '../../testing/rows.suite.ts'
 
 const settings = { NA_CLOCK_CHECK: 'off' }

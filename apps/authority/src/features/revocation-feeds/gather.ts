@@ -1,5 +1,5 @@
 import { MAX_FEED_IDS, readInstant } from '@chancery/protocol'
-import type { RevocationFeedsParts } from './feed-parts.ts'
+import type { RevocationFeedsParts } from './peers.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import { dropCached, findPieces, readSignedFeed, requireRevoked } from './continuity.ts'
 import { FeedPieces } from './feed-text.ts'

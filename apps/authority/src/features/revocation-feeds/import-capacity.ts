@@ -1,6 +1,6 @@
 import { Refusal } from '@chancery/contract'
 import type { Transaction } from '../../database/database.ts'
-import type { RevocationFeedsParts } from './feed-parts.ts'
+import type { RevocationFeedsParts } from './peers.ts'
 import { countImportedIds, countStoredIds } from './queries/imported.ts'
 
 /** Maximum number of stored ids of one issuer, and of all. */

@@ -1,8 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type FeedIndex, type JsonObject, MAX_FEED_IDS, asJson, writeJson } from '@chancery/protocol'
 import type { Transaction } from '../../database/database.ts'
-import type { RevocationFeedsParts } from './feed-parts.ts'
-import { renewFeed } from './peers.ts'
+import { type RevocationFeedsParts, renewFeed } from './peers.ts'
 import { type RevokedId, findLastImported, markComplete } from './queries/imported.ts'
 import { concludeIndex, isJump, recordPart, storeFeedText, storeIds } from './store-imported.ts'
 

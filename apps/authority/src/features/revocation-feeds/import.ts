@@ -1,12 +1,74 @@
-import { Refusal, type RefusalCode } from '@chancery/contract'
-import { asJson, hasSortedIds, signedBytes, verifySignature, withSortedIds } from '@chancery/protocol'
-import type { FeedIndex, JsonObject, RevocationFeed } from '@chancery/protocol'
+import { Refusal, type RefusalCode, revocationFeeds } from '@chancery/contract'
+import {
+  FormError,
+  asJson,
+  hasSortedIds,
+  isJsonObject,
+  isPartOf,
+  readFeedIndex,
+  readFeedPart,
+  readRevocationFeed,
+  shape,
+  signedBytes,
+  verifySignature,
+  withSortedIds,
+} from '@chancery/protocol'
+import type { FeedIndex, FeedPart, JsonObject, JsonValue, RevocationFeed } from '@chancery/protocol'
 import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { RevocationFeedsParts } from './feed-parts.ts'
+import { type RevocationFeedsParts, confirmFeed } from './peers.ts'
 import { type ImportProblem, concludeIndex, storeFeed, storePart } from './store-imported.ts'
-import { type Imported, type SuppliedKeys, readImportRequest } from './requests.ts'
-import { confirmFeed } from './peers.ts'
+import { isPublicKeyText, readMember, readOrRefuse, refuseUnknownMembers } from '../../requests/read-fields.ts'
+
+/** Keys that an operator supplies: by id, or as a plain list whose ids do not matter. */
+type SuppliedKeys = { readonly byId: ReadonlyMap<string, string> } | { readonly any: readonly string[] }
+
+/** A plain feed, or its index with some of the parts. */
+type Imported = { readonly feed: RevocationFeed } | { readonly index: FeedIndex; readonly parts: readonly FeedPart[] }
+
+export interface ImportRequest {
+  readonly imported: Imported
+  readonly supplied: SuppliedKeys | undefined
+  readonly expectedIssuer: string | undefined
+  readonly acceptJump: boolean
+}
+
+/** Maximum number of parts in one request. A whole feed is sent in several. */
+const MAX_PARTS = 16
+
+/** Checks 1 and 2 of protocol/core 18.3. */
+function readImportRequest(body: JsonObject): ImportRequest {
+  refuseUnknownMembers(body, revocationFeeds.import.body.names)
+  const imported = readOrRefuse('invalid_sovereign_revocation_feed', () => readImported(body))
+  const supplied = readSuppliedKeys(body['issuer_public_keys'])
+  const expected = body['expected_issuer_sovereign_id']
+  if (expected !== undefined && typeof expected !== 'string') throw new Refusal('wrong_issuer')
+  const acceptJump = readMember(body['accept_sequence_jump'], false, shape.boolean, 'invalid_input')
+  return { imported, supplied, expectedIssuer: expected, acceptJump }
+}
+
+function readImported(body: JsonObject): Imported {
+  if (body['index'] === undefined && body['parts'] === undefined)
+    return { feed: readRevocationFeed(body['feed'] ?? null) }
+  if (body['feed'] !== undefined) throw new FormError('feed', 'is given together with an index')
+  const index = readFeedIndex(body['index'] ?? null)
+  const parts = shape.arrayOf(readFeedPart, { min: 1, max: MAX_PARTS })(body['parts'] ?? null, 'parts')
+  if (new Set(parts.map(({ part }) => part)).size !== parts.length) throw new FormError('parts', 'names a part twice')
+  if (!parts.every((part) => isPartOf(part, index))) throw new FormError('parts', 'is not in this index')
+  return { index, parts }
+}
+
+function readSuppliedKeys(value: JsonValue | undefined): SuppliedKeys | undefined {
+  if (value === undefined || value === null) return undefined
+  if (Array.isArray(value)) {
+    if (value.length > 64 || !value.every(isPublicKeyText)) throw new Refusal('invalid_public_keys')
+    return value.length === 0 ? undefined : { any: value }
+  }
+  if (!isJsonObject(value)) throw new Refusal('invalid_public_keys')
+  const entries = Object.entries(value)
+  if (entries.length > 64 || !entries.every(([, key]) => isPublicKeyText(key))) throw new Refusal('invalid_public_keys')
+  return entries.length === 0 ? undefined : { byId: new Map(entries as [string, string][]) }
+}
 
 /**
  * POST /admin/sovereign-revocation-feeds/import

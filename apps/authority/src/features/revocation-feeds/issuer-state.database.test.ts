@@ -1,7 +1,7 @@
 import { type TestAuthority, startTestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { rowsOf } from '../../testing/rows.suite.ts'
-import { IssuerStates } from './issuer-state.ts'
+import { IssuerStates } from './index.ts'
 
 let na: TestAuthority
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { HOUR, SECOND, isJsonObject, partKey, readJson, readInstant, seconds, writeSortable } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
-import type { RevocationFeedsParts } from './feed-parts.ts'
+import type { RevocationFeedsParts } from './peers.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import type { ReasonedId } from './feed-text.ts'
 

@@ -1,8 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { instantOf, readInstant, writeSortable } from '@chancery/protocol'
+import { DAY, instantOf, readInstant, writeSortable } from '@chancery/protocol'
 import type { FeedIndex, Instant, RevocationFeed } from '@chancery/protocol'
 import type { Reader, Transaction } from '../../database/database.ts'
-import type { RevocationFeedsParts } from './feed-parts.ts'
 import {
   countStoredIds,
   findFeedText,
@@ -11,6 +10,17 @@ import {
   replaceImportedText,
   setConfirmed,
 } from './queries/imported.ts'
+import type { Core, FeatureBase } from '../../core.ts'
+import type { AuthoritySettings } from '../../settings/authority-settings.ts'
+import type { PublishedDocuments } from '../../requests/published-documents.ts'
+import type { RecognitionTreaties } from '../recognition-treaties/index.ts'
+
+export interface RevocationFeedsParts
+  extends FeatureBase, Pick<Core, 'purgeClock' | 'recordFaults' | 'rollback' | 'versions'> {
+  readonly settings: Pick<AuthoritySettings, 'feedPruneMarginSeconds' | 'feedRefreshSeconds'>
+  readonly publishedDocuments: PublishedDocuments
+  readonly recognitionTreaties: RecognitionTreaties
+}
 
 /** The import state of a sovereign with a treaty in force. */
 export interface PeerFeed {
@@ -119,4 +129,38 @@ async function areIdsStored(tx: Reader, issuer: string, given: readonly string[]
 async function areAllStored(tx: Reader, index: FeedIndex): Promise<boolean> {
   const stored = await listStoredParts(tx, index.issuer_sovereign_id, index.part_bits)
   return index.parts.every(({ part, digest }) => stored.get(part) === digest)
+}
+
+const ROWS = 1000
+/** As long as digests of the own feed and of lists. */
+const STORED_FOR = 400n * DAY
+
+/**
+ * Removes sequence, digest and count of imported feeds whose text was removed before. A partner may sign a feed with
+ * each pull. The newest two feeds of an issuer have their texts and stay, so a lower sequence is still refused.
+ */
+export async function removeOldImports(
+  { database, purgeClock }: Pick<RevocationFeedsParts, 'database' | 'purgeClock'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const before = writeSortable(purgeClock.daily.now() - STORED_FOR)
+  for (let removed = ROWS; removed === ROWS && !signal.aborted;)
+    removed = await database.write(async ({ query }) => {
+      const rows = await query
+        .selectFrom('sovereign_revocation_feeds')
+        .select(['issuer_sovereign_id', 'sequence'])
+        .where('digest', 'is not', null)
+        .where('imported_at', '<', before)
+        .orderBy('imported_at')
+        .limit(ROWS)
+        .execute()
+      for (const { issuer_sovereign_id, sequence } of rows)
+        await query
+          .deleteFrom('sovereign_revocation_feeds')
+          .where('issuer_sovereign_id', '=', issuer_sovereign_id)
+          .where('sequence', '=', sequence)
+          .where('digest', 'is not', null)
+          .execute()
+      return rows.length
+    })
 }

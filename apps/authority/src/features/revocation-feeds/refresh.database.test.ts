@@ -2,7 +2,7 @@ import { DAY, writeSortable } from '@chancery/protocol'
 import { ManualClock, type TestAuthority, startTestAuthority } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { rowsOf } from '../../testing/rows.suite.ts'
-import { refreshFeed } from './refresh.job.ts'
+import { refreshFeed } from './feed-index.ts'
 
 let na: TestAuthority
 let clock: ManualClock

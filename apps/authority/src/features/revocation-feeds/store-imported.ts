@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { MAX_FEED_IDS, asJson, withSortedIds, writeJson, writeSortable } from '@chancery/protocol'
 import type { FeedIndex, FeedPart, RevocationFeed } from '@chancery/protocol'
-import type { RevocationFeedsParts } from './feed-parts.ts'
+import type { RevocationFeedsParts } from './peers.ts'
 import type { Transaction } from '../../database/database.ts'
 import { openCapacity } from './import-capacity.ts'
 import {

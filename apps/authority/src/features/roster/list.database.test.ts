@@ -3,7 +3,7 @@ import { ManualClock, accepted, enroll, newNodeCaller, refused, startTestAuthori
 import type { NodeCaller, TestAuthority, TestResponse } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { foldLabel } from '../enrollment/index.ts'
-import { momentOf } from './node-state.ts'
+import { momentOf } from './mark-silent.job.ts'
 import { SEGMENTS, beginsId, readCandidates } from './queries/segments.ts'
 import { type WalkPlan, walkNodes } from './walk.ts'
 

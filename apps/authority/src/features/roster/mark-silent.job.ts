@@ -1,8 +1,48 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { isLargeTable } from '../../database/large-table.ts'
-import { momentOf } from './node-state.ts'
-import type { RosterParts } from './parts.ts'
+import { isLargeTable } from '../../database/cached-count.ts'
 import { findPlaces, markPlaces } from './queries/mark-silent.ts'
+import type { NodeState } from '@chancery/contract'
+import { DAY, type Instant, seconds, writeSortable } from '@chancery/protocol'
+import type { Core } from '../../core.ts'
+import type { AuthoritySettings } from '../../settings/authority-settings.ts'
+
+/** Times that decide the state of a node, as stored texts. */
+export interface Moment {
+  readonly now: string
+  /** A heartbeat at or before it is too old. */
+  readonly silentUntil: string
+  /** A certificate that ends at or before it is in the state ends_soon. */
+  readonly endsSoonUntil: string
+}
+
+/** `windowSeconds`: how long after its last heartbeat a node is active. */
+export function momentOf(now: Instant, windowSeconds: number): Moment {
+  return {
+    now: writeSortable(now),
+    silentUntil: writeSortable(now - seconds(windowSeconds)),
+    endsSoonUntil: writeSortable(now + DAY),
+  }
+}
+
+export interface StateFacts {
+  readonly status: string
+  readonly revoke_after: string | null
+  readonly expires_at: string
+  readonly last_heartbeat: string | null
+}
+
+/** The state of a node by its newest certificate: how the certificate ended, else what needs a look first. */
+export function nodeState(facts: StateFacts, { now, silentUntil, endsSoonUntil }: Moment): NodeState {
+  if (facts.status === 'revoked') return 'revoked'
+  if (facts.revoke_after !== null && facts.revoke_after <= now) return 'superseded'
+  if (facts.expires_at <= now) return 'expired'
+  if (facts.last_heartbeat === null || facts.last_heartbeat <= silentUntil) return 'silent'
+  return facts.expires_at <= endsSoonUntil ? 'ends_soon' : 'active'
+}
+
+export interface RosterParts extends Pick<Core, 'activeWindow' | 'clock' | 'clockCheck' | 'database' | 'reads'> {
+  readonly settings: Pick<AuthoritySettings, 'evidenceStore'>
+}
 
 /** Statements of one run, at least. A table that needs no more is read by each run. */
 const STATEMENTS = 10

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { NodeCounter } from './node-counter.ts'
+import { NodeCounter } from './list.ts'
 import type { NodeCounts } from './queries/counts.ts'
 
 const COUNTS = {} as NodeCounts

@@ -1,8 +1,38 @@
-import { ANNOUNCEMENT_SURFACE, DRY_RUN_SURFACE } from '@chancery/contract'
-import type { JsonObject } from '@chancery/protocol'
-import type { Call } from '@chancery/service-kit'
+import { ANNOUNCEMENT_SURFACE, CACHE_CONTROL, DRY_RUN_SURFACE, Refusal } from '@chancery/contract'
+import { type JsonObject, toUtf8 } from '@chancery/protocol'
+import { CachedDocument, type Call } from '@chancery/service-kit'
 import { baseUrl } from '../../requests/base-url.ts'
-import type { SovereignParts } from './parts.ts'
+import type { Core } from '../../core.ts'
+import type { AuthoritySettings } from '../../settings/authority-settings.ts'
+import type { NewestBlock } from '../../signing/newest-block.ts'
+
+export interface SovereignParts extends Pick<Core, 'keys' | 'network' | 'newestBlock' | 'signing'> {
+  readonly settings: Pick<AuthoritySettings, 'publicUrl'>
+}
+
+/**
+ * GET /key-succession
+ * Returns the newest block and history of the root. Followers verify both with their root key. Everything else in the
+ * response is only a hint.
+ */
+export async function keySuccession(_call: Call, parts: SovereignParts): Promise<CachedDocument> {
+  const newest = await parts.newestBlock.readOrLast()
+  if (newest === undefined) throw new Refusal('key_history_not_found')
+  const cached = documents.get(newest) ?? write(newest, parts)
+  documents.set(newest, cached)
+  return cached
+}
+
+/** Serialised, hashed and compressed once, because it is public and may have megabytes with its first list. */
+const documents = new WeakMap<NewestBlock, CachedDocument>()
+
+function write(newest: NewestBlock, { signing }: SovereignParts): CachedDocument {
+  const { phase, genesisText, historyText, firstListText } = newest
+  const text =
+    `{"phase":"${phase}","current_public_key":"${signing.publicKey}","genesis":${genesisText},` +
+    `"key_history":${historyText},"first_list":${firstListText ?? 'null'}}`
+  return new CachedDocument(toUtf8(text), CACHE_CONTROL.publishedDocuments)
+}
 
 /** Addresses for other sovereigns (protocol/core 19). */
 const SURFACES = {

@@ -1,9 +1,13 @@
 import { type JsonObject, readReceived, shape, trustEvidenceForm, verifyTrustEvidence } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
-import type { TrustEvidenceParts } from './parts.ts'
 import { ownKeysAt } from '../../signing/own-keys.ts'
-import { readOrRefuse, readTrustKeys, requirePresent } from '../../requests/read-fields.ts'
-import { recordVerification } from '../../requests/record-verification.ts'
+import { readOrRefuse, readTrustKeys, recordVerification, requirePresent } from '../../requests/read-fields.ts'
+import type { FeatureBase } from '../../core.ts'
+import type { Connectome } from '../connectome/index.ts'
+
+export interface TrustEvidenceParts extends FeatureBase {
+  readonly connectome: Connectome
+}
 
 /**
  * POST /trust-evidence/verify

@@ -1,11 +1,15 @@
-import { visible } from '@chancery/protocol'
-import type { RemovedRule } from '@chancery/sdk'
+import { asJson, visible } from '@chancery/protocol'
+import type { Client, ListedRule, RemovedRule } from '@chancery/sdk'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
-import { plural } from '../../output/plural.ts'
-import type { Result } from '../../output/result.ts'
+import { type Result, fields, plural, table } from '../../output/screen.ts'
 import { previewThenConfirm } from '../../prompts/preview.ts'
+import { resolve } from 'node:path'
+import { usageError } from '../../errors/failure.ts'
+import { readText } from '../../files/files.ts'
+import { loadPublicKey } from '../../files/keys.ts'
+import { readAll } from '../../connection/read-all.ts'
 
 const SHOWN = 10
 
@@ -42,4 +46,71 @@ function staysText({ again }: CommandContext, { valid_certificates: count, certi
     ...named,
     ...rest,
   ].join('\n')
+}
+
+const MAX_CHARACTERS = 8192
+
+/** Runs `admission test`. The token is sent to the authority, which stores nothing of it. */
+export async function runAdmissionTest(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const token = await readToken(context, options)
+  const key = options.text('node-key')
+  const node_public_key = key === undefined ? undefined : await loadPublicKey(context.cwd, 'node-key', key)
+  const connection = await connectAsOperator(context, options)
+  const evidence = { token, ...(node_public_key === undefined ? {} : { node_public_key }) }
+  const verdict = await connection.ask((client) => client.admission.test(args.required('rule_id'), evidence))
+  const rows = fields(
+    [
+      ['rule', verdict.rule_id],
+      ['subject', verdict.evidence_subject ?? '-'],
+      ['reason', verdict.reason ?? '-'],
+      ['digest', verdict.evidence_digest],
+    ],
+    context.style,
+  )
+  const title = verdict.admitted
+    ? context.style.good('The rule admits this token.')
+    : 'The rule does not admit this token.'
+  return { data: verdict, text: `${title}\n${rows}`, exitCode: verdict.admitted ? 0 : 1 }
+}
+
+/** The text is never repeated in an error: it is a secret. */
+async function readToken(context: CommandContext, options: Options): Promise<string> {
+  const file = options.text('token-file')
+  let text = ''
+  if (file !== undefined) text = await readText(resolve(context.cwd, file))
+  else
+    for await (const chunk of context.stdin) {
+      text += String(chunk)
+      if (text.length > MAX_CHARACTERS) break
+    }
+  const token = text.trim()
+  if (token === '' || token.length > MAX_CHARACTERS || /\s/.test(token))
+    throw usageError('No token was given.', 'Give --token-file <file>, or write the token to standard input.')
+  return token
+}
+
+/** Runs `admission list`. */
+export async function runAdmissionList(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+  const connection = await connectAsOperator(context, options)
+  const isShown = ({ status }: ListedRule): boolean => options.isSet('removed') || status === 'active'
+  const all = await connection.ask((client) => readRules(client, isShown))
+  const rules = all.filter(isShown)
+  const data = asJson({ count: rules.length, rules })
+  if (rules.length === 0) return { data, text: 'No admission rule: nodes join with invites only.', ids: [] }
+  const rows = rules.map((rule) => [rule.rule_id, rule.status, String(rule.joins), rule.created_by, rule.admits])
+  const notes = rules.flatMap(({ rule_id, warnings }) => warnings.map((warning) => `\n${rule_id}: ${warning}.`))
+  return {
+    data,
+    ids: rules.map(({ rule_id }) => rule_id),
+    text: `${table(['RULE', 'STATUS', 'JOINS', 'ADDED BY', 'ADMITS'], rows, context.style)}${notes.join('')}`,
+  }
+}
+
+/** Reads pages up to the first rule that is not shown: those in force come first. */
+async function readRules(client: Client, isShown: (rule: ListedRule) => boolean): Promise<readonly ListedRule[]> {
+  const { rows } = await readAll(Number.POSITIVE_INFINITY, async (limit, cursor) => {
+    const page = await client.admission.list({ limit, ...(cursor === undefined ? {} : { cursor }) })
+    return { rows: page.rules, next: page.rules.every(isShown) ? page.next_cursor : null }
+  })
+  return rows
 }

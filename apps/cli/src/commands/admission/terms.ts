@@ -1,9 +1,13 @@
-import { GITHUB_ISSUER, KUBERNETES_CLAIMS } from '@chancery/protocol'
+import { GITHUB_ISSUER, KUBERNETES_CLAIMS, asJson, joinAudience } from '@chancery/protocol'
 import type { AdmissionAlgorithm, AdmissionPlatform, JsonObject } from '@chancery/protocol'
 import type { AdmissionRequest } from '@chancery/sdk'
 import { wholeNumber, wholeNumberOrDefault } from '../../arguments/numbers.ts'
-import type { Options } from '../../arguments/options.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { usageError } from '../../errors/failure.ts'
+import { connectAsOperator } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import { loadJsonObject } from '../../files/json-file.ts'
+import { type Result, fields } from '../../output/screen.ts'
 
 type Claims = Readonly<Record<string, readonly string[]>>
 
@@ -18,7 +22,7 @@ interface Preset {
 }
 
 /** The rule that the options of `admission add` describe. */
-export function readTerms(rule_id: string, options: Options, keys: JsonObject | undefined): AdmissionRequest {
+function readTerms(rule_id: string, options: Options, keys: JsonObject | undefined): AdmissionRequest {
   if (options.isSet('expired-certificates')) return expiredTerms(rule_id, options)
   if (options.isSet('grace-hours')) throw usageError('--grace-hours is for --expired-certificates.')
   const preset = choosePreset(options)
@@ -141,4 +145,22 @@ function readClaims(texts: readonly string[]): Claims {
     claims.set(name, [...(claims.get(name) ?? []), value])
   }
   return Object.fromEntries(claims)
+}
+
+/** Runs `admission add`. */
+export async function runAdmissionAdd(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const file = options.text('keys-file')
+  const keys = file === undefined ? undefined : await loadJsonObject(context.cwd, file)
+  const request = readTerms(args.required('rule_id'), options, keys)
+  const connection = await connectAsOperator(context, options)
+  const { rule, admits, warnings } = await connection.ask((client) => client.admission.add(request))
+  const audience = connection.authorityKey === undefined ? undefined : joinAudience(connection.authorityKey)
+  const shown = rule.audience === 'plain' ? audience : audience && `${audience}:<node>, which join asks for by itself`
+  const rows = fields(
+    [['rule', rule.rule_id], ['admits', admits], ...(shown === undefined ? [] : [['audience', shown] as const])],
+    context.style,
+  )
+  const notes = warnings.map((warning) => `\n  Note: ${warning}.`).join('')
+  const data = asJson({ rule, admits, warnings, ...(audience === undefined ? {} : { audience }) })
+  return { data, ids: [rule.rule_id], text: `${context.style.good('Added')} and signed.\n${rows}${notes}` }
 }

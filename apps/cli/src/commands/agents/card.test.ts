@@ -3,7 +3,7 @@ import { DESCRIPTOR_EXTENSION, cardProblems, carriedBytes, extensionsOf } from '
 import { testSeed } from '@chancery/testkit'
 import { describe, expect, it } from 'vitest'
 import { capabilityProblem, readCard, toAgentId, toCard } from './card.ts'
-import { endpointText, readAddress, readEndpoint } from './endpoint.ts'
+import { endpointText, readAddress, readEndpoint } from './agents.ts'
 
 const CARD = {
   protocolVersion: '0.3.0',

@@ -2,7 +2,7 @@ import { JsonError, isJsonObject, isPlainText, member, readJsonBytes, sha256Hex,
 import type { AgentDescriptor, JsonObject, JsonValue } from '@chancery/protocol'
 import { DESCRIPTOR_EXTENSION, carriedRecord } from '@chancery/sdk/a2a'
 import { CommandError } from '../../errors/failure.ts'
-import { type Endpoint, endpointText, readAddress } from './endpoint.ts'
+import { type Endpoint, endpointText, readAddress } from './agents.ts'
 
 /** Maps an agent card to the fields of a descriptor, as documented in docs/agent-cards.md. */
 export interface CardFacts {

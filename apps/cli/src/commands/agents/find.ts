@@ -2,16 +2,12 @@ import { type AgentDescriptor, writeJson } from '@chancery/protocol'
 import type { Client } from '@chancery/sdk'
 import { connect } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
-import type { Result } from '../../output/result.ts'
+import { type Result, type Style, cutText, plural } from '../../output/screen.ts'
 import { usageError } from '../../errors/failure.ts'
 import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import type { Style } from '../../output/style.ts'
-import { plural } from '../../output/plural.ts'
-import { cutText } from '../../output/cut-text.ts'
 import { toCard } from './card.ts'
-import { agentTable, idsOf } from './agent-table.ts'
-import { type VerifiedAgent, toJson, verifyAgent } from './verify-agent.ts'
+import { type VerifiedAgent, agentTable, idsOf, toJson, verifyAgent } from './agents.ts'
 
 const PAGE = 1000
 

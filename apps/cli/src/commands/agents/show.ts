@@ -1,12 +1,16 @@
 import { canonicalJson, visible } from '@chancery/protocol'
-import { connect } from '../../connection/connection.ts'
+import { connect, connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
-import type { Result } from '../../output/result.ts'
+import { type Result, cutText, fields, table } from '../../output/screen.ts'
 import { loadPublicKey } from '../../files/keys.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import { fields } from '../../output/table.ts'
-import { endpointText } from './endpoint.ts'
-import { verifyAgent, toJson, verdictText } from './verify-agent.ts'
+import { endpointText, toJson, verdictText, verifyAgent } from './agents.ts'
+import type { CapabilityCount, Client } from '@chancery/sdk'
+import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
+import { CommandError, usageError } from '../../errors/failure.ts'
+import { CardFormError, signAgentCard } from '@chancery/sdk/a2a'
+import { connectAsNode, findCertificateProblem, loadCertificate } from '../../connection/node-folder.ts'
+import { loadJsonObject } from '../../files/json-file.ts'
 
 /** Runs `agent show`: prints one public registration. */
 export async function runAgentShow(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
@@ -31,4 +35,77 @@ export async function runAgentShow(context: CommandContext, args: Arguments, opt
   )
   const text = `${context.style.title(visible(descriptor.agent_id))}\n${rows}`
   return { data: toJson(verdict), text, exitCode: verdict.problem === undefined ? 0 : 1 }
+}
+
+const PAGE = 1000
+
+interface Found {
+  readonly rows: readonly CapabilityCount[]
+  readonly total: number | null
+  readonly isCut: boolean
+}
+
+/** Runs `agent capabilities`: lists capabilities with their number of agents. */
+export async function runAgentCapabilities(
+  context: CommandContext,
+  _args: Arguments,
+  options: Options,
+): Promise<Result> {
+  const limit = wholeNumberOrDefault(options, 'limit', 1, PAGE)
+  if (options.isSet('all') && options.isSet('limit')) throw usageError('Give --all or --limit, not both.')
+  const connection = await connectAsOperator(context, options)
+  const most = options.isSet('all') ? Number.POSITIVE_INFINITY : limit
+  const { rows, total, isCut } = await connection.ask((client) => fetchRows(client, options.text('search'), most))
+  const data = { count: rows.length, total, capabilities: rows.map((row) => ({ ...row })) }
+  if (rows.length === 0) return { data, text: 'No agent has such a capability.', ids: [] }
+  const lines = rows.map(({ capability, agents }) => [visible(capability), String(agents)])
+  const number = rows.length === 1 ? '1 capability.' : `${rows.length} capabilities.`
+  return {
+    data,
+    ids: rows.map(({ capability }) => capability),
+    text: `${table(['CAPABILITY', 'AGENTS'], lines, context.style)}\n\n${number}${cutText(isCut, rows.length, total)}`,
+  }
+}
+
+async function fetchRows(client: Client, q: string | undefined, most: number): Promise<Found> {
+  const rows: CapabilityCount[] = []
+  for (let cursor: string | undefined; ;) {
+    const page = await client.agents.capabilities({
+      limit: Math.min(PAGE, most - rows.length),
+      ...(q === undefined ? {} : { q }),
+      ...(cursor === undefined ? {} : { cursor }),
+    })
+    rows.push(...page.capabilities)
+    const next = page.next_cursor ?? undefined
+    if (next === undefined) return { rows, total: rows.length, isCut: false }
+    if (rows.length >= most || next === cursor) return { rows, total: page.total ?? null, isCut: true }
+    cursor = next
+  }
+}
+
+/** Runs `agent card sign`: makes no call, so it works while the authority is away. */
+export async function runAgentCardSign(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const { signer, files, followed, url } = await connectAsNode(context, options)
+  const certificate = await loadCertificate(files)
+  const expected = { keys: followed.keys, publicKey: signer.publicKey, now: context.now() }
+  const problem = await findCertificateProblem(certificate, expected)
+  if (problem !== undefined) {
+    const message = `The certificate ${certificate.cert_id} is not usable: ${problem}.`
+    throw new CommandError({ code: 'invalid_certificate', message, hint: 'Get a new one with: chancery renew' })
+  }
+  const card = await loadJsonObject(context.cwd, args.required('file'))
+  const crl = options.text('crl-url') ?? `${url.replace(/\/+$/, '')}/crl`
+  const signed = await signAgentCard(card, { signer, certificate, crl }).catch((error: unknown) => {
+    if (!(error instanceof CardFormError)) throw error
+    throw new CommandError({
+      code: 'invalid_card',
+      message: 'The agent card cannot be signed: readers would write its signed bytes differently.',
+      problems: error.problems,
+      hint: 'Change these members, then sign again.',
+    })
+  })
+  if (Object.hasOwn(card, 'signatures')) context.note('the former signatures of the card were left out')
+  context.note(`the signature is valid until ${certificate.expires_at}; sign again after each renewal`)
+  const { cert_id, network_name: network, expires_at } = certificate
+  return { data: { cert_id, network, expires_at, card: signed }, text: JSON.stringify(signed, undefined, 2) }
 }

@@ -1,10 +1,9 @@
 import { type JsonObject, visible } from '@chancery/protocol'
 import type { CommandContext } from '../../context.ts'
-import type { Result } from '../../output/result.ts'
+import { type Result, plural, withProgress } from '../../output/screen.ts'
 import { typed } from '../../files/files.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import { withProgress } from '../../output/progress.ts'
 import {
   NOT_COMPARED,
   megabytes,
@@ -14,7 +13,6 @@ import {
   successOf,
   toHostArguments,
 } from './maintenance.ts'
-import { plural } from '../../output/plural.ts'
 
 const HINTS: Readonly<Record<string, string>> = {
   database_unavailable: 'Check DB_PATH or DATABASE_URL of the settings, or run chancery doctor.',

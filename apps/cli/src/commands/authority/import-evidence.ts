@@ -1,9 +1,7 @@
 import type { CommandContext } from '../../context.ts'
-import type { Result } from '../../output/result.ts'
+import { type Result, plural, withProgress } from '../../output/screen.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import { withProgress } from '../../output/progress.ts'
 import { pathOf, successOf, toHostArguments } from './maintenance.ts'
-import { plural } from '../../output/plural.ts'
 
 const HINTS: Readonly<Record<string, string>> = {
   evidence_not_imported:

@@ -1,10 +1,8 @@
 import { visible } from '@chancery/protocol'
 import type { CommandContext } from '../../context.ts'
-import type { Result } from '../../output/result.ts'
+import { type Result, plural, withProgress } from '../../output/screen.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import { withProgress } from '../../output/progress.ts'
 import { STOP_INSTANCES, counted, pathOf, progressText, successOf, toHostArguments } from './maintenance.ts'
-import { plural } from '../../output/plural.ts'
 
 const HINTS: Readonly<Record<string, string>> = {
   copy_unfinished: 'To clear away what it left and copy again: the same line with --restart.',

@@ -1,7 +1,6 @@
 import type { CommandContext } from '../../context.ts'
-import type { Result } from '../../output/result.ts'
+import { type Result, withProgress } from '../../output/screen.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import { withProgress } from '../../output/progress.ts'
 import { NOT_COMPARED, counted, megabytes, pathOf, progressText, successOf, toHostArguments } from './maintenance.ts'
 
 const HINTS: Readonly<Record<string, string>> = {

@@ -1,8 +1,7 @@
 import { visible } from '@chancery/protocol'
 import type { CommandContext } from '../../context.ts'
-import type { Result } from '../../output/result.ts'
+import { type Result, withProgress } from '../../output/screen.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import { withProgress } from '../../output/progress.ts'
 import {
   NOT_COMPARED,
   STOP_INSTANCES,

@@ -1,10 +1,7 @@
 import { type JsonObject, isJsonObject, member } from '@chancery/protocol'
 import type { CommandContext } from '../../context.ts'
-import type { Result } from '../../output/result.ts'
+import { type Result, plural, table, withProgress } from '../../output/screen.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import { plural } from '../../output/plural.ts'
-import { withProgress } from '../../output/progress.ts'
-import { table } from '../../output/table.ts'
 import { type DecisionPoint, type PointResponse, openDecisionPoint, pointError } from './decision-point.ts'
 import { CHECKS, type Check, type Level, type Route } from './scenario.ts'
 

@@ -1,10 +1,11 @@
-import { visible } from '@chancery/protocol'
+import { BOUNDARY_POLICY_FORM, type JsonObject, readReceived, visible } from '@chancery/protocol'
 import type { BoundaryPolicyRow } from '@chancery/sdk'
-import { connectAsOperator } from '../../connection/connection.ts'
+import { connect, connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
-import type { Result } from '../../output/result.ts'
+import { type Result, table } from '../../output/screen.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import { table } from '../../output/table.ts'
+import { loadRecord } from '../../files/json-file.ts'
+import { loadPublicKeys } from '../../files/keys.ts'
 
 /** Runs `boundary-policy list`: stored versions, active versions, and whether the set is valid for decisions. */
 export async function runBoundaryPolicyList(
@@ -43,4 +44,41 @@ export function describeVersions(rows: readonly BoundaryPolicyRow[], { style }: 
     row.valid_until ?? '-',
   ])
   return table(['POLICY', 'VERSION', 'STATE', 'GATES', 'UNTIL'], lines, style)
+}
+
+/** Runs `boundary-policy history`: with --json it includes the signed bodies. */
+export async function runBoundaryPolicyHistory(
+  context: CommandContext,
+  args: Arguments,
+  options: Options,
+): Promise<Result> {
+  const connection = await connectAsOperator(context, options)
+  const { policy_id, versions } = await connection.ask((client) =>
+    client.boundaryPolicies.history(args.required('policy_id'), { limit: 1000 }),
+  )
+  return { data: { policy_id, versions }, ids: versions.map(idOf), text: describeVersions(versions, context) }
+}
+
+const POLICY = {
+  name: 'a boundary policy',
+  member: 'policy',
+  // The file is sent unchanged: a dropped field would break the signature.
+  read: (value: Parameters<typeof readReceived>[1]): JsonObject => readReceived(BOUNDARY_POLICY_FORM, value).wire,
+} as const
+
+/** Runs `boundary-policy verify`; the exit code is 1 when the policy is not valid. */
+export async function runBoundaryPolicyVerify(
+  context: CommandContext,
+  args: Arguments,
+  options: Options,
+): Promise<Result> {
+  const { cwd, style } = context
+  const policy = await loadRecord(cwd, args.required('file'), POLICY)
+  const keys = await loadPublicKeys(cwd, options, 'issuer-key')
+  const connection = await connect(context, options)
+  const named = keys === undefined ? {} : { issuer_public_keys: keys }
+  const verdict = await connection.ask((client) => client.boundaryPolicies.verify({ policy, ...named }))
+  const title = verdict.valid ? style.good('Valid:') : style.bad(`Not valid (${visible(verdict.reason)}):`)
+  const text = `${title} ${visible(verdict.policy_id)} version ${verdict.version}, digest ${visible(verdict.policy_digest)}`
+  return { data: verdict, text, exitCode: verdict.valid ? 0 : 1 }
 }

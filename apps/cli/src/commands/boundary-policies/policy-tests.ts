@@ -27,8 +27,7 @@ import type {
   JsonValue,
 } from '@chancery/protocol'
 import { CommandError } from '../../errors/failure.ts'
-import { type Cedar, type CedarTexts, nameTexts } from './cedar.ts'
-import { toContext } from './policy-file.ts'
+import { type Cedar, type CedarTexts, nameTexts, toContext } from './cedar.ts'
 
 /** One case and its result. `differences` is empty when everything was as expected. */
 export interface CaseResult {

@@ -11,11 +11,10 @@ import {
 import type { EvidencePack, EvidencePackReport, PackTrust } from '@chancery/sdk'
 import { connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
-import type { Result } from '../../output/result.ts'
+import { type Result, table } from '../../output/screen.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
 import { readText } from '../../files/files.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import { table } from '../../output/table.ts'
 import { loadPackTrust, readPack } from '../verify/pack.ts'
 import { withCedar } from './cedar.ts'
 

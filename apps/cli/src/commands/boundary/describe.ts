@@ -1,7 +1,5 @@
 import { type BoundaryDecision, type JsonObject, visible } from '@chancery/protocol'
-import type { Result } from '../../output/result.ts'
-import type { Style } from '../../output/style.ts'
-import { fields } from '../../output/table.ts'
+import { type Result, type Style, fields } from '../../output/screen.ts'
 
 /** The result of a command that returns a decision. The exit code is 1 for a denial. */
 export function decisionResult(

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { JsonError, canonicalJson, readJsonBytes } from '@chancery/protocol'
 import type { CommandContext } from '../../context.ts'
-import type { Result } from '../../output/result.ts'
+import type { Result } from '../../output/screen.ts'
 import { CommandError } from '../../errors/failure.ts'
 import { readBytes } from '../../files/files.ts'
 import type { Arguments } from '../../arguments/options.ts'

@@ -1,7 +1,7 @@
 import { type ExplainedPath, visible } from '@chancery/protocol'
 import { connect } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
-import type { Result } from '../../output/result.ts'
+import type { Result } from '../../output/screen.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { shellWord } from '../../output/shell-word.ts'
 

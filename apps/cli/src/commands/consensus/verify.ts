@@ -1,14 +1,11 @@
 import { connect } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
-import type { Result } from '../../output/result.ts'
+import { type Result, verdictText } from '../../output/screen.ts'
 import { loadRecord } from '../../files/json-file.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import { loadPublicKeys } from '../../files/public-keys.ts'
+import { loadPublicKeys } from '../../files/keys.ts'
 import { loadValidatorKeys } from '../../files/validator-keys.ts'
-import { verdictText } from '../../output/verdict-text.ts'
-import { describeConsensus } from './describe.ts'
-import { CONSENSUS_REASONS } from './reasons.ts'
-import { CONSENSUS } from './records.ts'
+import { CONSENSUS, CONSENSUS_REASONS, describeConsensus } from './consensus.ts'
 
 /** Runs `consensus verify`; the exit code is 1 when the proof is not valid. */
 export async function runConsensusVerify(context: CommandContext, args: Arguments, options: Options): Promise<Result> {

@@ -4,14 +4,13 @@ import type { JoinCertificate, RevocationReason } from '@chancery/protocol'
 import type { Client, CountedSample, RevocationPreview, RevocationResult, RevokedCertificates } from '@chancery/sdk'
 import { type Connection, connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
-import type { Result } from '../../output/result.ts'
+import { type Result, fields } from '../../output/screen.ts'
 import { explain } from '../../errors/explain.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
 import { type Preview, countedText, previewThenConfirm } from '../../prompts/preview.ts'
 import { readText } from '../../files/files.ts'
 import { findCertificate } from '../../connection/node-folder.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import { fields } from '../../output/table.ts'
 
 const PER_CALL = 1000
 const TEXTS_PER_CALL = 100

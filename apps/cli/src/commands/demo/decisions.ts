@@ -1,7 +1,7 @@
 import { DAY, executionEvidenceForm, signForm, writeInstant } from '@chancery/protocol'
 import type { BoundaryDecision, Instant, JsonObject } from '@chancery/protocol'
 import type { Client } from '@chancery/sdk'
-import { demoSigner, spendingPolicy } from './demo-data.ts'
+import { demoSigner, spendingPolicy } from './demo-nodes.ts'
 
 export const CAPABILITY = 'pay.invoice'
 const EXECUTOR = 'HARBOUR-TREASURY'

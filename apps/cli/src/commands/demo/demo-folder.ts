@@ -5,11 +5,10 @@ import { draftGenesisBlock, signList, writePrivateKeyFile, writePublicKeyFile } 
 import type { Instant, Signer } from '@chancery/protocol'
 import { FOR_ALL, OWNER_ONLY, readText, replaceFile, writeNewFile } from '../../files/files.ts'
 import { writeGenesisText } from '../../files/genesis-file.ts'
-import { validity } from '../genesis/create.ts'
-import type { Choices } from '../init/choices.ts'
+import { validity } from '../genesis/genesis.ts'
+import { type Choices, KEY_IDS, configText, operatorsText, settingsText } from '../init/settings-files.ts'
 import type { HomeFiles } from '../init/home.ts'
-import { KEY_IDS, configText, operatorsText, settingsText } from '../init/settings-files.ts'
-import { demoSeed, demoSigner } from './demo-data.ts'
+import { demoSeed, demoSigner } from './demo-nodes.ts'
 
 export interface DemoKeys {
   readonly root: Signer

@@ -1,17 +1,85 @@
 import { appendFile, mkdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { DAY, SECOND, writeJson } from '@chancery/protocol'
-import { type Client, createClient, createGatewayClient } from '@chancery/sdk'
+import { DAY, SECOND, readJoinCertificate, readJson, writeJson } from '@chancery/protocol'
+import type { JoinCertificate, Signer } from '@chancery/protocol'
+import { type Client, createClient, createGatewayClient, signRequest } from '@chancery/sdk'
 import type { CommandContext } from '../../context.ts'
 import { CommandError } from '../../errors/failure.ts'
-import { FOR_ALL, readText, replaceFile, typed } from '../../files/files.ts'
+import { FOR_ALL, OWNER_ONLY, readText, replaceFile, typed } from '../../files/files.ts'
 import { gatewayFiles, makeGatewayFolder } from '../gateway/gateway-folder.ts'
 import { pinNetwork } from '../gateway/network-source.ts'
-import { NETWORK, demoSigner } from './demo-data.ts'
+import { NETWORK, type NodesFolder, demoSigner, nodeName } from './demo-nodes.ts'
 import type { DemoKeys } from './demo-folder.ts'
-import { type NodesFolder, nodeName } from './demo-nodes.ts'
 import { waitUntil } from './demo-start.ts'
-import { type DemoCaller, PATH, readCertificate, startProtectedService } from './protected-service.ts'
+import { createServer } from 'node:http'
+import { httpNodeProof } from '@chancery/sdk/nodejs'
+
+/** A node that calls the service. */
+interface DemoCaller {
+  readonly signer: Signer
+  /** Returns its current certificate. */
+  readonly certificate: () => Promise<JoinCertificate>
+  /** File for the headers of its next request. */
+  readonly headersFile: string
+}
+
+export interface ProtectedServiceOptions {
+  readonly host: string
+  readonly port: number
+  readonly gateway: { readonly url: string; readonly token: string }
+  readonly callers: readonly DemoCaller[]
+}
+
+const PATH = '/manifest'
+const MANIFEST = { ship: 'Aurora', berth: 7, containers: 412 }
+/** A proof is accepted for 60 s. */
+const SIGN_AGAIN_MS = 20_000
+const MAX_HEADER_BYTES = 24_576
+
+/**
+ * Starts a small service. A caller proves its key with each request, and the service asks the gateway whether the
+ * certificate of the caller is trusted. Returns the address.
+ */
+async function startProtectedService(options: ProtectedServiceOptions): Promise<string> {
+  const { host, port, gateway, callers } = options
+  const url = `http://${host}:${port}`
+  const client = createGatewayClient(gateway)
+  const trust = { evaluate: (certificate: JoinCertificate) => client.verify(certificate) }
+  const serve = httpNodeProof({ audience: url, trust }, (request, response) => {
+    const text = JSON.stringify({ caller: request.node.certificate.cert_id, manifest: MANIFEST })
+    response.writeHead(200, { 'Content-Type': 'application/json' }).end(`${text}\n`)
+  })
+  const signAll = async (): Promise<void> => {
+    for (const caller of callers) await writeHeaders(caller, url)
+  }
+  const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES }, (request, response) => {
+    // A proof serves once. The files have new ones before this caller has its response.
+    void signAll().then(
+      () => serve(request, response),
+      () => response.writeHead(503).end(),
+    )
+  })
+  await signAll()
+  // A failure, for example of a full disk, must not end the demo. The next round writes the files again.
+  setInterval(() => void signAll().catch(() => undefined), SIGN_AGAIN_MS).unref()
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, resolve)
+  })
+  return url
+}
+
+/** Signs the next request of a caller and writes its headers for `curl -H @FILE`. */
+async function writeHeaders({ signer, certificate, headersFile }: DemoCaller, url: string): Promise<void> {
+  const request = { method: 'GET', url: `${url}${PATH}`, audience: url }
+  const headers = await signRequest(request, { signer, certificate: await certificate() })
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\n`)
+  await replaceFile(headersFile, lines.join(''), OWNER_ONLY)
+}
+
+function readCertificate(text: string): JoinCertificate {
+  return readJoinCertificate(readJson(text))
+}
 
 export interface DemoGatewayOptions {
   readonly home: string

@@ -1,6 +1,5 @@
 import { createClient } from '@chancery/sdk'
-import { type PortProblem, findPortProblem } from '../../connection/ports.ts'
-import { waitUntilPassed } from '../../connection/wait-until.ts'
+import { type PortProblem, findPortProblem, waitUntilPassed } from '../../connection/ports.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
 
 const READY_SECONDS = 30

@@ -6,7 +6,7 @@ import type { CommandContext } from '../../context.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
 import { FOR_ALL, replaceFile, typed } from '../../files/files.ts'
 import { parseJsonObject } from '../../files/json-file.ts'
-import { homeProblem } from '../init/choices.ts'
+import { homeProblem } from '../init/settings-files.ts'
 import { prepareHome } from '../init/home.ts'
 
 export type DemoKind = 'one' | 'two'

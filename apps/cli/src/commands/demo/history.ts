@@ -1,11 +1,31 @@
 import { readFile } from 'node:fs/promises'
 import { HOUR, type Instant, MINUTE } from '@chancery/protocol'
 import type { Client } from '@chancery/sdk'
-import { type DemoTarget, type JoinedNode, joinNodes, operatorOf, range, revokeSome } from './create-data.ts'
+import { addPartners, importFeeds, joinNodes, operatorOf, range, revokeSome } from './create-data.ts'
+import type { DemoTarget, JoinedNode } from './create-data.ts'
 import { CAPABILITY, askedAmount, attestAskers, decide, pay } from './decisions.ts'
 import { nodeName } from './demo-nodes.ts'
-import { addPartners, importFeeds } from './partners.ts'
-import { PastClock } from './past-clock.ts'
+
+/** The clock of an authority while the demo creates past activity. It runs on between the steps, so no two events tie. */
+class PastClock {
+  #at: Instant
+  #movedAtMs: number = performance.now()
+
+  constructor(start: Instant) {
+    this.#at = start
+  }
+
+  now = (): Instant => this.#at + BigInt(Math.floor((performance.now() - this.#movedAtMs) * 1000))
+
+  monotonicMs = (): number => performance.now()
+
+  /** Moves forwards only: an authority refuses to date a record before an earlier one. */
+  moveTo(at: Instant): void {
+    const now = this.now()
+    this.#at = at > now ? at : now
+    this.#movedAtMs = performance.now()
+  }
+}
 
 /** How far the past activity goes back. */
 export const PAST: Instant = 12n * HOUR

@@ -3,13 +3,11 @@ import type { Client } from '@chancery/sdk'
 import { testSigner } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { type RealNetwork, openNetwork } from '../../testing/real-authority.suite.ts'
-import { keepCurrent, runActivity } from './activity.ts'
-import { type DemoTarget, joinNodes, operatorOf } from './create-data.ts'
-import { NETWORK } from './demo-data.ts'
+import { keepCurrent, runActivity } from './demo.ts'
+import { type DemoTarget, addPartners, importFeeds, joinNodes, operatorOf } from './create-data.ts'
+import { NETWORK, NodesFolder, type RunningNodes, runNodes } from './demo-nodes.ts'
 import { decide } from './decisions.ts'
-import { NodesFolder, type RunningNodes, runNodes } from './demo-nodes.ts'
 import { nodesAt } from './history.ts'
-import { addPartners, importFeeds } from './partners.ts'
 
 let network: RealNetwork
 let target: DemoTarget

@@ -1,6 +1,6 @@
 import { chmod, rename, writeFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { PLAIN } from '../../output/style.ts'
+import { PLAIN } from '../../output/screen.ts'
 import { TestContext } from '../../testing/run-command.suite.ts'
 import { report } from './report.ts'
 

@@ -1,9 +1,8 @@
 import { type Followed, type HeartbeatResponse, RefusedError } from '@chancery/sdk'
 import type { CommandContext } from '../../context.ts'
-import type { Result } from '../../output/result.ts'
+import { type Result, fields } from '../../output/screen.ts'
 import { type NodeConnection, connectAsNode, loadCertificate } from '../../connection/node-folder.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import { fields } from '../../output/table.ts'
 
 /** Runs `heartbeat`: sends one heartbeat, and follows a key succession. */
 export async function runHeartbeat(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {

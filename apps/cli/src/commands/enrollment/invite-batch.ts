@@ -2,12 +2,10 @@ import { resolve } from 'node:path'
 import type { InviteBatch, InviteBatchRequest } from '@chancery/sdk'
 import { connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
-import type { Result } from '../../output/result.ts'
+import { type Result, fields, plural } from '../../output/screen.ts'
 import { usageError } from '../../errors/failure.ts'
 import { OWNER_ONLY, refuseExisting, typed, writeNewFile } from '../../files/files.ts'
 import type { Options } from '../../arguments/options.ts'
-import { fields } from '../../output/table.ts'
-import { plural } from '../../output/plural.ts'
 
 /** Runs `invite --count`: writes the tokens to a file, or to the screen when requested. */
 export async function runBatch(

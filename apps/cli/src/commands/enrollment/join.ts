@@ -5,7 +5,7 @@ import { type JoinRequest, RefusedError, UnreachableError, freshEvidence } from 
 import { type Config, NO_CONFIG, loadConfig, readConfig } from '../../files/config.ts'
 import { type Connection, type Endpoint, open } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
-import type { Result } from '../../output/result.ts'
+import { type Result, fields } from '../../output/screen.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
 import { FOR_ALL, errorCode, readText, replaceFile, toFailure, typed, writeNewFile } from '../../files/files.ts'
 import { genesisFingerprint, writeGenesisText } from '../../files/genesis-file.ts'
@@ -21,9 +21,7 @@ import {
 import { type StoredEvidence, readEvidenceOptions, toEvidence } from '../../connection/evidence.ts'
 import { wholeNumber } from '../../arguments/numbers.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import { fields } from '../../output/table.ts'
-import { findPins, requirePinned } from './pin.ts'
-import { readToken } from './token.ts'
+import { findPins, readToken, requirePinned } from './pin.ts'
 
 type Files = ReturnType<typeof nodeFiles>
 

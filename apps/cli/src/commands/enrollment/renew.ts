@@ -1,19 +1,56 @@
-import { freshEvidence, schedule } from '@chancery/sdk'
+import { type Roster, freshEvidence, schedule } from '@chancery/sdk'
 import type { CommandContext } from '../../context.ts'
-import type { Result } from '../../output/result.ts'
+import { type Result, type Style, fields, table } from '../../output/screen.ts'
 import { typed } from '../../files/files.ts'
 import {
   connectAsNode,
-  storeCertificate,
+  findCertificateProblem,
   loadCertificate,
   requireOwnCertificate,
-  findCertificateProblem,
+  storeCertificate,
 } from '../../connection/node-folder.ts'
 import type { Expected } from '../../connection/node-folder.ts'
 import { storedEvidence } from '../../connection/evidence.ts'
 import { wholeNumber } from '../../arguments/numbers.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import { fields } from '../../output/table.ts'
+import { visible } from '@chancery/protocol'
+import { connect, connectAsOperator } from '../../connection/connection.ts'
+
+/** Runs `nodes`: the number of active nodes; with --roster the list. */
+export async function runNodes(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+  if (options.isSet('roster')) {
+    const connection = await connectAsOperator(context, options)
+    const roster = await connection.ask((client) => client.enrollment.roster())
+    return {
+      data: { count: roster.count, nodes: roster.nodes },
+      ids: Object.keys(roster.nodes),
+      text: describe(roster, context.style),
+    }
+  }
+  const connection = await connect(context, options)
+  const { count } = await connection.ask((client) => client.enrollment.nodes())
+  return { data: { count }, text: countText(count) }
+}
+
+function describe({ count, nodes }: Roster, style: Style): string {
+  if (count === 0) return countText(count)
+  const rows = Object.entries(nodes).map(([certId, node]) => [
+    certId,
+    node.status,
+    visible(node.label ?? '-'),
+    node.last_heartbeat,
+    node.roles.join(','),
+    node.expires_at,
+    node.remote_addr,
+    node.node_public_key,
+  ])
+  const head = ['CERTIFICATE', 'STATUS', 'LABEL', 'LAST HEARTBEAT', 'ROLES', 'EXPIRES', 'ADDRESS', 'NODE KEY']
+  return `${table(head, rows, style)}\n\n${countText(count)}`
+}
+
+function countText(count: number): string {
+  return `${count} active node${count === 1 ? '' : 's'}.`
+}
 
 /** Runs `renew`: the old certificate stays valid for a grace period, so nothing is interrupted. */
 export async function runRenew(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {

@@ -1,16 +1,102 @@
-import { visible } from '@chancery/protocol'
+import {
+  CompactCrl,
+  authorityKeysAt,
+  checkListAdvance,
+  readJoinCertificate,
+  readJson,
+  visible,
+} from '@chancery/protocol'
+import type { AuthorityKeys, Instant, Signer } from '@chancery/protocol'
 import type { CommandContext } from '../../context.ts'
-import type { Result } from '../../output/result.ts'
+import { type Result, type Style, fields } from '../../output/screen.ts'
 import { explain } from '../../errors/explain.ts'
-import { typed } from '../../files/files.ts'
-import { connectAsNode, findCertificate, findCertificateProblem } from '../../connection/node-folder.ts'
-import type { NodeConnection } from '../../connection/node-folder.ts'
+import { FOR_ALL, errorCode, readBytes, readText, replaceFile, typed } from '../../files/files.ts'
+import {
+  connectAsNode,
+  findCertificate,
+  findCertificateProblem,
+  storeCertificate,
+} from '../../connection/node-folder.ts'
+import type { NodeConnection, NodeFiles } from '../../connection/node-folder.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import type { Style } from '../../output/style.ts'
-import { fields } from '../../output/table.ts'
-import { findSavedList, findListProblem } from './saved-lists.ts'
-import { findNextStep, describeClock, describeState, stateOf } from './node-state.ts'
-import type { NextStep, Findings, Revocation, State } from './node-state.ts'
+import { describeClock, describeState, findNextStep, stateOf } from './node-state.ts'
+import type { Findings, NextStep, Revocation, State } from './node-state.ts'
+import { dirname, join } from 'node:path'
+import type { NodeDocument, NodeStore } from '@chancery/sdk'
+import { CommandError } from '../../errors/failure.ts'
+
+/** Stores the files of a node at the paths of its configuration. */
+export class HomeStore implements NodeStore {
+  readonly #files: NodeFiles
+  readonly #signer: Signer
+
+  constructor(files: NodeFiles, signer: Signer) {
+    this.#files = files
+    this.#signer = signer
+  }
+
+  signer(): Promise<Signer> {
+    return Promise.resolve(this.#signer)
+  }
+
+  read(document: NodeDocument): Promise<string | undefined> {
+    return readText(this.#path(document)).catch(undefinedIfMissing)
+  }
+
+  readBytes(document: NodeDocument): Promise<Uint8Array | undefined> {
+    return readBytes(this.#path(document)).catch(undefinedIfMissing)
+  }
+
+  /** For lists; {@link write} formats certificates. */
+  writeBytes(document: NodeDocument, pieces: readonly Uint8Array[]): Promise<void> {
+    return replaceFile(this.#path(document), [...pieces, Buffer.from('\n')], FOR_ALL)
+  }
+
+  async write(document: NodeDocument, text: string): Promise<void> {
+    // Indented for people, like the file of `join`.
+    if (document === 'certificate') return storeCertificate(this.#files, readJoinCertificate(readJson(text)))
+    return replaceFile(this.#path(document), `${text}\n`, FOR_ALL)
+  }
+
+  #path(document: NodeDocument): string {
+    if (document !== 'join' && document !== 'positions') return this.#files[document]
+    return join(dirname(this.#files.certificate), `${document}.json`)
+  }
+}
+
+/** Returns the error of reading a file; throws any other error. */
+function undefinedIfMissing(error: unknown): undefined {
+  if (error instanceof CommandError && errorCode(error.cause) === 'ENOENT') return undefined
+  throw error
+}
+
+/** Returns why an offered list is refused, or undefined. It must be signed by the authority and not older than the stored one. */
+async function findListProblem(
+  list: CompactCrl,
+  keys: AuthorityKeys,
+  stored: CompactCrl | undefined,
+  now: Instant,
+): Promise<string | undefined> {
+  const { issuer, issued_at, sequence } = list.crl
+  if (!(await list.isSignedBy(authorityKeysAt(keys, issued_at))))
+    return 'the authority of the genesis block did not sign it'
+  if (stored === undefined) return undefined
+  // Both keys are the authority's: after a succession its lists go on under the name of the new one.
+  const verdict = checkListAdvance({ ...stored.position, issuer }, list.position, now)
+  if (verdict.ok) return undefined
+  return {
+    other_issuer: `it is a list of ${issuer}, but the stored list is of ${stored.position.issuer}`,
+    rollback: `it has sequence ${sequence} of ${issued_at}, but the stored list has the later sequence ${stored.position.sequence}`,
+    equivocation: `the stored list with sequence ${sequence} has other revocations`,
+  }[verdict.reason]
+}
+
+/** Returns the list of an earlier run, or undefined if it is missing or damaged. */
+async function findSavedList({ crl: path }: NodeFiles, keys: AuthorityKeys): Promise<CompactCrl | undefined> {
+  const bytes = await readBytes(path).catch(undefinedIfMissing)
+  const saved = bytes === undefined ? undefined : CompactCrl.read(bytes)
+  return saved !== undefined && (await saved.isSignedBy(authorityKeysAt(keys, saved.crl.issued_at))) ? saved : undefined
+}
 
 /** Runs `status`: checks a node and changes nothing. */
 export async function runStatus(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {

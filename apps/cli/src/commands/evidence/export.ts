@@ -2,18 +2,86 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { constants, createGzip, createZstdCompress } from 'node:zlib'
-import { fromUtf8, readEventLine } from '@chancery/protocol'
-import { connectAsOperator } from '../../connection/connection.ts'
+import { asJson, fromUtf8, readEventLine, visible } from '@chancery/protocol'
+import { connect, connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { usageError } from '../../errors/failure.ts'
-import type { Result } from '../../output/result.ts'
+import { type Result, fields, plural, table, withProgress } from '../../output/screen.ts'
 import { OWNER_ONLY, refuseExisting, toFailure, typed } from '../../files/files.ts'
 import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import { withProgress } from '../../output/progress.ts'
-import { plural } from '../../output/plural.ts'
-import { findExportEnd } from './export-end.ts'
-import { saveExecutorKeys, verifyCommand } from './verify-hint.ts'
+import { findExportEnd, saveExecutorKeys, verifyCommand } from './verify-hint.ts'
+import type { RejectedEvidence, ResourceHistory, VendorHistory } from '@chancery/sdk'
+import { loadJsonObject } from '../../files/json-file.ts'
+
+const COLUMNS = ['store_sequence', 'recorded_at', 'entry_kind', 'outcome', 'capability', 'decision_id'] as const
+
+/** Runs `evidence resource` and `evidence vendor`: entries in store order, with the report of the authority about them. */
+export async function runEvidence(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const [id, isResource] = [args.required('id'), context.command.path.at(-1) === 'resource']
+  const connection = await connectAsOperator(context, options)
+  const data = await connection.ask(({ evidence }): Promise<ResourceHistory | VendorHistory> =>
+    isResource ? evidence.resources(id) : evidence.vendors(id),
+  )
+  const { verified: isGood, failures } = data.verification
+  const rows = data.entries.map(({ entry }) => COLUMNS.map((name) => visible(String(entry[name] ?? '-'))))
+  const lines = [
+    rows.length === 0
+      ? 'Retention removed every entry. The head is in --json.'
+      : table(['SEQUENCE', 'RECORDED', 'KIND', 'OUTCOME', 'CAPABILITY', 'DECISION'], rows, context.style),
+    ...(data.truncated ? ['Not complete: there are more entries than this answer has.'] : []),
+    isGood
+      ? `The authority found no failure in ${plural(rows.length, 'entry', 'entries')}. This command did not verify them.`
+      : context.style.bad(`The authority found ${plural(failures.length, 'failure')}: see --json.`),
+  ]
+  const ids = data.entries.map(({ entry }) => String(entry.store_sequence))
+  return { data: asJson(data), ids, text: lines.join('\n'), exitCode: isGood ? 0 : 1 }
+}
+
+const HEAD = ['REFUSED', 'CODE', 'COUNT', 'EXECUTOR', 'RESOURCE', 'DECISION', 'DIGEST']
+
+/** Runs `evidence rejections`. */
+export async function runEvidenceRejections(
+  context: CommandContext,
+  _args: Arguments,
+  options: Options,
+): Promise<Result> {
+  const cursor = options.text('cursor')
+  const limit = wholeNumberOrDefault(options, 'limit', 1, 100)
+  const connection = await connectAsOperator(context, options)
+  const page = await connection.ask((client) =>
+    client.evidence.rejected({ limit, ...(cursor === undefined ? {} : { cursor }) }),
+  )
+  const more = page.next_cursor === null ? '' : `\nMore: add --cursor ${page.next_cursor}`
+  const text =
+    page.count === 0 ? 'No record was refused.' : `${table(HEAD, page.rejections.map(toRow), context.style)}${more}`
+  return { data: asJson(page), text, ids: page.rejections.map(({ rejection_id }) => rejection_id) }
+}
+
+function toRow(row: RejectedEvidence): readonly string[] {
+  const { rejected_at, code, count, executor_sovereign_id, resource_id, decision_id, submitted_digest } = row
+  return [rejected_at, code, count, executor_sovereign_id, resource_id, decision_id, submitted_digest].map((value) =>
+    String(value ?? '-'),
+  )
+}
+
+/** Runs `evidence submit`. The file is sent unchanged: a dropped field would break the signature. */
+export async function runEvidenceSubmit(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const record = await loadJsonObject(context.cwd, args.required('file'))
+  const connection = await connect(context, options)
+  const done = await connection.ask((client) => client.evidence.execution({ evidence: record }))
+  const rows = fields(
+    [
+      ['entry', String(done.entry.store_sequence)],
+      ['decision', visible(done.entry.decision_id ?? '-')],
+      ['resource', visible(done.entry.resource_id ?? '-')],
+      ['digest', visible(done.entry_digest)],
+    ],
+    context.style,
+  )
+  const title = done.status === 'duplicate' ? 'Stored before, unchanged:' : context.style.good('Stored:')
+  return { data: asJson(done), ids: [String(done.entry.store_sequence)], text: `${title}\n${rows}` }
+}
 
 const LINE_FEED = 10
 

@@ -11,10 +11,9 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import { FOLLOW_HINT, connectAsOperator, genesisWord } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { CommandError } from '../../errors/failure.ts'
-import { FOR_ALL, readText, refuseExisting, typed, writeNewFile } from '../../files/files.ts'
-import { loadPageTemplate } from '../../files/evidence-page.ts'
+import { FOR_ALL, loadPageTemplate, readText, refuseExisting, typed, writeNewFile } from '../../files/files.ts'
 import { loadJsonObject } from '../../files/json-file.ts'
-import type { Result } from '../../output/result.ts'
+import type { Result } from '../../output/screen.ts'
 
 /** Runs `evidence pack`: verifies everything before it is written. */
 export async function runEvidencePack(context: CommandContext, args: Arguments, options: Options): Promise<Result> {

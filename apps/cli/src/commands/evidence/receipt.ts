@@ -13,14 +13,15 @@ import {
   writeTlogProof,
 } from '@chancery/protocol'
 import type { ReadEvent } from '@chancery/protocol'
-import { RefusedError } from '@chancery/sdk'
+import { BUNDLE_FORMS, RefusedError, checkDecisionBundle, writeDecisionBundle } from '@chancery/sdk'
+import type { BundleForm, DecisionCountQuery, StoredDecisionCount } from '@chancery/sdk'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import { type Connection, connectAsOperator } from '../../connection/connection.ts'
+import { type Connection, FOLLOW_HINT, connectAsOperator, genesisWord } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
-import { CommandError } from '../../errors/failure.ts'
+import { CommandError, usageError } from '../../errors/failure.ts'
 import { FOR_ALL, refuseExisting, typed, writeNewFile } from '../../files/files.ts'
-import type { Result } from '../../output/result.ts'
-import { type SeenCheckpoint, fetchCheckpoint, findLogTrust, treeOf } from './log-reading.ts'
+import { type Result, fields, table } from '../../output/screen.ts'
+import { type SeenCheckpoint, fetchCheckpoint, findLogTrust, treeOf } from './witnesses.ts'
 
 interface Entry {
   readonly line: string
@@ -117,4 +118,93 @@ function notInLog(sequence: number): CommandError {
     message: `The receipt does not prove entry ${sequence}. Nothing was written.`,
     hint: 'Do not trust this log. Save its checkpoint, and run: chancery evidence verify <export>',
   })
+}
+
+/** evidence status */
+export async function runEvidenceStatus(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+  const connection = await connectAsOperator(context, options)
+  const status = await connection.ask((client) => client.evidence.status())
+  const { latest_anchor: anchor } = status
+  const text = (value: number | null): string => String(value ?? '-')
+  const rows: [string, string][] = [
+    ['entries', text(status.entries)],
+    ['last sequence', text(status.last_store_sequence)],
+    ['rejected', text(status.rejections)],
+    ['executor keys', text(status.active_executor_keys)],
+    ['removed through', text(status.retention_checkpoint)],
+    ['last anchor', anchor === null ? '-' : `${anchor.anchor_sequence} at ${anchor.anchored_at}`],
+    ['not anchored', text(status.unanchored_entries)],
+  ]
+  return { data: status, text: fields(rows, context.style) }
+}
+
+const COLUMNS = ['hour', 'capability', 'policy', 'outcome'] as const
+
+/** evidence count */
+export async function runEvidenceCount(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+  const [since, until, split] = [options.text('since'), options.text('until'), options.list('split')]
+  const query: DecisionCountQuery = {
+    by: options.textOrDefault('by') === 'hour' ? 'hour' : 'range',
+    // The authority refuses an empty value.
+    ...(split.length === 0 ? {} : { split: split.join(',') }),
+    ...(since === undefined ? {} : { since }),
+    ...(until === undefined ? {} : { until }),
+  }
+  const connection = await connectAsOperator(context, options)
+  const answer = await connection.ask((client) => client.evidence.counts(query))
+  const [first] = answer.counts
+  const more = answer.complete
+    ? ''
+    : '\nNot complete: there are more names, or older decisions are still being counted.'
+  if (first === undefined)
+    return { data: asJson(answer), text: `0 decisions from ${answer.since} to ${answer.until}.${more}` }
+  const shown = COLUMNS.filter((name) => first[name] !== null)
+  const toRow = (count: StoredDecisionCount): readonly string[] => [
+    ...shown.map((name) => count[name] ?? '-'),
+    String(count.decisions),
+  ]
+  const head = [...shown, 'decisions'].map((name) => name.toUpperCase())
+  return { data: asJson(answer), text: `${table(head, answer.counts.map(toRow), context.style)}${more}` }
+}
+
+/** Runs `evidence bundle`: verifies the envelope with the configured genesis block before it is written. */
+export async function runEvidenceBundle(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const id = args.required('decision')
+  const form = bundleForm(options)
+  const out = options.text('out')
+  const file = out === undefined ? undefined : resolve(context.cwd, out)
+  if (file !== undefined) await refuseExisting([file])
+  const connection = await connectAsOperator(context, options)
+  const { genesis, followed, url } = connection
+  const { envelope } = await connection.ask((client) => client.evidence.bundle({ decision_id: id }))
+  // Without a configured genesis block nothing can be compared, and the connection says so.
+  const keys = followed?.keys ?? (genesis === undefined ? undefined : { genesis })
+  const verdict = keys === undefined ? undefined : await checkDecisionBundle(envelope, keys)
+  const problem = verdict?.ok === false ? verdict.reason : undefined
+  const isOther = verdict?.ok === true && verdict.decision.decision_id !== id
+  if (problem !== undefined || isOther)
+    throw new CommandError({
+      code: 'invalid_decision_bundle',
+      message: `The bundle of ${url} does not verify: ${problem ?? 'it is of another decision'}. Nothing was written.`,
+      hint: `This is another network, or a record was changed. ${FOLLOW_HINT}`,
+    })
+  const text = writeDecisionBundle(envelope, form)
+  if (file === undefined) return { data: asJson({ decision_id: id, form, envelope }), ids: [id], text: text.trimEnd() }
+  await writeNewFile(file, text, FOR_ALL)
+  const name = typed(context.cwd, file)
+  return {
+    data: { decision_id: id, form, file: name },
+    ids: [id],
+    text: [
+      `${context.style.good('Written:')} ${name}.`,
+      `A reader runs: chancery verify bundle ${name} --genesis ${genesisWord(context.cwd, connection)}`,
+    ].join('\n'),
+  }
+}
+
+function bundleForm(options: Options): BundleForm {
+  const given = options.textOrDefault('form')
+  const form = BUNDLE_FORMS.find((each) => each === given)
+  if (form === undefined) throw usageError(`--form: use one of ${BUNDLE_FORMS.join(', ')}.`)
+  return form
 }

@@ -7,7 +7,7 @@ import { cosignedAt, readNote, sha256, sha256Hex, signCheckpoint, toUtf8, writeA
 import type { Signer } from '@chancery/protocol'
 import { testSigner } from '@chancery/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createWitnessServer, stopServer } from './witness-server.ts'
+import { createWitnessServer, stopServer } from './witness-listen.ts'
 import { type WitnessEvent, WitnessService } from './witness-service.ts'
 import { WitnessStore } from './witness-store.ts'
 

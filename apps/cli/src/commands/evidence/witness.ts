@@ -19,13 +19,12 @@ import {
 import type { JsonObject } from '@chancery/protocol'
 import { type Connection, connect } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
-import type { Result } from '../../output/result.ts'
+import { type Result, plural } from '../../output/screen.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
 import { FOR_ALL, errorCode, readText, replaceFile, writeNewFile } from '../../files/files.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import { type SeenCheckpoint, fetchCheckpoint, treeOf } from './log-reading.ts'
+import { type SeenCheckpoint, fetchCheckpoint, treeOf } from './witnesses.ts'
 import { listen, loadWitness } from './witness-listen.ts'
-import { plural } from '../../output/plural.ts'
 
 /** Stored state of a witness: the largest signed tree. */
 interface Cached {

@@ -1,10 +1,10 @@
 import { visible } from '@chancery/protocol'
-import { requireConsent } from '../../prompts/confirm.ts'
-import { missingRecord } from '../../prompts/missing-record.ts'
+import { missingRecord, requireConsent } from '../../prompts/preview.ts'
 import { connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
-import type { Result } from '../../output/result.ts'
+import { type Result, table } from '../../output/screen.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
+import { loadPublicKey } from '../../files/keys.ts'
 
 /** Runs `executor-key retire`: permanent, so it asks first. */
 export async function runExecutorKeyRetire(
@@ -29,4 +29,35 @@ export async function runExecutorKeyRetire(
     ids: [done.key_id],
     text: `${context.style.good('Retired')} ${visible(done.key_id)}. What it signed stays verifiable.`,
   }
+}
+
+/** Runs `executor-key list`: with --json in the form that `evidence verify` reads. */
+export async function runExecutorKeyList(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+  const connection = await connectAsOperator(context, options)
+  const data = await connection.ask((client) => client.evidence.executorKeys())
+  const { executor_keys: keys } = data
+  if (keys.length === 0) return { data, text: 'No executor key.', ids: [] }
+  const rows = keys.map((key) => [key.key_id, key.executor_sovereign_id, key.registered_at, key.retired_at ?? '-'])
+  return {
+    data,
+    ids: keys.map((key) => key.key_id),
+    text: table(['KEY', 'EXECUTOR', 'REGISTERED', 'RETIRED'], rows, context.style),
+  }
+}
+
+/** executor-key register */
+export async function runExecutorKeyRegister(
+  context: CommandContext,
+  args: Arguments,
+  options: Options,
+): Promise<Result> {
+  const key = {
+    key_id: args.required('id'),
+    public_key: await loadPublicKey(context.cwd, '--public-key', options.required('public-key')),
+    executor_sovereign_id: options.required('executor'),
+  }
+  const connection = await connectAsOperator(context, options)
+  const done = await connection.ask((client) => client.evidence.registerKey(key))
+  const text = `${context.style.good('Registered')} ${visible(done.key_id)} for ${visible(done.executor_sovereign_id)}.`
+  return { data: { ...done }, ids: [done.key_id], text }
 }

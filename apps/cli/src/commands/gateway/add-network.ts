@@ -5,14 +5,12 @@ import type { CommandContext } from '../../context.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
 import { OWNER_ONLY, typed, writeNewFile } from '../../files/files.ts'
 import { genesisFingerprint } from '../../files/genesis-file.ts'
-import type { Result } from '../../output/result.ts'
-import { fields } from '../../output/table.ts'
+import { type Result, fields } from '../../output/screen.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import { checkPolicy, noteOverrides } from './check-folder.ts'
+import { checkPolicy, noteOverrides, readRules } from './init.ts'
 import { gatewayFiles, policyFileText } from './gateway-folder.ts'
-import { readRules } from './init.ts'
 import { pinNetwork, readSource } from './network-source.ts'
-import { loadPolicyFile, replacePolicy } from './policy-file.ts'
+import { loadPolicyFile, replacePolicy } from './follow.ts'
 
 /** Runs `gateway add-network`: adds a verified network to the policy in a gateway folder. */
 export async function runGatewayAddNetwork(

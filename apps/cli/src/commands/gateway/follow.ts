@@ -1,16 +1,36 @@
 import { resolve } from 'node:path'
-import { type Crl, isJsonObject, verifyList, writeInstant, writeJson } from '@chancery/protocol'
+import { type Crl, type JsonObject, isJsonObject, verifyList, writeInstant, writeJson } from '@chancery/protocol'
 import { type Client, RefusedError } from '@chancery/sdk'
 import { connect } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
-import type { Result } from '../../output/result.ts'
+import type { Result } from '../../output/screen.ts'
 import { CommandError } from '../../errors/failure.ts'
-import { readText, typed } from '../../files/files.ts'
+import { readText, replaceServiceFile, typed } from '../../files/files.ts'
 import { keysFileOf, openFollowedKeys } from '../../connection/followed-keys.ts'
 import { loadVerifiedGenesis } from '../../files/genesis-file.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { type Change, followNetwork, issuerOf, issuersOf } from './follow-policy.ts'
-import { loadPolicyFile, replacePolicy } from './policy-file.ts'
+import { loadJsonObject } from '../../files/json-file.ts'
+
+const POLICY_LIMITS = { maxDepth: 32, maxValues: Number.MAX_SAFE_INTEGER, maxNames: Number.MAX_SAFE_INTEGER }
+
+export function loadPolicyFile(cwd: string, path: string): Promise<JsonObject> {
+  return loadJsonObject(cwd, path, POLICY_LIMITS)
+}
+
+/**
+ * Replaces a policy. A policy that has changed since it was loaded is not replaced: a key that another process pinned
+ * or removed meanwhile would be lost.
+ */
+export async function replacePolicy(cwd: string, path: string, before: JsonObject, text: string): Promise<void> {
+  if (writeJson(await loadPolicyFile(cwd, path)) !== writeJson(before))
+    throw new CommandError({
+      code: 'file_changed',
+      message: `${typed(cwd, path)} was changed by another process. Nothing was written.`,
+      hint: 'Run the same command again.',
+    })
+  await replaceServiceFile(path, text)
+}
 
 /** Runs `gateway follow`: adds the newest key of a network that the root of the given block signed. */
 export async function runGatewayFollow(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {

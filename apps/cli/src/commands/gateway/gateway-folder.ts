@@ -5,7 +5,7 @@ import { type Instant, type JsonObject, type JsonValue, writeInstant, writeJson 
 import { CommandError } from '../../errors/failure.ts'
 import { OWNER_ONLY, refuseExisting, typed, writeNewFile } from '../../files/files.ts'
 import { prepareHome } from '../init/home.ts'
-import { toToolError } from './maintain.ts'
+import { toToolError } from './doctor.ts'
 
 /** The files of one gateway, all below its folder except a token file that the operator chose. */
 export function gatewayFiles(folder: string): GatewayFiles {

@@ -1,14 +1,14 @@
 import { join, resolve } from 'node:path'
 import { type GenesisBlock, type JsonObject, visible } from '@chancery/protocol'
-import { isLocal } from '../../connection/local-address.ts'
+import { isLocal } from '../../connection/followed-keys.ts'
 import type { CommandContext } from '../../context.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
 import { CONFIG_FILE, loadConfig } from '../../files/config.ts'
 import { loadVerifiedGenesis } from '../../files/genesis-file.ts'
 import { loadPublicKey } from '../../files/keys.ts'
-import { withProgress } from '../../output/progress.ts'
+import { withProgress } from '../../output/screen.ts'
 import type { Options } from '../../arguments/options.ts'
-import { toToolError } from './maintain.ts'
+import { toToolError } from './doctor.ts'
 
 /** What an operator knows about a network before the gateway trusts it. */
 export interface NetworkSource {

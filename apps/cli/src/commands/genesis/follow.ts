@@ -2,13 +2,13 @@ import { resolve } from 'node:path'
 import { writeJson } from '@chancery/protocol'
 import { connect } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
-import type { Result } from '../../output/result.ts'
+import type { Result } from '../../output/screen.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
 import { FOR_ALL, refuseExisting, typed, writeNewFile } from '../../files/files.ts'
 import { keysFileOf, openFollowedKeys } from '../../connection/followed-keys.ts'
 import { loadVerifiedGenesis, writeGenesisText } from '../../files/genesis-file.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import { describeGenesis } from './describe.ts'
+import { describeGenesis } from './genesis.ts'
 
 /** Runs `genesis follow`: saves the newest block that the root key of the given block signed. */
 export async function runGenesisFollow(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {

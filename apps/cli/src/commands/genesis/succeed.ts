@@ -14,7 +14,7 @@ import {
 } from '@chancery/protocol'
 import type { FormerKey, GenesisBlock, Instant, KeyHistory, Signer } from '@chancery/protocol'
 import type { CommandContext } from '../../context.ts'
-import type { Result } from '../../output/result.ts'
+import type { Result } from '../../output/screen.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
 import { FOR_ALL, refuseExisting, typed, writeNewFile } from '../../files/files.ts'
 import { loadGenesis, writeGenesisText } from '../../files/genesis-file.ts'
@@ -22,8 +22,7 @@ import { loadJsonObject } from '../../files/json-file.ts'
 import { loadPublicKey, loadSigner } from '../../files/keys.ts'
 import { wholeNumber, wholeNumberOrDefault } from '../../arguments/numbers.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import { validity } from './create.ts'
-import { describeGenesis } from './describe.ts'
+import { describeGenesis, validity } from './genesis.ts'
 
 /** Runs `genesis succeed` with the root key: writes the block of the next key and the key history. */
 export async function runGenesisSucceed(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {

@@ -5,9 +5,7 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import { connectAsOperator, genesisWord } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { OWNER_ONLY, refuseExisting, toFailure, typed } from '../../files/files.ts'
-import { plural } from '../../output/plural.ts'
-import { withProgress } from '../../output/progress.ts'
-import type { Result } from '../../output/result.ts'
+import { type Result, plural, withProgress } from '../../output/screen.ts'
 
 /** Runs `trusted archive`: writes page after page. The statements are verified when the archive is used. */
 export async function runTrustedArchive(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {

@@ -1,12 +1,54 @@
 import { open } from 'node:fs/promises'
 import { StringDecoder } from 'node:string_decoder'
-import { isEvidencePack, isEvidencePage, MAX_HISTORY_LINE, MAX_PACK_LENGTH, readHistoryLine } from '@chancery/sdk'
+import { MAX_HISTORY_LINE, MAX_PACK_LENGTH, isEvidencePack, isEvidencePage, readHistoryLine } from '@chancery/sdk'
 import type { EvidencePack } from '@chancery/sdk'
-import type { TrustHistoryPage } from '@chancery/protocol'
+import type { TrustHistoryPage, TrustNote, TrustReason, TrustState } from '@chancery/protocol'
 import { CommandError } from '../../errors/failure.ts'
 import { readText, toFailure } from '../../files/files.ts'
 import { parseJsonObject } from '../../files/json-file.ts'
 import { readPack } from '../verify/pack.ts'
+
+export const STATE_WORDS: Readonly<Record<TrustState, string>> = {
+  trusted: 'Trusted',
+  not_trusted: 'Not trusted',
+  unknown: 'Unknown',
+}
+
+export const REASON_WORDS: Readonly<Record<TrustReason, string>> = {
+  in_force: 'It was signed and valid, and by the stored history not revoked.',
+  not_yet_valid: 'It was not issued or not valid yet.',
+  expired: 'It had ended.',
+  bad_status: 'Its status is not active.',
+  revoked: 'It was revoked.',
+  superseded: 'It was replaced by its renewal.',
+  invalid_signature: 'No key of its issuer signed it.',
+  other_network: 'It is not of this network.',
+  no_treaty: 'No treaty with its issuer was in force.',
+  role_not_allowed: 'The treaty does not accept its roles.',
+  status_not_accepted: 'The treaty does not accept its status.',
+  record_missing: 'The record itself is not here. Give it as a file.',
+  not_stored: 'The authority does not store it: removed, lost, or never issued. Ask an archive.',
+  other_record: 'The authority stores another record with this id.',
+  two_records: 'There are two signed records with this id. Give the record as a file.',
+  key_unknown: 'No key of the authority is known for the time of its signature. Add --key-history.',
+  revocation_time_unknown: 'It was revoked, but the time is not stored.',
+  history_lost: 'Records of this time may be lost: the database was restored from a backup. Ask an older archive.',
+  too_recent: 'Changes up to this time may not be written yet, or came after the file was made. Ask again later.',
+  no_statement: 'Nothing here states whether it was revoked.',
+  treaties_missing: 'Not all treaties with its issuer are here.',
+  decision_only: 'The pack proves the time of its decision only.',
+}
+
+export const NOTE_WORDS: Readonly<Record<TrustNote, string>> = {
+  records_disagree: 'Signed records disagree. The one that ends the record counts.',
+  partner_revoked_before: 'The partner had revoked it by then. Its feed was imported later.',
+  former_key:
+    'The statement or decision is signed with a former key. If that key was stolen, the thief can have written it.',
+  statement_only:
+    'Only a later statement of the authority says that it was not revoked. No list or feed of this time is here: give --list or --feed.',
+  partner_feed_missing: 'No feed that the partner had signed by then is here. Give --feed.',
+  refused_records: 'Some records do not verify with the trusted keys. They were not used.',
+}
 
 const BLOCK_BYTES = 256 * 1024
 

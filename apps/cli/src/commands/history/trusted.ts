@@ -29,12 +29,9 @@ import type { CommandContext } from '../../context.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
 import { OWNER_ONLY, refuseExisting, writeNewFile } from '../../files/files.ts'
 import { loadJsonObject } from '../../files/json-file.ts'
-import type { Result } from '../../output/result.ts'
-import type { Style } from '../../output/style.ts'
-import { table } from '../../output/table.ts'
+import { type Result, type Style, table } from '../../output/screen.ts'
 import { loadPackTrust } from '../verify/pack.ts'
-import { openHistoryFile } from './read-file.ts'
-import { NOTE_WORDS, REASON_WORDS, STATE_WORDS } from './words.ts'
+import { NOTE_WORDS, REASON_WORDS, STATE_WORDS, openHistoryFile } from './read-file.ts'
 
 /** What is asked: the id, and the record where a file was given. */
 interface Asked {

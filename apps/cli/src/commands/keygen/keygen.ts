@@ -1,10 +1,9 @@
 import { resolve } from 'node:path'
 import type { CommandContext } from '../../context.ts'
-import type { Result } from '../../output/result.ts'
+import { type Result, fields } from '../../output/screen.ts'
 import { typed } from '../../files/files.ts'
 import { checkKeyId, makeKeyPair } from '../../files/keys.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import { fields } from '../../output/table.ts'
 
 /** Runs `keygen root | network-authority | operator | node`: creates one key pair for one purpose. */
 export async function runKeygen(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { isSecret, loadClientSecret } from './client-secret.ts'
+import { isSecret, loadClientSecret } from './guard.ts'
 
 let folder: string
 beforeEach(async () => {

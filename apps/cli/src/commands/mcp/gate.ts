@@ -3,12 +3,61 @@ import { type JoinCertificate, member } from '@chancery/protocol'
 import { type Client, GovernedActionRunner, type Outbox, createClient, pinAttestation } from '@chancery/sdk'
 import { runToolCall, toolCapability } from '@chancery/sdk/mcp'
 import type { GovernedToolCall, ToolCall, ToolCallOutcome } from '@chancery/sdk/mcp'
-import type { FileOutbox } from '@chancery/sdk/nodejs'
+import { FileOutbox, InUseError } from '@chancery/sdk/nodejs'
 import { type NodeConnection, loadCertificate } from '../../connection/node-folder.ts'
 import type { CommandContext } from '../../context.ts'
 import { explain } from '../../errors/explain.ts'
-import { finishAbandoned, openFreeSlot } from './evidence-slots.ts'
 import type { GuardRules } from './rules.ts'
+import { readdir } from 'node:fs/promises'
+import { CommandError } from '../../errors/failure.ts'
+
+/** Sessions of one server at the same time, each with its own outbox. */
+const MOST_SLOTS = 64
+
+export interface Slot {
+  readonly name: string
+  readonly outbox: FileOutbox
+}
+
+/** Opens the first outbox that no other process uses. It may have records of a session that was killed. */
+async function openFreeSlot(folder: string): Promise<Slot> {
+  for (let slot = 1; slot <= MOST_SLOTS; slot += 1) {
+    const name = String(slot)
+    const outbox = await openSlot(join(folder, name))
+    if (outbox !== undefined) return { name, outbox }
+  }
+  const message = `${MOST_SLOTS} guards of this server are running.`
+  throw new CommandError({ code: 'too_many_guards', message, hint: 'Stop one of them.' })
+}
+
+/** Calls `finish` with every other outbox that no process uses and that has records. */
+async function finishAbandoned(
+  folder: string,
+  own: string,
+  finish: (outbox: FileOutbox) => Promise<void>,
+): Promise<void> {
+  const names = (await readdir(folder)).filter((name) => /^\d{1,2}$/.test(name) && name !== own)
+  for (const name of names) {
+    const files = await readdir(join(folder, name))
+    if (!files.some((file) => file.endsWith('.json'))) continue
+    const outbox = await openSlot(join(folder, name))
+    if (outbox === undefined) continue
+    try {
+      await finish(outbox)
+    } finally {
+      outbox.close()
+    }
+  }
+}
+
+async function openSlot(folder: string): Promise<FileOutbox | undefined> {
+  try {
+    return await FileOutbox.open(folder)
+  } catch (error) {
+    if (error instanceof InUseError) return undefined
+    throw error
+  }
+}
 
 interface GateParts {
   readonly context: CommandContext

@@ -5,7 +5,7 @@ import { vi } from 'vitest'
 import { runProgram } from '../../program.ts'
 import { type RealNetwork, openNetwork } from '../../testing/real-authority.suite.ts'
 import type { CommandRun } from '../../testing/run-command.suite.ts'
-import { readLines } from './lines.ts'
+import { readLines } from './known-tools.ts'
 
 /** A member of JSON that a test reads. */
 export type Json = Record<string, unknown> & { readonly id?: unknown; readonly method?: unknown }

@@ -2,13 +2,19 @@ import { type JsonObject, visible, writeJson } from '@chancery/protocol'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import type { CommandContext } from '../../context.ts'
 import { CommandError } from '../../errors/failure.ts'
-import type { Result } from '../../output/result.ts'
-import { table } from '../../output/table.ts'
-import { LEGACY_VERSION, type Lister, MODERN_VERSION, listLegacy, listModern } from './eras.ts'
-import { openHome, readTarget } from './home.ts'
-import { type Pins, digestsOf, loadPins, storePins } from './pins.ts'
+import { type Result, table } from '../../output/screen.ts'
+import {
+  LEGACY_VERSION,
+  MODERN_VERSION,
+  digestsOf,
+  listLegacy,
+  listModern,
+  loadPins,
+  storePins,
+} from './known-tools.ts'
+import type { Lister, Pins } from './known-tools.ts'
+import { type HeaderFields, type Upstream, findResponse, openHome, openUpstream, readTarget } from './upstream.ts'
 import { ServerProcess } from './stdio.ts'
-import { type HeaderFields, type Upstream, findResponse, openUpstream } from './upstream.ts'
 
 /** A package runner may download the server first. */
 const START_MS = 60_000

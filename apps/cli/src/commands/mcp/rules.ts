@@ -3,9 +3,8 @@ import { isJsonObject, member, readPresentedAttestation } from '@chancery/protoc
 import type { Attestation, JsonObject, JsonValue, Signer } from '@chancery/protocol'
 import type { CommandContext } from '../../context.ts'
 import { CommandError } from '../../errors/failure.ts'
-import { loadRecord } from '../../files/json-file.ts'
+import { loadRecord, loadStructured } from '../../files/json-file.ts'
 import { loadSigner } from '../../files/keys.ts'
-import { loadStructured } from '../../files/structured-file.ts'
 
 export type MethodRule = 'pass' | 'decide' | 'refuse'
 

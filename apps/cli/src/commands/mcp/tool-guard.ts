@@ -4,9 +4,9 @@ import { DecisionUnavailableError, deniedResult, denialText, outcomeOf, refusedR
 import type { DeniedDecision, ToolCall } from '@chancery/sdk/mcp'
 import { FactQuestions } from './fact-questions.ts'
 import type { Gate } from './gate.ts'
-import { type AskServer, type KnownTool, type KnownTools, ListUnavailableError } from './known-tools.ts'
+import { ListUnavailableError, digestsOf, loadPins } from './known-tools.ts'
+import type { AskServer, KnownTool, KnownTools } from './known-tools.ts'
 import { CODES, type ClientMessage, type ServerMessage, errorBody, headerMismatch, resultBody } from './messages.ts'
-import { digestsOf, loadPins } from './pins.ts'
 import type { GuardRules, MethodRule } from './rules.ts'
 
 export type ClientRequest = Extract<ClientMessage, { readonly kind: 'request' }>

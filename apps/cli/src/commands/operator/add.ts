@@ -16,7 +16,7 @@ import {
   saveOperators,
   settingsPath,
 } from '../../files/operators-file.ts'
-import type { Result } from '../../output/result.ts'
+import type { Result } from '../../output/screen.ts'
 
 /** Runs `operator add`: the authority reads the changed file with its next request. */
 export async function runOperatorAdd(context: CommandContext, args: Arguments, options: Options): Promise<Result> {

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { refused, startFakeAuthority } from '../../testing/fake-authority.suite.ts'
 import type { RecordedCall, Reply, FakeAuthority } from '../../testing/fake-authority.suite.ts'
 import { TestContext } from '../../testing/run-command.suite.ts'
-import { activityLines } from './activity.ts'
+import { activityLines } from './revoke.ts'
 
 let setup: TestContext
 let server: FakeAuthority

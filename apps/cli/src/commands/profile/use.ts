@@ -5,8 +5,14 @@ import { OWNER_ONLY, readText, replaceFile, toFailure, typed } from '../../files
 import type { Arguments, Options } from '../../arguments/options.ts'
 import type { CommandContext } from '../../context.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
-import type { Result } from '../../output/result.ts'
-import { fields } from '../../output/table.ts'
+import { type Result, fields } from '../../output/screen.ts'
+import { packageVersion } from '../../process.ts'
+
+/** Runs `version`. */
+export async function runVersion(_context: CommandContext, _args: Arguments, _options: Options): Promise<Result> {
+  const [version, node] = [packageVersion(), process.versions.node]
+  return { data: { version, node }, text: `chancery ${version}, Node.js ${node}` }
+}
 
 /** Runs `use`: stores, removes or shows the default configuration of this user. */
 export async function runUse(context: CommandContext, args: Arguments, options: Options): Promise<Result> {

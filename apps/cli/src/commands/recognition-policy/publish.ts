@@ -1,11 +1,35 @@
-import { readRecognitionPolicy, visible } from '@chancery/protocol'
+import { type RecognitionPolicy, readRecognitionPolicy, visible } from '@chancery/protocol'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import { connectAsOperator } from '../../connection/connection.ts'
+import { connect, connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { loadRecord } from '../../files/json-file.ts'
-import type { Result } from '../../output/result.ts'
+import { type Result, type Style, plural, table } from '../../output/screen.ts'
 import { previewThenConfirm } from '../../prompts/preview.ts'
-import { describeRecognition } from './describe.ts'
+
+/** Returns a recognition policy as text: each issuer with what is accepted of it. */
+function describeRecognition(policy: RecognitionPolicy, style: Style): string {
+  const rows = policy.recognized_issuers.map((issuer) => [
+    visible(issuer.sovereign_id),
+    plural(issuer.public_keys.length, 'key'),
+    issuer.allowed_roles.map((role) => visible(role)).join(', ') || 'none',
+    (issuer.accepted_statuses ?? []).map((status) => visible(status)).join(', ') || '-',
+  ])
+  const revoked = plural((policy.revoked_attestation_ids ?? []).length, 'attestation')
+  const end = `${revoked} revoked by this policy.`
+  if (rows.length === 0) return `No issuer is recognised.\n${end}`
+  return `${table(['ISSUER', 'KEYS', 'ROLES', 'STATUSES'], rows, style)}\n${end}`
+}
+
+/** Runs `recognition-policy show`. */
+export async function runRecognitionPolicyShow(
+  context: CommandContext,
+  _args: Arguments,
+  options: Options,
+): Promise<Result> {
+  const connection = await connect(context, options)
+  const policy = await connection.ask((client) => client.recognitionPolicy.current())
+  return { data: policy, text: describeRecognition(policy, context.style) }
+}
 
 const POLICY = { name: 'a recognition policy', member: 'recognition_policy', read: readRecognitionPolicy } as const
 /** As many revoked ids as the route takes. */

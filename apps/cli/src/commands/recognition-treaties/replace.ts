@@ -1,16 +1,31 @@
-import { type JsonObject, type RecognitionTreaty, treatyCapabilities, visible } from '@chancery/protocol'
-import { type Connection, connectAsOperator } from '../../connection/connection.ts'
+import { readRecognitionTreaty, treatyCapabilities, verifyList, visible } from '@chancery/protocol'
+import type { JsonObject, RecognitionTreaty } from '@chancery/protocol'
+import { type Connection, FOLLOW_HINT, connect, connectAsOperator, signersAt } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
-import type { Result } from '../../output/result.ts'
-import { usageError } from '../../errors/failure.ts'
-import { type Preview, previewThenConfirm } from '../../prompts/preview.ts'
+import type { Result } from '../../output/screen.ts'
+import { CommandError, usageError } from '../../errors/failure.ts'
+import { type Preview, countedText, previewThenConfirm } from '../../prompts/preview.ts'
 import { wholeNumber } from '../../arguments/numbers.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import { loadPublicKeys } from '../../files/public-keys.ts'
-import { describeTreaty } from './describe.ts'
-import { previewLines } from './preview.ts'
-import { readCapabilities, readStatuses } from './scope.ts'
-import { type Terms, findPredecessor, sameAs, succeed } from './succession.ts'
+import { loadPublicKeys } from '../../files/keys.ts'
+import { describeTreaty, findPredecessor, readCapabilities, readStatuses, sameAs, succeed } from './treaties.ts'
+import type { Terms } from './treaties.ts'
+import type { TreatyPreview } from '@chancery/sdk'
+import { loadRecord, saveRecord } from '../../files/json-file.ts'
+import { treatyReasonText } from './reasons.ts'
+
+/** Returns the effects of ending a treaty as text lines. */
+function previewLines(preview: TreatyPreview): readonly string[] {
+  const { paths_lost: paths, attestations_no_longer_accepted: members } = preview
+  if (!preview.would_change) return [`Treaty ${visible(preview.treaty_id)} has ended already.`]
+  const from = visible(members.issuer_sovereign_id)
+  const accepted = members.all
+    ? `Would stop being accepted: all attestations of ${from}`
+    : `Attestations of ${from} stay accepted, if at all, through another treaty.`
+  const sample = paths.sample.map((path) => `${path.from} ──▶ ${path.to}`)
+  const least = paths.complete ? '' : 'at least '
+  return [accepted, `Would be cut off: ${least}${countedText({ count: paths.count, sample }, 'path')}`]
+}
 
 /** Runs `treaty replace`: new terms for the same network; the preview shows what they remove. */
 export async function runTreatyReplace(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
@@ -72,4 +87,84 @@ function patternsOf(claims: JsonObject = {}): readonly string[] {
 
 function missing(before: readonly string[], after: readonly string[]): readonly string[] {
   return before.filter((each) => !after.includes(each))
+}
+
+/** Runs `treaty revoke`: permanent, so it shows a preview and asks first. */
+export async function runTreatyRevoke(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const [id, reason] = [args.required('id'), options.textOrDefault('reason')]
+  const connection = await connectAsOperator(context, options)
+  const { preview, only } = await previewThenConfirm(context, options, {
+    preview: async () => {
+      const data = await connection.ask((client) => client.recognitionTreaties.revoke(id, { reason, dry_run: true }))
+      return { data, lines: previewLines(data) }
+    },
+    question: `End treaty ${visible(id)} at ${connection.url}? This cannot be undone.`,
+  })
+  if (only !== undefined) return only
+  const done = await connection.ask((client) => client.recognitionTreaties.revoke(id, { reason }))
+  const text = `${context.style.good('Revoked')} treaty ${visible(done.treaty_id)} (${visible(reason)}).`
+  return { data: { ...done, reason, forecast: preview.data }, ids: [done.treaty_id], text }
+}
+
+const TREATY = { name: 'a recognition treaty', member: 'treaty', read: readRecognitionTreaty } as const
+
+function isTreatyFile(given: string): boolean {
+  return given.endsWith('.json')
+}
+
+function loadTreaty(cwd: string, file: string): Promise<RecognitionTreaty> {
+  return loadRecord(cwd, file, TREATY)
+}
+
+/** Returns a treaty by its id at the authority, or from a .json file. */
+export async function findTreaty(
+  { cwd }: CommandContext,
+  connection: Connection,
+  given: string,
+): Promise<RecognitionTreaty> {
+  if (isTreatyFile(given)) return loadTreaty(cwd, given)
+  return (await connection.ask((client) => client.recognitionTreaties.find(given))).treaty
+}
+
+/** Runs `treaty inspect`; the exit code is 1 when the treaty is not valid. */
+export async function runTreatyInspect(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const { cwd, style } = context
+  const given = args.required('treaty')
+  const keys = await loadPublicKeys(cwd, options, 'issuer-key')
+  const connection = await connect(context, options)
+  const row = isTreatyFile(given) ? undefined : await connection.ask((client) => client.recognitionTreaties.find(given))
+  const treaty = row?.treaty ?? (await loadTreaty(cwd, given))
+  await requireOwnSignature(connection, treaty)
+  const { saved } = await saveRecord(cwd, options, async () => treaty)
+  const supplied = keys === undefined ? {} : { issuer_public_keys: keys }
+  const verdict = await connection.ask((client) => client.recognitionTreaties.verify({ treaty, ...supplied }))
+  const title = verdict.accepted ? style.good('Valid:') : style.bad('Not valid:')
+  const text =
+    `${title} ${treatyReasonText(verdict.reason)}\n${describeTreaty(treaty, style, row?.lifecycle)}` +
+    `\nBasis: ${visible(verdict.trust_basis)}` +
+    (verdict.accepted && !verdict.counts_here ? FOREIGN : '') +
+    saved
+  const data = {
+    ...verdict,
+    revocation: verdict.trust_basis === 'this_authority' ? 'checked' : 'not_checked',
+    treaty,
+    ...(row === undefined ? {} : { lifecycle: row.lifecycle }),
+  }
+  return { data, text, exitCode: verdict.accepted ? 0 : 1 }
+}
+
+const FOREIGN =
+  '\nNot checked: whether its issuer has revoked it. Ask the authority of the issuer.' +
+  '\nIt lets no member in here: only own treaties do.'
+
+/** Verifies the signature with the pinned keys, if the pinned authority issued the treaty. */
+async function requireOwnSignature(connection: Connection, treaty: RecognitionTreaty): Promise<void> {
+  const keys = signersAt(connection, treaty)
+  if (keys === undefined || treaty.issuer_sovereign_id !== connection.genesis?.network_name) return
+  if (await verifyList(treaty, keys)) return
+  throw new CommandError({
+    code: 'invalid_signature',
+    message: `Treaty ${visible(treaty.treaty_id)} is not signed by the authority that the genesis block names.`,
+    hint: `Do not rely on it. Another server may answer at this address. ${FOLLOW_HINT}`,
+  })
 }

@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import { writePublicKeyFile } from '@chancery/protocol'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { TestContext } from '../../testing/run-command.suite.ts'
-import { checkRelease } from './check-release.ts'
-import { digestRegular, readRegular } from './folder-files.ts'
+import { checkRelease, digestRegular, readRegular } from './check-release.ts'
 import {
   CHECKSUMS_FILE,
   KEY_FILE,

@@ -6,11 +6,8 @@ import type { CommandContext } from '../../context.ts'
 import { CommandError } from '../../errors/failure.ts'
 import { toFailure } from '../../files/files.ts'
 import { loadPublicKey } from '../../files/keys.ts'
-import type { Result } from '../../output/result.ts'
-import type { Style } from '../../output/style.ts'
-import { table } from '../../output/table.ts'
-import { type ReleaseReport, checkRelease } from './check-release.ts'
-import { readRegular } from './folder-files.ts'
+import { type Result, type Style, table } from '../../output/screen.ts'
+import { type ReleaseReport, checkRelease, readRegular } from './check-release.ts'
 import { KEY_FILE, RELEASE_FILE } from './release-files.ts'
 
 const MAX_STATEMENT_BYTES = 1_048_576

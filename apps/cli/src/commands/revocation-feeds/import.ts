@@ -2,11 +2,10 @@ import { type JsonObject, type RevocationFeed, readRevocationFeed, visible } fro
 import { type Client, type FeedInParts, NotFoundError, RefusedError, readFeedInParts } from '@chancery/sdk'
 import { connectAsOperator, openForeign } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
-import type { Result } from '../../output/result.ts'
+import { type Result, fields } from '../../output/screen.ts'
 import { loadRecord } from '../../files/json-file.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import { fields } from '../../output/table.ts'
-import { loadPublicKeys } from '../../files/public-keys.ts'
+import { loadPublicKeys } from '../../files/keys.ts'
 
 const FEED = { name: 'a revocation feed', member: 'feed', read: readRevocationFeed } as const
 

@@ -1,11 +1,25 @@
 import { type JsonValue, type TrustEvidence, readReceived, trustEvidenceForm, visible } from '@chancery/protocol'
-import { connect } from '../../connection/connection.ts'
+import { connect, connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
-import type { Result } from '../../output/result.ts'
-import { loadRecord } from '../../files/json-file.ts'
+import { type Result, type Style, fields } from '../../output/screen.ts'
+import { loadJsonObject, loadRecord, saveRecord } from '../../files/json-file.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import { loadPublicKeys } from '../../files/public-keys.ts'
-import { describeEvidence } from './describe.ts'
+import { loadPublicKeys } from '../../files/keys.ts'
+import type { TrustDecision } from '@chancery/sdk'
+
+function describeEvidence(evidence: TrustEvidence, style: Style): string {
+  return fields(
+    [
+      ['evidence', evidence.evidence_id],
+      ['issuer', evidence.issuer_sovereign_id],
+      ['about', `${evidence.source_sovereign_id} ──▶ ${evidence.target_sovereign_id}`],
+      ['verdict', `${evidence.verdict}${evidence.reason === '' ? '' : ` (${evidence.reason})`}`],
+      ['hops', String(evidence.hop_count)],
+      ['graph', evidence.graph_digest],
+    ],
+    style,
+  )
+}
 
 const EVIDENCE = {
   name: 'trust evidence',
@@ -41,4 +55,22 @@ export async function runTrustEvidenceVerify(
   const reason = REASONS[verdict.reason] ?? visible(verdict.reason)
   const text = `${title} ${reason}\n${describeEvidence(evidence, style)}`
   return { data: verdict, text, exitCode: verdict.accepted ? 0 : 1 }
+}
+
+/** Runs `trust-evidence build`: sends the file unchanged; the authority checks it. */
+export async function runTrustEvidenceBuild(
+  context: CommandContext,
+  args: Arguments,
+  options: Options,
+): Promise<Result> {
+  const { cwd, style } = context
+  const decision = (await loadJsonObject(cwd, args.required('decision'))) as TrustDecision
+  const graph_digest = options.text('graph-digest')
+  const connection = await connectAsOperator(context, options)
+  const { record, saved } = await saveRecord(cwd, options, () =>
+    connection.ask((client) =>
+      client.trustEvidence.issue({ decision, ...(graph_digest === undefined ? {} : { graph_digest }) }),
+    ),
+  )
+  return { data: record, text: `${style.good('Signed:')}\n${describeEvidence(record, style)}${saved}` }
 }

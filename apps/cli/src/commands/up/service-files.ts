@@ -1,7 +1,7 @@
 import { isSea } from 'node:sea'
 import { dirname, join } from 'node:path'
 import { stringify } from 'yaml'
-import type { Choices } from '../init/choices.ts'
+import type { Choices } from '../init/settings-files.ts'
 import type { HomeFiles } from '../init/home.ts'
 
 export interface ServiceInputs {

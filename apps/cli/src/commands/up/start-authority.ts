@@ -2,7 +2,7 @@ import { member } from '@chancery/protocol'
 import { RefusedError, createClient } from '@chancery/sdk'
 import { addressOf } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
-import type { Result } from '../../output/result.ts'
+import type { Result } from '../../output/screen.ts'
 import { type StartedService, logFile, notReady, readyOrEnded } from './background.ts'
 import type { Plan } from './plan.ts'
 

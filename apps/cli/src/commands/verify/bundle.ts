@@ -7,7 +7,7 @@ import type { CommandContext } from '../../context.ts'
 import { CommandError } from '../../errors/failure.ts'
 import { readText } from '../../files/files.ts'
 import { loadKeyHistory, loadVerifiedGenesis } from '../../files/genesis-file.ts'
-import type { Result } from '../../output/result.ts'
+import type { Result } from '../../output/screen.ts'
 import { decisionText } from '../boundary/describe.ts'
 
 const REASONS: Readonly<Record<BundleReason, string>> = {

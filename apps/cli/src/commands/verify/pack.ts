@@ -13,14 +13,11 @@ import {
 } from '@chancery/sdk'
 import type { EvidencePack, EvidencePackReport, PackCheck, PackTrust } from '@chancery/sdk'
 import type { CommandContext } from '../../context.ts'
-import type { Result } from '../../output/result.ts'
+import { type Result, type Style, table } from '../../output/screen.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
-import { findPageTemplate } from '../../files/evidence-page.ts'
-import { readText } from '../../files/files.ts'
+import { findPageTemplate, readText } from '../../files/files.ts'
 import { loadKeyHistory, loadVerifiedGenesis } from '../../files/genesis-file.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import type { Style } from '../../output/style.ts'
-import { table } from '../../output/table.ts'
 import { loadExecutorKeys } from '../evidence/audit-inputs.ts'
 
 /** Runs `verify pack` offline. The exit code is 0 only when no check failed and the root key was compared. */

@@ -38,8 +38,7 @@ import { CommandError, usageError } from '../../errors/failure.ts'
 import { readBytes, readText } from '../../files/files.ts'
 import { loadKeyHistory, loadVerifiedGenesis } from '../../files/genesis-file.ts'
 import { loadJsonObject } from '../../files/json-file.ts'
-import type { Result } from '../../output/result.ts'
-import { fields } from '../../output/table.ts'
+import { type Result, fields } from '../../output/screen.ts'
 
 const MAX_BYTES = 256 * 1024
 const MAX_LINE_BYTES = 16 * 1024 * 1024

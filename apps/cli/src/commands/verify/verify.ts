@@ -1,25 +1,103 @@
 import { resolve } from 'node:path'
-import { isJsonObject, detectRecordKind, meaningOf, verifyRecordOfKind, visible } from '@chancery/protocol'
+import {
+  FormError,
+  detectRecordKind,
+  isJsonObject,
+  meaningOf,
+  readFeedIndex,
+  signerKeys,
+  verifyForeignDecision,
+  verifyList,
+  verifyRecordOfKind,
+  visible,
+} from '@chancery/protocol'
 import type { BoundaryDecision, JsonObject, JsonValue, OfflineTrust, RecordKindName } from '@chancery/protocol'
 import { MAX_PACK_LENGTH, isEvidencePack, isEvidencePage } from '@chancery/sdk'
 import type { CommandContext } from '../../context.ts'
-import type { Result } from '../../output/result.ts'
+import { type Result, fields, verdictText } from '../../output/screen.ts'
 import { usageError } from '../../errors/failure.ts'
 import { loadKeyHistory, loadVerifiedGenesis } from '../../files/genesis-file.ts'
 import { readText } from '../../files/files.ts'
-import { loadRecord, parseObject } from '../../files/json-file.ts'
+import { loadJsonObject, loadRecord, parseObject } from '../../files/json-file.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import { fields } from '../../output/table.ts'
-import { loadPublicKeys } from '../../files/public-keys.ts'
+import { loadPublicKeys } from '../../files/keys.ts'
 import { loadValidatorKeys } from '../../files/validator-keys.ts'
-import { COMMITMENT } from '../disclosure/records.ts'
-import { type EvaluatedFile, type VerifiedFile, findEvaluated, verifyEvaluated } from './evaluated.ts'
-import { FEED_INDEX_WORDS, isFeedIndex, verifyFeedIndex } from './feed-index.ts'
-import { foreignDecisionFiles, verifyForeignFile } from './foreign-decision.ts'
+import { COMMITMENT } from '../disclosure/disclosure.ts'
+import { type EvaluatedFile, OFFLINE_REASONS, type VerifiedFile, findEvaluated, verifyEvaluated } from './evaluated.ts'
 import { CHECKED_WORDS, KIND_WORDS, UNPROVEN_WORDS } from './kinds.ts'
 import { loadPackTrust, verifyPack } from './pack.ts'
-import { OFFLINE_REASONS } from './reasons.ts'
-import { verdictText } from '../../output/verdict-text.ts'
+
+/** Texts for the index of a feed, in the form of those of other records. */
+const FEED_INDEX_WORDS = {
+  name: 'index of a revocation feed',
+  proves: 'The issuer signed the digests of the parts of its feed. Compare each part with its digest.',
+}
+
+function isFeedIndex(value: JsonObject): boolean {
+  return Object.hasOwn(value, 'index_id')
+}
+
+/** Signed, by a given key, and in the name of the network of the genesis block. */
+async function verifyFeedIndex(value: JsonObject, trust: OfflineTrust): Promise<VerifiedFile> {
+  if (trust.genesis === undefined && trust.keys.length === 0) return { ok: false, reason: 'keys_needed' }
+  try {
+    const index = readFeedIndex(value)
+    if (index.signatures.length === 0) return { ok: false, reason: 'missing_signature' }
+    if (!(await verifyList(index, signerKeys(trust, index)))) return { ok: false, reason: 'invalid_signature' }
+    if (trust.genesis === undefined) return { ok: true, checked: ['signature'], unproven: ['network', 'newest'] }
+    if (trust.genesis.network_name !== index.issuer_sovereign_id) return { ok: false, reason: 'wrong_issuer' }
+    return { ok: true, checked: ['signature', 'network'], unproven: ['newest'] }
+  } catch (error) {
+    if (!(error instanceof FormError)) throw error
+    return { ok: false, reason: 'malformed', problem: error.message }
+  }
+}
+
+/** The options of a decision on a member of a partner; undefined when none was given. */
+function foreignDecisionFiles(options: Options): ForeignFiles | undefined {
+  const [attestation, treaty, context] = [options.text('attestation'), options.text('treaty'), options.text('context')]
+  if (attestation === undefined && treaty === undefined && context === undefined) return undefined
+  if (attestation === undefined || treaty === undefined)
+    throw usageError("A decision on a partner's member needs --attestation and --treaty.")
+  return { attestation, treaty, context }
+}
+
+interface ForeignFiles {
+  readonly attestation: string
+  readonly treaty: string
+  readonly context: string | undefined
+}
+
+/** Follows the decision to context, attestation and treaty (protocol/trust-operations 4.13). */
+async function verifyForeignFile(
+  cwd: string,
+  evaluated: EvaluatedFile | undefined,
+  { files, trust }: { readonly files: ForeignFiles; readonly trust: OfflineTrust },
+): Promise<VerifiedFile> {
+  if (evaluated === undefined)
+    throw usageError(
+      'The file must contain decision and justification_proof, as evaluate --out and ask --out write them.',
+    )
+  const { decision, proof: justification } = evaluated
+  const context = files.context === undefined ? evaluated.context : await loadJsonObject(cwd, files.context)
+  if (context === undefined) throw usageError('The file holds no context. Give it with --context.')
+  const attestation = await loadJsonObject(cwd, files.attestation)
+  const treaty = await loadJsonObject(cwd, files.treaty)
+  const keys = signerKeys(trust, decision)
+  const given = { decision, justification, context, attestation, treaty }
+  const verdict = await verifyForeignDecision(given, { keys, now: trust.now })
+  const { genesis } = trust
+  if (verdict.accepted && genesis !== undefined && decision['operator_sovereign_id'] !== genesis.network_name)
+    return { ok: false, reason: 'wrong_issuer' }
+  if (verdict.accepted) {
+    const parts = { ok: true, result: verdict.reason } as const
+    return genesis === undefined
+      ? { ...parts, checked: ['signature', 'time', 'basis'], unproven: ['network', 'revocation'] }
+      : { ...parts, checked: ['signature', 'network', 'time', 'basis'], unproven: ['revocation'] }
+  }
+  const { reason, problem } = verdict
+  return { ok: false, reason, ...(problem === undefined ? {} : { problem }) }
+}
 
 /** Runs `verify` offline. The verdict is a result; the exit code is 0 only when the record is valid. */
 export async function runVerify(context: CommandContext, args: Arguments, options: Options): Promise<Result> {

@@ -7,7 +7,7 @@ import { connectAsNode, loadCertificate } from '../../connection/node-folder.ts'
 import type { CommandContext } from '../../context.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
 import { readBytes } from '../../files/files.ts'
-import type { Result } from '../../output/result.ts'
+import type { Result } from '../../output/screen.ts'
 
 /** Runs `wit`: prints a token and the fields that prove one request with it. They count once, for a minute. */
 export async function runWit(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {

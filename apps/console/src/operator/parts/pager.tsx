@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
-import { readChoice, storeChoice } from '../choices.ts'
+import { readChoice, storeChoice } from '../pin.ts'
 import { address, navigate } from '../router.ts'
-import { Icon } from './icon.tsx'
+import { Icon } from './drawer.tsx'
 
 const SIZES = [25, 50, 100] as const
 

@@ -1,7 +1,6 @@
 import { clearOnLock } from '../key.ts'
-import { address, navigate } from '../router.ts'
-import { createStore } from '../store.ts'
-import type { ListPage } from './use-shown.ts'
+import { address, createStore, navigate } from '../router.ts'
+import type { ListPage } from './use-live.ts'
 import { type Walk, findStep, pathOf, positionIn } from './walk-steps.ts'
 
 /** In memory only. */

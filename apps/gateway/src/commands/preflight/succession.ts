@@ -13,7 +13,7 @@ import {
 } from '@chancery/protocol'
 import type { FormerKey, Instant, JsonObject, RevocationList } from '@chancery/protocol'
 import { type Expected, type PreflightCheck, readList } from './checks.ts'
-import type { PublishedDocuments } from './documents.ts'
+import { type PublishedDocuments, fetchKeyList } from './documents.ts'
 
 /** The key that must have signed the documents: the given one, or the one that the root key has named since. */
 export interface CurrentKey {
@@ -78,7 +78,7 @@ async function follow(
  * Reads the list that a former key signs for certificates in use. Returns undefined when it is not authentic or not
  * current.
  */
-export async function readFormerList(
+async function readFormerList(
   value: JsonObject | undefined,
   { key_id, public_key }: FormerKey,
   now: Instant,
@@ -88,4 +88,54 @@ export async function readFormerList(
   if (!(await isAuthenticList(list, new Map([[key_id, key]])))) return undefined
   const problems = listProblems(positionOfList(list), 0, { maxAge: seconds(31_536_000), clockSkew: 0n }, now)
   return problems.length === 0 ? list : undefined
+}
+
+export interface EntrySource {
+  readonly origin: URL
+  readonly allowHttp: boolean
+  readonly now: Instant
+  /** Received out of band: the gateway follows key successions by it. Undefined when it was not given. */
+  readonly rootKey: string | undefined
+}
+
+/** Returns the member of `networks` in a policy for an authority that passed every check. */
+export async function toNetworkEntry(
+  list: RevocationList,
+  current: CurrentKey,
+  source: EntrySource,
+): Promise<JsonObject> {
+  const { origin, allowHttp, rootKey } = source
+  return {
+    authority_url: origin.origin,
+    crl_url: `${origin.origin}/crl`,
+    allow_http: allowHttp,
+    ...(rootKey === undefined ? {} : { root_public_key: rootKey }),
+    public_mesh: false,
+    anchors: { [list.issuer]: current.key },
+    minimum_crl_sequence: list.sequence,
+    crl: { ...list },
+    required_roles: [],
+    ...(await formerIssuers(current, source)),
+    ...(current.former.length === 0 ? {} : { former_keys: current.former }),
+  }
+}
+
+/**
+ * Returns the former keys whose certificates are in use. Without their lists a gateway refuses nodes that have not
+ * renewed yet.
+ */
+async function formerIssuers({ former }: CurrentKey, { origin, allowHttp, now }: EntrySource): Promise<JsonObject> {
+  const issuers: Record<string, JsonObject> = {}
+  for (const key of former) {
+    const list = await readFormerList(await fetchKeyList(origin, key.key_id, allowHttp), key, now)
+    if (list === undefined) continue
+    issuers[key.key_id] = {
+      crl_url: `${origin.origin}/crl/keys/${encodeURIComponent(key.key_id)}`,
+      allow_http: allowHttp,
+      anchors: { [key.key_id]: key.public_key },
+      minimum_crl_sequence: list.sequence,
+      crl: { ...list },
+    }
+  }
+  return Object.keys(issuers).length === 0 ? {} : { additional_issuers: issuers }
 }

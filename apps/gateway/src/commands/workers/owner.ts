@@ -5,13 +5,12 @@ import type { RefusalSum } from '../../audit/refusal-audit.ts'
 import type { Core } from '../../core.ts'
 import type { LoadedFiles } from '../../policy/load-files.ts'
 import { type Policy, filePolicyOf } from '../../policy/policy.ts'
-import type { QuotaClaim, SpentProof } from '../../quota/quota.ts'
+import type { QuotaClaim, SpentProof } from '../../quota/proof-mark.ts'
 import type { GatewaySettings } from '../../settings/gateway-settings.ts'
 import { recordOpening, startBackground } from '../../startup/background.ts'
 import { type CoreOptions, openCore } from '../../startup/open-core.ts'
 import { reload } from '../../startup/reload.ts'
-import { WorkerFollowers } from '../../workers/followers.ts'
-import { type GatewayBegin, LEASE_EVERY_MS, type Lease } from '../../workers/messages.ts'
+import { type GatewayBegin, LEASE_EVERY_MS, type Lease, WorkerFollowers } from '../../workers/trust-messages.ts'
 
 /** The part of a supervisor that owns what all workers share. */
 export interface GatewayOwner {

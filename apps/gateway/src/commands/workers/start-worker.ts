@@ -5,12 +5,10 @@ import { RedisQuota } from '../../quota/redis-quota.ts'
 import type { GatewaySettings } from '../../settings/gateway-settings.ts'
 import { refusedRequests } from '../../startup/core-jobs.ts'
 import { assembleCore, chooseQuota } from '../../startup/open-core.ts'
-import { type RefreshResult, RefreshResults } from '../../trust/refresh-results.ts'
+import { type RefreshResult, RefreshResults } from '../../trust/unread-list.ts'
 import { FollowedTrust } from '../../workers/followed-trust.ts'
-import { LeaseHolder } from '../../workers/lease-holder.ts'
-import type { GatewayBegin } from '../../workers/messages.ts'
-import { RemoteQuota } from '../../workers/remote-quota.ts'
-import { RemoteState } from '../../workers/remote-state.ts'
+import { LeaseHolder, RemoteQuota, RemoteState } from '../../workers/lease-holder.ts'
+import type { GatewayBegin } from '../../workers/trust-messages.ts'
 
 const PASS_SUMS_SECONDS = 10
 const PASS_SUMS_MS = 5000

@@ -1,20 +1,92 @@
 import type { AddressInfo } from 'node:net'
-import { AccessLog, Edge, RawHeaders, checkRawRequest, readBodyBytes, toError } from '@chancery/service-kit'
-import type { Exchange, Failure, HttpResponse, MaybePromise } from '@chancery/service-kit'
-import { peerCertificate } from '../../edge/admit-caller.ts'
-import type { GatewayBinding } from '../../edge/call.ts'
+import {
+  AccessLog,
+  Edge,
+  HttpResponse,
+  RawHeaders,
+  checkRawRequest,
+  json,
+  readBodyBytes,
+  toError,
+} from '@chancery/service-kit'
+import type { Exchange, Failure, MaybePromise } from '@chancery/service-kit'
+import { type GatewayBinding, peerCertificate } from '../../edge/admit-caller.ts'
 import { ClientTls } from '../../edge/client-tls.ts'
-import { Deadline } from '../../edge/deadline.ts'
-import { toRefusal } from '../../edge/error-body.ts'
-import { EDGE_LIMITS } from '../../edge/server.ts'
-import { RequestIds } from '../../edge/request-ids.ts'
+import { Deadline, toRefusal } from '../../edge/deadline.ts'
+import { EDGE_LIMITS, RequestIds } from '../../edge/server.ts'
 import { type CallerSlots, RequestSlots } from '../../edge/request-slots.ts'
 import type { TlsMaterial } from '../../policy/tls-files.ts'
-import { allow, refuse, resultOfStatus } from './answer.ts'
-import { checkRequest } from './check-request.ts'
-import type { CheckedRequest, Dialect } from './checked-request.ts'
-import { readOriginal } from './dialects.ts'
-import type { CheckParts } from './parts.ts'
+import { type ResultHeaders, checkRequest } from './check-request.ts'
+import { type CheckParts, type CheckedRequest, type Dialect, REASON_HEADER, readOriginal } from './checked-request.ts'
+import { CONTENT_TYPES, GATEWAY_ERRORS, GatewayRefusal } from '@chancery/contract'
+import type { CHECK_RESULTS } from '../../metrics.ts'
+
+/** An answer that does not let a request pass. */
+export interface CheckRefusal {
+  readonly status: 401 | 403 | 503
+  readonly reason: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: HttpResponse
+}
+
+export function resultOfStatus(status: number): (typeof CHECK_RESULTS)[number] {
+  if (status === 200) return 'allowed'
+  if (status === 401) return 'unproven'
+  return status === 403 ? 'refused' : 'unavailable'
+}
+
+function allow(headers: ResultHeaders): HttpResponse {
+  return new HttpResponse('', CONTENT_TYPES.json, 200, headers)
+}
+
+/** Limits of this gateway, and everything that is broken behind it. */
+function isOwnTrouble(status: number): boolean {
+  return status >= 500 || status === 408 || status === 429
+}
+
+/**
+ * Turns what was thrown into 401, 403 or 503, the answers that every proxy understands. nginx makes 500 of a 503, so
+ * the dialect `original` gets 403 with the reason `unavailable`.
+ */
+export function refuse(thrown: unknown, dialect: Dialect): CheckRefusal {
+  const refusal = toRefusal(thrown) ?? new GatewayRefusal('internal')
+  const entry = GATEWAY_ERRORS[refusal.error]
+  const { message, reason } = entry
+  if (isOwnTrouble(entry.status)) {
+    const isOriginal = dialect === 'original'
+    const shown = isOriginal ? 'unavailable' : reason
+    const retry = isOriginal ? {} : { 'retry-after': String(refusal.retryAfterSeconds ?? 1) }
+    return build(isOriginal ? 403 : 503, { code: 'service_unavailable', message, reason: shown }, retry)
+  }
+  if (entry.status === 401) {
+    const challenge = { 'www-authenticate': `Chancery reason="${reason}"` }
+    return build(401, { code: 'node_proof_required', message, reason }, challenge)
+  }
+  const known = entry.status === 403 ? entry : (STATUS_403[refusal.error] ?? entry)
+  return build(403, { code: known.reason, message: known.message, reason: known.reason }, {}, refusal.details)
+}
+
+/** The authority refuses the question: it gave no decision, so nothing passes. */
+const STATUS_403: Readonly<Record<string, { readonly reason: string; readonly message: string }>> = {
+  question_refused: GATEWAY_ERRORS.decision_denied,
+}
+
+interface RefusalText {
+  readonly code: string
+  readonly message: string
+  readonly reason: string
+}
+
+function build(
+  status: CheckRefusal['status'],
+  { code, message, reason }: RefusalText,
+  more: Readonly<Record<string, string>>,
+  details: GatewayRefusal['details'] = {},
+): CheckRefusal {
+  const headers = { [REASON_HEADER]: reason, ...more }
+  const { body, contentType } = json({ error: { code, message, details: { ...details, reason } } })
+  return { status, reason, headers, body: new HttpResponse(body, contentType, status, headers) }
+}
 
 /** More than at the other listener, because every request of a site is one check. One proxy may use all of them. */
 const CHECKS_AT_ONCE = 1024

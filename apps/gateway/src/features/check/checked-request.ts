@@ -1,4 +1,52 @@
-import type { MaybePromise } from '@chancery/service-kit'
+import type { MaybePromise, RequestHeaders } from '@chancery/service-kit'
+import type { JoinCertificate } from '@chancery/protocol'
+import type { Core } from '../../core.ts'
+import type { DecisionParts } from '../decisions/index.ts'
+import { GatewayRefusal } from '@chancery/contract'
+
+/** Characters of the texts in each of the two groups. */
+const MAX_CHARACTERS = 8_388_608
+
+/**
+ * The trusted certificates of recent request proofs by their text, so that a node that calls often is not read and
+ * verified from the start each time. Only what depends on the text alone is reused: whether a certificate is revoked or
+ * expired is checked for every request. The older of two groups is removed when the newer one is full.
+ */
+export class ReadCertificates {
+  readonly #maxCharacters: number
+  #earlier = new Map<string, JoinCertificate>()
+  #recent = new Map<string, JoinCertificate>()
+  #characters = 0
+
+  constructor(maxCharacters = MAX_CHARACTERS) {
+    this.#maxCharacters = maxCharacters
+  }
+
+  find(text: string): JoinCertificate | undefined {
+    const recent = this.#recent.get(text)
+    if (recent !== undefined) return recent
+    const earlier = this.#earlier.get(text)
+    if (earlier !== undefined) this.store(text, earlier)
+    return earlier
+  }
+
+  store(text: string, certificate: JoinCertificate): void {
+    if (this.#recent.has(text)) return
+    if (this.#characters + text.length > this.#maxCharacters) {
+      this.#earlier = this.#recent
+      this.#recent = new Map()
+      this.#characters = 0
+    }
+    this.#recent.set(text, certificate)
+    this.#characters += text.length
+  }
+}
+
+/** Lists what the checks use. */
+export interface CheckParts
+  extends DecisionParts, Pick<Core, 'settings' | 'trust' | 'state' | 'audit' | 'refusals' | 'log' | 'isServing'> {
+  readonly certificates: ReadCertificates
+}
 
 /** How a proxy sends the original request. It is a setting and never guessed: a client could add the headers itself. */
 export type Dialect = 'envoy' | 'forwarded' | 'original' | 'grpc'
@@ -63,4 +111,45 @@ export function isRefusedHeader(name: string): boolean {
   // Every name begins with c or x. Most headers end here, and each request has many.
   if (!/^[cx]/i.test(name)) return false
   return REFUSED.has(name.toLowerCase().replaceAll(/[^a-z0-9]/g, '-'))
+}
+
+/** The path of the check on its listener. Everything below it belongs to the check, too. */
+export const CHECK_PREFIX = '/check'
+
+type HttpDialect = Exclude<Dialect, 'grpc'>
+
+/** Where method and target are. Envoy sends the original request line after the prefix. */
+const HEADERS = {
+  forwarded: ['x-forwarded-method', 'x-forwarded-uri'],
+  original: ['x-original-method', 'x-original-uri'],
+} as const
+
+interface AskedRequest {
+  readonly method: string
+  readonly target: string
+  readonly headers: RequestHeaders
+}
+
+/** Returns method and target of the original request. Refuses what has two readings. */
+export function readOriginal(dialect: HttpDialect, asked: AskedRequest): Pick<CheckedRequest, 'method' | 'target'> {
+  const below = asked.target.startsWith(CHECK_PREFIX) ? asked.target.slice(CHECK_PREFIX.length) : undefined
+  if (below === undefined || !/^(?:$|[/?])/.test(below)) throw new GatewayRefusal('check_headers')
+  if (dialect === 'envoy') return checkOriginal({ method: asked.method, target: below })
+  const [method, target] = HEADERS[dialect].map((name) => onlyValue(asked.headers.all(name)))
+  return checkOriginal({ method: method ?? '', target: target ?? '' })
+}
+
+/** A repeated header has two readings. */
+function onlyValue(values: readonly string[]): string {
+  const [value] = values
+  if (value === undefined || values.length !== 1) throw new GatewayRefusal('check_headers')
+  return value
+}
+
+/** Visible ASCII. Absolute form, authority form and fragments are refused, as at the edge of the gateway. */
+export function checkOriginal(original: { readonly method: string; readonly target: string }): typeof original {
+  const { method, target } = original
+  const isPlain = /^[A-Z][A-Z-]{0,31}$/.test(method) && /^\/[!-~]*$/.test(target) && !target.includes('#')
+  if (!isPlain || method === 'TRACE' || method === 'CONNECT') throw new GatewayRefusal('check_headers')
+  return original
 }

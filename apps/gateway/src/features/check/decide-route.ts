@@ -3,9 +3,8 @@ import { type JsonObject, verifyList } from '@chancery/protocol'
 import { decide, isDeciding, recordRefused } from '../decisions/index.ts'
 import type { AskingCall, DecidingNetwork, Question } from '../decisions/index.ts'
 import type { CheckQuestion } from '../../policy/policy.ts'
-import type { CheckedRequest } from './checked-request.ts'
+import type { CheckParts, CheckedRequest } from './checked-request.ts'
 import type { MatchedRoute } from './match-route.ts'
-import type { CheckParts } from './parts.ts'
 import { type CheckContext, type ProvenNode, quotaNameOf } from './verify-caller.ts'
 
 /** Asks the authority for the capability of a route. Returns the id of the decision; a denial is a refusal. */

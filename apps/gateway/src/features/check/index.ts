@@ -5,8 +5,7 @@ import { StoredVerdicts } from '../../trust/stored-verdicts.ts'
 import { DecisionCache } from '../decisions/index.ts'
 import { CheckEdge } from './check-edge.ts'
 import { GrpcListener } from './grpc-listener.ts'
-import type { CheckParts } from './parts.ts'
-import { ReadCertificates } from './read-certificates.ts'
+import { type CheckParts, ReadCertificates } from './checked-request.ts'
 
 /** All nodes of a site share the stored decisions. */
 const MAX_DECISIONS = 10_000

@@ -1,6 +1,6 @@
 import { GatewayRefusal } from '@chancery/contract'
 import { describe, expect, it } from 'vitest'
-import { readPattern } from '../../policy/path-pattern.ts'
+import { readPattern } from '../../policy/read-check.ts'
 import type { CheckRoute } from '../../policy/policy.ts'
 import { matchRoute } from './match-route.ts'
 

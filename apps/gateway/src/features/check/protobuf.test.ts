@@ -1,7 +1,7 @@
 import { GatewayRefusal } from '@chancery/contract'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { readCheckRequest } from './ext-authz.ts'
+import { readCheckRequest } from './grpc-listener.ts'
 import { field, message, readFields } from './protobuf.ts'
 
 /** A CheckRequest with headers as a list of pairs. */

@@ -1,7 +1,7 @@
 import type { JoinCertificate } from '@chancery/protocol'
 import { ManualClock, testCertificate, testIssuer } from '@chancery/testkit'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { ReadCertificates } from './read-certificates.ts'
+import { ReadCertificates } from './checked-request.ts'
 
 let certificate: JoinCertificate
 let other: JoinCertificate

@@ -15,9 +15,8 @@ import type { TestGateway } from '@chancery/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { StoredVerdicts } from '../../trust/stored-verdicts.ts'
 import { DecisionCache } from '../decisions/index.ts'
-import type { CheckedRequest } from './checked-request.ts'
+import { type CheckedRequest, ReadCertificates } from './checked-request.ts'
 import { AUDIENCE } from './checked-gateway.suite.ts'
-import { ReadCertificates } from './read-certificates.ts'
 import { verifyCaller } from './verify-caller.ts'
 
 /** Holds: a request that is refused stores no certificate, so that it cannot remove those of other nodes. */

@@ -24,13 +24,12 @@ import type {
   WimseNetwork,
   WimseRefusal,
 } from '@chancery/protocol'
-import type { AuditContext } from '../../audit/audit-context.ts'
+import type { AuditContext } from '../../audit/request-audit.ts'
 import { toRetrySeconds } from '../../edge/admit-caller.ts'
 import type { CheckPolicy } from '../../policy/policy.ts'
 import type { TrustSnapshot } from '../../trust/snapshot.ts'
 import { digestOfCertificate, toAudited } from '../verify/index.ts'
-import type { CheckedRequest } from './checked-request.ts'
-import type { CheckParts } from './parts.ts'
+import type { CheckParts, CheckedRequest } from './checked-request.ts'
 
 /** How old a proof may be (docs/protocol/request-proof.md). */
 const MAX_AGE_SECONDS = 60

@@ -14,8 +14,7 @@ import {
 import type { JsonObject } from '@chancery/protocol'
 import { OutboundError } from '@chancery/service-kit'
 import type { UpstreamResponse } from '../../outbound/upstream-exchange.ts'
-import type { AskingCall, DecisionParts } from './parts.ts'
-import type { Question } from './question.ts'
+import type { AskingCall, DecisionParts, Question } from './decision-cache.ts'
 
 const TOTAL_MS = 10_000
 const MAX_RESPONSE_BYTES = 2_097_152

@@ -1,13 +1,11 @@
 import { GatewayRefusal } from '@chancery/contract'
 import { type JoinCertificate, type NetworkTrust, evaluateCertificate } from '@chancery/protocol'
-import type { AuditContext, AuditedDecision } from '../../audit/audit-context.ts'
-import { toRetrySeconds } from '../../edge/admit-caller.ts'
-import type { ClientCall } from '../../edge/call.ts'
+import type { AuditContext, AuditedDecision } from '../../audit/request-audit.ts'
+import { type ClientCall, toRetrySeconds } from '../../edge/admit-caller.ts'
 import { isUsable, issuerKey } from '../../trust/snapshot.ts'
 import { askAuthority } from './ask-authority.ts'
-import { type VerifiedDecision, cacheKey } from './decision-cache.ts'
-import type { AskingCall, DecisionParts } from './parts.ts'
-import type { LocalDenial, Question } from './question.ts'
+import { cacheKey } from './decision-cache.ts'
+import type { AskingCall, DecisionParts, LocalDenial, Question, VerifiedDecision } from './decision-cache.ts'
 import { verifyAnswer } from './verify-answer.ts'
 
 /** Counts questions against the decision quota of a client. A reused decision counts, too. */

@@ -1,8 +1,7 @@
 import { seconds, writeInstant } from '@chancery/protocol'
 import { ManualClock } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { DecisionCache, type FoundDecision, type VerifiedDecision } from './decision-cache.ts'
-import type { Question } from './question.ts'
+import { DecisionCache, type FoundDecision, type Question, type VerifiedDecision } from './decision-cache.ts'
 
 /**
  * Holds: identical questions are asked once; those that wait for the first one wait for a second at most, and ask at the

@@ -1,8 +1,55 @@
 import { canonicalJson, instantOf, sha256Hex, toUtf8 } from '@chancery/protocol'
-import type { BoundaryDecision, Instant, JsonObject } from '@chancery/protocol'
+import type {
+  AgreementRecord,
+  Attestation,
+  BoundaryDecision,
+  Instant,
+  JoinCertificate,
+  JsonObject,
+} from '@chancery/protocol'
 import type { Clock } from '@chancery/service-kit'
-import type { NetworkPolicy } from '../../policy/policy.ts'
-import type { Question } from './question.ts'
+import type { ClientPolicy, DecisionPolicy, NetworkPolicy } from '../../policy/policy.ts'
+import type { Core } from '../../core.ts'
+import type { ClientCall } from '../../edge/admit-caller.ts'
+import type { StoredVerdicts } from '../../trust/stored-verdicts.ts'
+
+/** A network whose authority is asked. */
+export type DecidingNetwork = NetworkPolicy & { readonly decisions: DecisionPolicy }
+
+export function isDeciding(network: NetworkPolicy): network is DecidingNetwork {
+  return network.decisions !== undefined
+}
+
+/** An attestation of another network, which the authority that decides checks under its treaty with that network. */
+export type PresentedAttestation = {
+  readonly attestation: Attestation
+  readonly issuer_sovereign_id: string
+}
+
+/** One question for the authority of a network. */
+export interface Question {
+  readonly network: DecidingNetwork
+  readonly basis:
+    | { readonly attestation_id: string }
+    | { readonly agreement: AgreementRecord }
+    | { readonly presented: PresentedAttestation }
+  readonly capability: string
+  readonly requester: string | undefined
+  readonly parameters: JsonObject
+  readonly attributes: JsonObject
+  /** The request proof of the caller, for a relay. */
+  readonly proof: JsonObject | undefined
+  /** The certificate of the caller. It must be trusted before anything is asked or reused. */
+  readonly certificate: JoinCertificate | undefined
+  /** The gateway itself verified the certificate for this request, and spent the proof. */
+  readonly isCallerVerified?: true
+  readonly showsJustification: boolean
+}
+
+/** A denial that needs no authority. */
+export interface LocalDenial {
+  readonly denied: 'subject_unknown' | 'certificate_untrusted'
+}
 
 /** A verified answer of an authority. */
 export interface VerifiedDecision {
@@ -152,4 +199,22 @@ export function cacheKey(question: Question): string | undefined {
   const text = canonicalJson(asked)
   // A text begins with a brace, so it is never equal to a digest.
   return text.length <= MAX_KEY_CHARACTERS ? text : sha256Hex(toUtf8(text))
+}
+
+/** Lists what the handlers of this feature use. */
+export interface DecisionParts extends Pick<Core, 'authorities' | 'clock' | 'ids' | 'metrics' | 'quota'> {
+  readonly cache: DecisionCache
+  readonly verdicts: StoredVerdicts
+}
+
+/** The request for which a decision is asked: of a client, or of a proxy that asks the HTTP check. */
+export interface AskingCall extends Pick<
+  ClientCall,
+  'requestId' | 'traceParent' | 'trust' | 'context' | 'remainingMs' | 'checkDeadline'
+> {
+  readonly client: Pick<ClientPolicy, 'id' | 'networks'>
+  /** Whom limits of the authority count. Default: the client. */
+  readonly caller?: string
+  /** Called before the authority is asked, and not when an earlier decision is used. */
+  beforeAsking?(): Promise<void>
 }

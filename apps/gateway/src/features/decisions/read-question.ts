@@ -10,8 +10,8 @@ import {
   readReceived,
 } from '@chancery/protocol'
 import type { JoinCertificate, JsonObject, JsonValue } from '@chancery/protocol'
-import type { ClientCall } from '../../edge/call.ts'
-import { type DecidingNetwork, type LocalDenial, type Question, isDeciding } from './question.ts'
+import type { ClientCall } from '../../edge/admit-caller.ts'
+import { type DecidingNetwork, type LocalDenial, type Question, isDeciding } from './decision-cache.ts'
 
 const MAX_CAPABILITY = 256
 const RESERVED = 'chancery'

@@ -15,8 +15,7 @@ import {
 } from '@chancery/protocol'
 import type { Attestation, BoundaryDecision, ContextRecord, Instant, JsonObject, JsonValue } from '@chancery/protocol'
 import { keysOf } from '../../policy/policy.ts'
-import type { VerifiedDecision } from './decision-cache.ts'
-import type { PresentedAttestation, Question } from './question.ts'
+import type { PresentedAttestation, Question, VerifiedDecision } from './decision-cache.ts'
 
 /** The question as it was sent. */
 export interface AskedQuestion {

@@ -13,7 +13,7 @@ import type { TestGateway, TestIssuer } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Script, type ScriptedAuthority, startScriptedAuthority } from '../../scripted-authority.suite.ts'
 import { expectRefusal } from '../../test-gateway.suite.ts'
-import { MemberCache } from './member-cache.ts'
+import { MemberCache } from './mesh-document.ts'
 
 const clock = new ManualClock('2026-03-02T12:00:00Z')
 const who = testClient('who', ['alpha'])

@@ -1,8 +1,7 @@
 import { SECOND } from '@chancery/protocol'
-import type { OperationsParts } from './parts.ts'
+import { type OperationsParts, checkReadiness, isReady } from './readiness.ts'
 import { forecast } from '../../state/usage.ts'
 import { type IssuerState, isNetworkUsable } from '../../trust/snapshot.ts'
-import { checkReadiness, isReady } from './readiness.ts'
 
 /** Registers the metrics that are computed on each scrape (protocol/gateway 10). */
 export function registerGauges(parts: OperationsParts): void {

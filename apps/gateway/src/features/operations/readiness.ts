@@ -1,8 +1,36 @@
 import { DAY, type Instant } from '@chancery/protocol'
-import { WORKERS_RESTART } from '@chancery/service-kit'
+import { type ReadinessEvents, WORKERS_RESTART } from '@chancery/service-kit'
 import { forecast } from '../../state/usage.ts'
-import type { OperationsParts } from './parts.ts'
 import { type TrustSnapshot, isNetworkUsable, isUsable } from '../../trust/snapshot.ts'
+import type { Core } from '../../core.ts'
+import type { GatewaySettings } from '../../settings/gateway-settings.ts'
+
+/** Lists what `openOperations` needs. */
+export interface OperationsOptions extends Pick<
+  Core,
+  | 'version'
+  | 'clock'
+  | 'log'
+  | 'metrics'
+  | 'access'
+  | 'trust'
+  | 'refreshResults'
+  | 'state'
+  | 'quota'
+  | 'isServing'
+  | 'doWorkersRestart'
+> {
+  readonly settings: Pick<
+    GatewaySettings,
+    'development' | 'redisUrlFile' | 'auditUrl' | 'maxListBytes' | 'stateMaxBytes' | 'auditRetentionDays'
+  >
+  readonly hasTls: boolean
+}
+
+/** Lists what the handlers of this feature use. */
+export interface OperationsParts extends OperationsOptions {
+  readonly readinessEvents: ReadinessEvents
+}
 
 /** Checks of protocol/gateway 10, without network names, because the route is public. */
 export type ReadyChecks = {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { NetworkPolicy } from '../../policy/policy.ts'
-import { DocumentCache } from './document-cache.ts'
+import { DocumentCache } from './shared-documents.ts'
 
 const network = { name: 'agency' } as NetworkPolicy
 const document = (body: string) => ({ etag: '"a"', body })

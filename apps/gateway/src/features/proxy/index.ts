@@ -1,11 +1,23 @@
-import { GATEWAY_ROUTES } from '@chancery/contract'
+import { AUTHORITY_SERVICE_ROUTE, GATEWAY_OPERATIONS, GATEWAY_ROUTES } from '@chancery/contract'
 import type { Feature } from '../../core.ts'
-import type { ClientHandler } from '../../edge/call.ts'
+import type { ClientHandler } from '../../edge/admit-caller.ts'
 import { forward } from './forward.ts'
-import type { ProxyParts } from './parts.ts'
-import { ProxyReader } from './proxy-reader.ts'
-import { services } from './services.ts'
-import { SharedDocuments } from './shared-documents.ts'
+import { type ProxyParts, SharedDocuments } from './shared-documents.ts'
+import { ProxyReader } from './send.ts'
+import { type HttpResponse, json, jsonText } from '@chancery/service-kit'
+
+// Written once: it depends on the release only.
+const TEXT = String(
+  json({ operations: GATEWAY_OPERATIONS.map((each) => ({ ...each })), route_template: AUTHORITY_SERVICE_ROUTE }).body,
+)
+
+/**
+ * GET /v1/services
+ * Returns the operations of an authority that this release forwards.
+ */
+function services(): HttpResponse {
+  return jsonText(TEXT)
+}
 
 /** Opens the forwarding of catalogued operations to the authorities. */
 export function openProxy(core: Omit<ProxyParts, 'reader' | 'documents'>): Feature {

@@ -1,11 +1,36 @@
 import { CONTENT_TYPES, type GatewayOperation, GatewayRefusal, REQUEST_ID_HEADER } from '@chancery/contract'
 import { type HttpResponse, type MaybePromise, OutboundError } from '@chancery/service-kit'
-import type { ClientCall } from '../../edge/call.ts'
+import type { ClientCall } from '../../edge/admit-caller.ts'
 import type { UPSTREAM_OUTCOMES } from '../../metrics.ts'
 import type { UpstreamResponse } from '../../outbound/upstream-exchange.ts'
-import { type AdmittedRequest, isHarmless } from './admit.ts'
-import type { ExchangeParts } from './exchange-parts.ts'
-import { isLost } from './upstream-response.ts'
+import { type AdmittedRequest, isHarmless, isLost } from './upstream-response.ts'
+import { FairThread, INLINE_BODY_BYTES, type ThreadCaller } from '../../threads/fair-thread.ts'
+import { type BodyKind, type ResponseForm, hasForm, kindOfBody } from './json-checks.ts'
+import type { Core } from '../../core.ts'
+
+/** Checks forwarded bodies and responses: short ones at once, long ones in a thread that callers share round robin. */
+export class ProxyReader {
+  readonly #thread = new FairThread('./checking-thread', import.meta.url)
+
+  kindOfBody(bytes: Uint8Array, caller: ThreadCaller): MaybePromise<BodyKind> {
+    if (bytes.length <= INLINE_BODY_BYTES) return kindOfBody(bytes)
+    return this.#thread.call<BodyKind>(caller, 'kindOfBody', bytes)
+  }
+
+  hasForm(bytes: Uint8Array, form: ResponseForm, caller: ThreadCaller): MaybePromise<boolean> {
+    if (bytes.length <= INLINE_BODY_BYTES) return hasForm(bytes, form)
+    return this.#thread.call<boolean>(caller, 'hasForm', { bytes, form })
+  }
+
+  async close(): Promise<void> {
+    await this.#thread.close()
+  }
+}
+
+/** Lists what a request to an authority uses. */
+export interface ExchangeParts extends Pick<Core, 'authorities' | 'clock' | 'metrics'> {
+  readonly reader: ProxyReader
+}
 
 /** For the whole call, within the deadline of the request (protocol/gateway 12.4). */
 const TOTAL_MS = 10_000

@@ -5,7 +5,7 @@ import { systemClock } from '@chancery/service-kit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { type Script, type ScriptedAuthority, startScriptedAuthority } from '../../scripted-authority.suite.ts'
 import { RawCaller, auditEvents, expectRefusal, rawRequest } from '../../test-gateway.suite.ts'
-import { ProxyReader } from './proxy-reader.ts'
+import { ProxyReader } from './send.ts'
 
 const GROUPS = [...new Set(GATEWAY_OPERATIONS.map(({ group }) => group))]
 const caller = testClient('caller', ['agency', 'dead'], { service_groups: GROUPS, authority_admin: true })

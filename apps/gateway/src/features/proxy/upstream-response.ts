@@ -1,11 +1,103 @@
-import { CONTENT_TYPES, GatewayRefusal, REQUEST_ID_PATTERN } from '@chancery/contract'
+import { CONTENT_TYPES, GatewayRefusal, REQUEST_ID_PATTERN, findOperation } from '@chancery/contract'
 import type { GatewayErrorName, GatewayOperation } from '@chancery/contract'
-import type { JsonObject } from '@chancery/protocol'
+import { type JsonObject, type JsonValue, isJsonObject } from '@chancery/protocol'
 import { HttpResponse, type MaybePromise, andThen } from '@chancery/service-kit'
 import type { UpstreamResponse } from '../../outbound/upstream-exchange.ts'
-import { isHarmless } from './admit.ts'
 import type { ResponseForm } from './json-checks.ts'
-import { readinessOf } from './readiness-details.ts'
+import type { ClientCall } from '../../edge/admit-caller.ts'
+import type { ClientPolicy, NetworkPolicy } from '../../policy/policy.ts'
+
+export interface AdmittedRequest {
+  readonly network: NetworkPolicy
+  readonly operation: GatewayOperation
+}
+
+/** Runs checks 1 to 5 of protocol/gateway 12.1. The first check does not reveal which networks exist. */
+export function admit({ client, params, route, trust, context }: ClientCall): AdmittedRequest {
+  const name = decodeName(params['network'] ?? '')
+  if (name === undefined || !client.networks.includes(name)) throw new GatewayRefusal('network_scope')
+  context.network = name
+  const operation = findOperation(params['operation'] ?? '')
+  if (operation === undefined) throw new GatewayRefusal('operation_not_found')
+  context.operation = operation.id
+  if (operation.method !== route.method) {
+    throw new GatewayRefusal('operation_method', undefined, { headers: { allow: operation.method } })
+  }
+  checkScope(client, operation)
+  const network = trust?.policy.networks.get(name)
+  if (network?.authorityUrl === undefined) throw new GatewayRefusal('authority_not_configured')
+  return { network, operation }
+}
+
+function checkScope(client: ClientPolicy, operation: GatewayOperation): void {
+  const isNamed = client.operations === undefined || client.operations.includes(operation.id)
+  if (!client.serviceGroups.includes(operation.group) || !isNamed) throw new GatewayRefusal('service_scope')
+  // A public token must not store anything (protocol/gateway 13.4).
+  if (client.isDemo && !isHarmless(operation)) throw new GatewayRefusal('service_scope')
+  if (operation.admin && !client.authorityAdmin) throw new GatewayRefusal('admin_scope')
+}
+
+/** Returns whether the operation changes nothing at the authority. */
+export function isHarmless({ id, method }: GatewayOperation): boolean {
+  return method === 'GET' || /-(?:verify|prove)(?:-|$)/.test(id)
+}
+
+/** Decodes a network name, which may have any letter. Returns undefined for an invalid encoding. */
+function decodeName(segment: string): string | undefined {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return undefined
+  }
+}
+
+const MAX_BYTES = 65_536
+
+/** Words, numbers and digests. A path or an address has other characters. */
+const PLAIN = /^[A-Za-z0-9_-]{1,64}$/
+
+/**
+ * Returns what an operator of the gateway may read of an authority that is not ready (protocol/gateway 13.1): named
+ * members with plain values, never the location of its database.
+ */
+function readinessOf(body: Buffer | undefined): JsonObject | undefined {
+  const details = detailsOf(body)
+  if (details === undefined) return undefined
+  const { status, database, signing_key, rate_limiter } = details
+  const fingerprint = isJsonObject(signing_key) ? signing_key['fingerprint'] : undefined
+  return {
+    status: isPlain(status) ? status : 'not_ready',
+    ...(isJsonObject(database) ? { database: plainMembers(database) } : {}),
+    ...(isPlain(fingerprint) ? { signing_key: { fingerprint } } : {}),
+    ...(isPlain(rate_limiter) ? { rate_limiter } : {}),
+  }
+}
+
+function detailsOf(body: Buffer | undefined): JsonObject | undefined {
+  // Read on the event loop, so the size is limited. A valid response has some hundred bytes.
+  if (body === undefined || body.length > MAX_BYTES) return undefined
+  try {
+    const value = JSON.parse(body.toString('utf8')) as JsonValue
+    const error = isJsonObject(value) ? value['error'] : undefined
+    const details = isJsonObject(error) ? error['details'] : undefined
+    return isJsonObject(details) ? details : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const DATABASE_MEMBERS = ['backend', 'writable', 'schema_version', 'expected_schema_version', 'error']
+
+function plainMembers(database: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(database).filter(([name, value]) => DATABASE_MEMBERS.includes(name) && isPlain(value)),
+  )
+}
+
+function isPlain(value: JsonValue | undefined): value is string | number | boolean | null {
+  if (typeof value === 'string') return PLAIN.test(value)
+  return value === null || typeof value === 'boolean' || (typeof value === 'number' && Number.isSafeInteger(value))
+}
 
 const MAX_RETRY_SECONDS = 86_400
 /** Longer responses are sent as bytes. */

@@ -1,8 +1,19 @@
 import { GatewayRefusal } from '@chancery/contract'
-import type { Instant } from '@chancery/protocol'
+import type { Instant, JoinCertificate } from '@chancery/protocol'
 import { type MaybePromise, Thread } from '@chancery/service-kit'
 import type { TrustSnapshot } from '../../trust/snapshot.ts'
-import type { BatchRequest, BatchResult, CheckResult, VerifyRequest, RefusedResult } from './batch-calls.ts'
+import type {
+  BatchRequest,
+  BatchResult,
+  CertificateResult,
+  CheckResult,
+  RefusedResult,
+  SingleRequest,
+  VerifyRequest,
+} from './audited-decision.ts'
+import type { ClientCall } from '../../edge/admit-caller.ts'
+import { FairThread, type ThreadCaller } from '../../threads/fair-thread.ts'
+import type { CallerRequest, DevelopmentVerdict } from './verify-development.ts'
 
 interface WorkerSlot {
   thread: Thread
@@ -70,7 +81,39 @@ export class BatchPool {
 }
 
 /** Throws the refusal that another thread returned. */
-export function throwIfRefused<Value extends object>(answer: Value | RefusedResult): Value {
+function throwIfRefused<Value extends object>(answer: Value | RefusedResult): Value {
   if ('refusal' in answer) throw new GatewayRefusal(answer.refusal, answer.details)
   return answer
+}
+
+/** Identifies the caller by its client. A request after its deadline is not read. */
+export function callerOf(call: ClientCall): ThreadCaller {
+  return { id: call.client.id, check: () => call.checkDeadline() }
+}
+
+/** Reads bodies that are too long for the event loop, in a thread that callers share round robin. */
+export class BodyWorker {
+  readonly #thread = new FairThread('./body-worker-thread', import.meta.url)
+
+  /** Refuses a malformed batch, also when no batch could start now. */
+  async checkBatch(request: BatchRequest, caller: ThreadCaller): Promise<void> {
+    throwIfRefused(await this.#thread.call<CheckResult>(caller, 'checkBatch', request))
+  }
+
+  async readCertificate(request: SingleRequest, caller: ThreadCaller): Promise<JoinCertificate> {
+    return throwIfRefused(await this.#thread.call<CertificateResult>(caller, 'readCertificate', request)).certificate
+  }
+
+  async verifyWithCallerTrust(
+    request: CallerRequest & { readonly now: Instant },
+    caller: ThreadCaller,
+  ): Promise<DevelopmentVerdict> {
+    return throwIfRefused(
+      await this.#thread.call<DevelopmentVerdict | RefusedResult>(caller, 'verifyWithCallerTrust', request),
+    )
+  }
+
+  async close(): Promise<void> {
+    await this.#thread.close()
+  }
 }

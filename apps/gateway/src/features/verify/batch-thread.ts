@@ -1,9 +1,8 @@
 import type { JoinCertificate, NetworkTrust } from '@chancery/protocol'
 import { Transfer, serveCalls, lowerThreadPriority } from '@chancery/service-kit/threads'
 import { toNetworkTrusts } from '../../trust/snapshot.ts'
-import { toAuditedBatch } from './audited-decision.ts'
-import type { BatchRequest, BatchResult, CheckResult, VerifyRequest, RefusedResult } from './batch-calls.ts'
-import { digestOfCertificate, verifyCertificate } from './verify-certificate.ts'
+import { digestOfCertificate, toAuditedBatch, verifyCertificate } from './audited-decision.ts'
+import type { BatchRequest, BatchResult, CheckResult, RefusedResult, VerifyRequest } from './audited-decision.ts'
 import { readAllowedBatch, catchRefusal } from './requests.ts'
 
 // One batch at a time: it is read and checked first, and verified when the main thread requests it.

@@ -1,5 +1,5 @@
 import { serveCalls } from '@chancery/service-kit/threads'
-import type { BatchRequest, CheckResult, CertificateResult, RefusedResult, SingleRequest } from './batch-calls.ts'
+import type { BatchRequest, CertificateResult, CheckResult, RefusedResult, SingleRequest } from './audited-decision.ts'
 import { type CallerRequest, type DevelopmentVerdict, verifyWithCallerTrust } from './verify-development.ts'
 import { readAllowedBatch, readAllowedSingle, catchRefusal, catchRefusalAsync } from './requests.ts'
 

@@ -11,7 +11,7 @@ import {
   shape,
 } from '@chancery/protocol'
 import type { JoinCertificate, JsonValue, RevocationList } from '@chancery/protocol'
-import type { BatchRequest, RefusedResult, SingleRequest } from './batch-calls.ts'
+import type { BatchRequest, RefusedResult, SingleRequest } from './audited-decision.ts'
 
 /** A verify request: certificates, and in development mode the trust inputs of the caller. */
 export interface VerifyRequest {

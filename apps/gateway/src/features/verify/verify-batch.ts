@@ -1,11 +1,84 @@
-import { CONTENT_TYPES } from '@chancery/contract'
-import { HttpResponse } from '@chancery/service-kit'
-import type { ClientCall } from '../../edge/call.ts'
+import { CONTENT_TYPES, GatewayRefusal } from '@chancery/contract'
+import { HttpResponse, type MaybePromise, andThen, withFinally } from '@chancery/service-kit'
+import { type ClientCall, toRetrySeconds } from '../../edge/admit-caller.ts'
 import { INLINE_BODY_BYTES } from '../../threads/fair-thread.ts'
-import { countCertificates } from './certificate-quota.ts'
 import { verifyWithCallerTrust } from './verify-development.ts'
-import { callerOf } from './body-worker.ts'
-import type { VerifyParts } from './parts.ts'
+import { type BatchPool, type BodyWorker, callerOf } from './batch-pool.ts'
+import type { Core } from '../../core.ts'
+import type { GatewaySettings } from '../../settings/gateway-settings.ts'
+import type { ClientPolicy } from '../../policy/policy.ts'
+
+/**
+ * Limits concurrent cryptography. Nothing is queued: without a free slot the request is refused (protocol/gateway 7.3).
+ * A slot is released when the work ends, also when its caller is gone.
+ */
+export class ConcurrencyLimit {
+  readonly #workers: number
+  readonly #batches: number
+  #active = 0
+  #activeBatches = 0
+
+  constructor(workers: number, batches: number) {
+    this.#workers = workers
+    this.#batches = batches
+  }
+
+  get active(): number {
+    return this.#active
+  }
+
+  run<Value>(work: () => MaybePromise<Value>): MaybePromise<Value> {
+    this.#takeWorker()
+    return withFinally(work, () => {
+      this.#active -= 1
+    })
+  }
+
+  /** Returns whether a batch could start now. */
+  get hasBatchSlot(): boolean {
+    return this.#activeBatches < this.#batches && this.#active < this.#workers
+  }
+
+  async runBatch<Value>(work: () => Promise<Value>): Promise<Value> {
+    if (this.#activeBatches >= this.#batches) throw new GatewayRefusal('batch_capacity')
+    this.#takeWorker()
+    this.#activeBatches += 1
+    try {
+      return await work()
+    } finally {
+      this.#activeBatches -= 1
+      this.#active -= 1
+    }
+  }
+
+  #takeWorker(): void {
+    if (this.#active >= this.#workers) throw new GatewayRefusal('crypto_capacity')
+    this.#active += 1
+  }
+}
+
+/** Lists what the handlers of this feature use. */
+export interface VerifyParts extends Pick<Core, 'clock' | 'metrics' | 'quota' | 'state'> {
+  readonly settings: Pick<GatewaySettings, 'maxBatch'>
+  readonly concurrency: ConcurrencyLimit
+  readonly batches: BatchPool
+  readonly bodyWorker: BodyWorker
+}
+
+/** Counts certificates against the second quota of a client (protocol/gateway 15). */
+export function countCertificates(
+  client: ClientPolicy,
+  count: number,
+  parts: Pick<VerifyParts, 'metrics' | 'quota'>,
+): MaybePromise<void> {
+  const limit = client.certificatesPerMinute
+  if (limit === undefined) return undefined
+  return andThen(parts.quota.claim({ clientId: client.id, kind: 'certificates', limit, cost: count }), (result) => {
+    if (result === undefined) return
+    parts.metrics.quotaDenied.increase()
+    throw new GatewayRefusal('certificate_quota', undefined, { retryAfterSeconds: toRetrySeconds(result.retryAfterMs) })
+  })
+}
 
 /**
  * POST /verify/batch

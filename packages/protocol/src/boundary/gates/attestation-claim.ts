@@ -1,9 +1,9 @@
-import { type JsonValue, member } from '../../canonical/json-value.ts'
-import type { Read } from '../../reading/read.ts'
+import { type JsonValue, member } from '../../canonical/utf8.ts'
+import type { Read } from '../../reading/schema.ts'
 import { closed, required } from '../../reading/shape.ts'
 import { matching } from '../../reading/text.ts'
 import { type AttestationFacts, type Fact, findFact } from '../facts.ts'
-import { type Scalar, equalScalars, isScalar } from '../scalar.ts'
+import { type Scalar, equalScalars, isScalar } from '../engine-question.ts'
 import { type FactVerdict, type GateType, MISSING, factPath, isAbsent, readConfig } from './gate.ts'
 import { comparable } from './listed.ts'
 

@@ -1,4 +1,4 @@
-import type { Read } from '../../reading/read.ts'
+import type { Read } from '../../reading/schema.ts'
 import { boolean, closed, required, withDefault } from '../../reading/shape.ts'
 import { type GateType, MISSING, factPath, isAbsent, overFact, readConfig } from './gate.ts'
 

@@ -1,4 +1,4 @@
-import { JsonFloat, type JsonObject, type JsonValue, emptyObject, isJsonObject } from '../../canonical/json-value.ts'
+import { JsonFloat, type JsonObject, type JsonValue, emptyObject, isJsonObject } from '../../canonical/utf8.ts'
 
 /** A value that Cedar has no counterpart for. */
 export class UnfitValueError extends Error {

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
-import { gateConfigSchemas } from './configs.ts'
-import { GATE_TYPE_NAMES } from './registry.ts'
+import { GATE_TYPE_NAMES, gateConfigSchemas } from './registry.ts'
 
 it('has the schema of every gate type, closed and with its required members', () => {
   const schemas = gateConfigSchemas()

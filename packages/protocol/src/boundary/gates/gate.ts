@@ -1,11 +1,8 @@
-import type { JsonObject, JsonValue } from '../../canonical/json-value.ts'
-import { FormError } from '../../reading/form-error.ts'
-import { described } from '../../reading/schema.ts'
+import type { JsonObject, JsonValue } from '../../canonical/utf8.ts'
+import { FormError, type Read, described } from '../../reading/schema.ts'
 import { readRecord } from '../../reading/shape.ts'
-import type { Read } from '../../reading/read.ts'
-import type { EngineQuestion } from '../engine-question.ts'
+import { type EngineQuestion, type Scalar, type ValueType, isScalar } from '../engine-question.ts'
 import { type Fact, type FactPath, type Facts, findFact, readFactPath } from '../facts.ts'
-import { type Scalar, type ValueType, isScalar } from '../scalar.ts'
 
 export const GATE_OUTCOMES = ['pass', 'fail', 'missing_context', 'invalid_context', 'gate_error'] as const
 export type GateOutcome = (typeof GATE_OUTCOMES)[number]

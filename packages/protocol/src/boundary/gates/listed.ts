@@ -1,8 +1,8 @@
-import { arrayOf, closed, required } from '../../reading/shape.ts'
-import type { Read } from '../../reading/read.ts'
+import { arrayOf, closed, required, string } from '../../reading/shape.ts'
+import type { Read } from '../../reading/schema.ts'
 import type { Fact, FactPath } from '../facts.ts'
-import { type Scalar, equalScalars, isScalar } from '../scalar.ts'
-import { type FactVerdict, MISSING, factPath, scalar } from './gate.ts'
+import { type Scalar, equalScalars, isScalar } from '../engine-question.ts'
+import { type FactVerdict, type GateType, MISSING, factPath, isAbsent, overFact, readConfig, scalar } from './gate.ts'
 
 export const MAX_LISTED = 256
 
@@ -27,4 +27,28 @@ export function checkListed(
 /** The fact as a scalar; undefined for lists, objects and timestamps, which nothing is equal to. */
 export function comparable({ value, type }: Fact): Scalar | undefined {
   return value === undefined || type === 'timestamp' || !isScalar(value) ? undefined : value
+}
+
+const shape = closed({
+  path: required(factPath),
+  allowed: required(arrayOf(string, { min: 1, max: MAX_LISTED })),
+})
+export const scopeMembershipConfig: Read<unknown> = shape
+
+/** Every item of the list must be allowed; an empty list asks for nothing and passes. */
+export const scopeMembership: GateType = {
+  name: 'scope_membership.v1',
+  prepare(config) {
+    const { path: at, allowed } = readConfig(shape, config)
+    const words: ReadonlySet<unknown> = new Set(allowed)
+    return overFact(at, { allowed }, (fact) => {
+      if (isAbsent(fact)) return MISSING
+      const items: unknown = fact.value
+      const isList = Array.isArray(items) && items.every((item) => typeof item === 'string')
+      if (!isList) return ['invalid_context', 'the fact is not a list of texts']
+      return items.every((item) => words.has(item))
+        ? ['pass', 'every item is allowed']
+        : ['fail', 'an item is not one of those allowed']
+    })
+  },
 }

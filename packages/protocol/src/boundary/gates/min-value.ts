@@ -1,4 +1,4 @@
-import type { Read } from '../../reading/read.ts'
+import type { Read } from '../../reading/schema.ts'
 import { boolean, closed, required, withDefault } from '../../reading/shape.ts'
 import { boundGate } from './bound.ts'
 import { type GateType, factPath, finiteNumber, readConfig } from './gate.ts'

@@ -1,9 +1,7 @@
-import type { JsonObject, JsonValue } from '../../canonical/json-value.ts'
+import type { JsonObject, JsonValue } from '../../canonical/utf8.ts'
 import { DAY, HOUR, type Instant, hasOffset, readInstant } from '../../canonical/time.ts'
-import { FormError } from '../../reading/form-error.ts'
-import { described } from '../../reading/schema.ts'
+import { FormError, type Read, described } from '../../reading/schema.ts'
 import { arrayOf, closed, integer, withDefault } from '../../reading/shape.ts'
-import type { Read } from '../../reading/read.ts'
 import { instantOf } from '../../reading/text.ts'
 import { type FactVerdict, type GateType, readConfig } from './gate.ts'
 

@@ -3,10 +3,8 @@
  * it reads files, environment variables and the SPIFFE Workload API.
  */
 export { EvidenceError } from '../../node/evidence.ts'
-export { fileEvidence } from './file.ts'
-export { githubEvidence } from './github.ts'
-export { spiffeJwtEvidence, spiffeX509Evidence } from './spiffe.ts'
-export { fetchJwtSvid, fetchX509Svid } from './workload-api.ts'
+export { fileEvidence, githubEvidence } from './github.ts'
+export { fetchJwtSvid, fetchX509Svid, spiffeJwtEvidence, spiffeX509Evidence } from './workload-api.ts'
 export type { JwtSvid, WorkloadApiOptions, X509Svid } from './workload-api.ts'
 export type { EvidenceAudience, EvidenceSource, NodeEvidence } from '../../node/evidence.ts'
 export type * from '../../record-types.ts'

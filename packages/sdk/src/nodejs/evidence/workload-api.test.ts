@@ -9,7 +9,7 @@ import { type JsonObject, SECOND } from '@chancery/protocol'
 import { ManualClock, type TestAuthority, accepted, detailsOf, startTestAuthority, testSigner } from '@chancery/testkit'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Node } from '../../node/node.ts'
-import { MemoryNodeStore } from '../../node/store.ts'
+import { MemoryNodeStore } from '../../node/followed.ts'
 import { EvidenceError, fetchJwtSvid, fetchX509Svid, spiffeJwtEvidence, spiffeX509Evidence } from './index.ts'
 import { TestWorkloadApi, field } from './workload-api.suite.ts'
 

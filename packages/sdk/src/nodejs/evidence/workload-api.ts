@@ -1,7 +1,70 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { EvidenceError } from '../../node/evidence.ts'
+import { EvidenceError, type EvidenceSource } from '../../node/evidence.ts'
 import { GRPC_STATUS, GrpcError, callGrpc } from './grpc.ts'
-import { type Field, fieldBytes, fieldText, readFields, writeField } from './protobuf.ts'
+import { type KeyObject, createPrivateKey, sign } from 'node:crypto'
+
+/** Fields of the messages of the Workload API: texts, bytes and messages. Others are skipped. */
+interface Field {
+  readonly number: number
+  readonly bytes: Uint8Array
+}
+
+const LENGTH_DELIMITED = 2
+
+/** One length-delimited field. */
+function writeField(number: number, value: string | Uint8Array): Uint8Array {
+  const bytes = typeof value === 'string' ? new TextEncoder().encode(value) : value
+  return Uint8Array.from([(number << 3) | LENGTH_DELIMITED, ...varint(bytes.length), ...bytes])
+}
+
+function varint(value: number): readonly number[] {
+  return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...varint(Math.floor(value / 128))]
+}
+
+/** The length-delimited fields of a message, in order. */
+function readFields(message: Uint8Array): readonly Field[] {
+  const found: Field[] = []
+  let at = 0
+  const next = (): number => {
+    let value = 0
+    for (let shift = 0; shift < 35; shift += 7) {
+      const byte = message[at]
+      if (byte === undefined) throw malformed()
+      at += 1
+      value += (byte & 0x7f) * 2 ** shift
+      if (byte < 0x80) return value
+    }
+    throw malformed()
+  }
+  while (at < message.length) {
+    const tag = next()
+    const [number, type] = [tag >>> 3, tag & 7]
+    if (type === LENGTH_DELIMITED) {
+      const length = next()
+      if (at + length > message.length) throw malformed()
+      found.push({ number, bytes: message.subarray(at, at + length) })
+      at += length
+    } else if (type === 0) next()
+    else if (type === 1) at += 8
+    else if (type === 5) at += 4
+    else throw malformed()
+  }
+  if (at !== message.length) throw malformed()
+  return found
+}
+
+function fieldText(fields: readonly Field[], number: number): string {
+  return new TextDecoder('utf-8', { fatal: true }).decode(fieldBytes(fields, number))
+}
+
+/** The last one counts, as in every reader of this format. */
+function fieldBytes(fields: readonly Field[], number: number): Uint8Array {
+  return fields.findLast((field) => field.number === number)?.bytes ?? new Uint8Array()
+}
+
+function malformed(): EvidenceError {
+  return new EvidenceError('The Workload API sent a malformed message.')
+}
 
 export interface WorkloadApiOptions {
   /** SPIFFE_ENDPOINT_SOCKET when left out. */
@@ -82,4 +145,52 @@ function splitDer(bytes: Uint8Array): readonly Uint8Array[] {
     at = end
   }
   return found
+}
+
+/** A JWT-SVID with the bound audience. */
+export function spiffeJwtEvidence(options: WorkloadApiOptions = {}): EvidenceSource {
+  return async ({ bound }) => ({ token: (await fetchJwtSvid(bound, options)).token })
+}
+
+/** An X.509-SVID, and a proof by its key that is bound to the node key. */
+export function spiffeX509Evidence(
+  options: WorkloadApiOptions & { readonly clock?: () => number } = {},
+): EvidenceSource {
+  return async ({ bound }) => {
+    const { chain, privateKey } = await fetchX509Svid(options)
+    const key = createPrivateKey({ key: Buffer.from(privateKey), format: 'der', type: 'pkcs8' })
+    const now = Math.floor((options.clock ?? Date.now)() / 1000)
+    const token = signProof(key, { aud: bound, iat: now, exp: now + PROOF_SECONDS })
+    return { token, certificate_chain: chain.map((der) => Buffer.from(der).toString('base64')) }
+  }
+}
+
+const PROOF_SECONDS = 300
+const PROOF_TYPE = 'chancery-svid-proof+jwt'
+const CURVES: Readonly<Record<string, { readonly alg: string; readonly hash: string }>> = {
+  prime256v1: { alg: 'ES256', hash: 'sha256' },
+  secp384r1: { alg: 'ES384', hash: 'sha384' },
+  secp521r1: { alg: 'ES512', hash: 'sha512' },
+}
+
+/** A compact JWS. */
+function signProof(key: KeyObject, claims: object): string {
+  const { alg, hash } = algorithmOf(key)
+  const input = `${encode({ alg, typ: PROOF_TYPE })}.${encode(claims)}`
+  const signature = sign(hash, Buffer.from(input), { key, dsaEncoding: 'ieee-p1363' })
+  return `${input}.${signature.toString('base64url')}`
+}
+
+function algorithmOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): {
+  readonly alg: string
+  readonly hash: string
+} {
+  if (asymmetricKeyType === 'rsa') return { alg: 'RS256', hash: 'sha256' }
+  const curve = CURVES[asymmetricKeyDetails?.namedCurve ?? '']
+  if (asymmetricKeyType === 'ec' && curve !== undefined) return curve
+  throw new EvidenceError('The key of the X.509-SVID is neither RSA nor ECDSA.')
+}
+
+function encode(value: object): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url')
 }

@@ -1,7 +1,6 @@
 import { sql } from 'kysely'
-import type { Reader, Transaction } from '../../../database/database.ts'
-import { countUpTo } from '../../../database/large-table.ts'
-import { assertStored } from '../../../database/assert-stored.ts'
+import { type Reader, type Transaction, assertStored } from '../../../database/database.ts'
+import { countUpTo } from '../../../database/cached-count.ts'
 import { type IssuePosition, isAfter } from '../../../requests/list-position.ts'
 
 export interface AttestationRow {

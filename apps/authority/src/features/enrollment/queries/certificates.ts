@@ -2,7 +2,7 @@ import { type Instant, type RevocationReason, seconds, writeSortable } from '@ch
 import { type Expression, type RawBuilder, sql } from 'kysely'
 import type { Core } from '../../../core.ts'
 import type { Reader, Transaction } from '../../../database/database.ts'
-import { isLargeTable } from '../../../database/large-table.ts'
+import { isLargeTable } from '../../../database/cached-count.ts'
 import { countLiveNodes } from '../../../database/liveness-counts.ts'
 
 /** Active node keys: by a counter in a large network, else by reading all rows. */

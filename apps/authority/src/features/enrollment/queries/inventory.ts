@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Database, Reader } from '../../../database/database.ts'
-import { foldLabel } from '../labels.ts'
+import { foldLabel } from '../requests.ts'
 
 export const CERTIFICATE_STATES = ['valid', 'superseded', 'expired', 'revoked'] as const
 export type InventoryState = (typeof CERTIFICATE_STATES)[number]

@@ -1,6 +1,6 @@
 import { type ExpressionBuilder, type ExpressionWrapper, type SqlBool, sql } from 'kysely'
 import type { Reader, Transaction } from '../../../database/database.ts'
-import { countUpTo } from '../../../database/large-table.ts'
+import { countUpTo } from '../../../database/cached-count.ts'
 import type { Tables } from '../../../database/tables.ts'
 
 export type InviteRow = Tables['invite_tokens']

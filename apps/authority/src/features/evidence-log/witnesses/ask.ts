@@ -12,9 +12,9 @@ import {
 import type { NodeReader, NoteSignature, SignedNote } from '@chancery/protocol'
 import { OutboundError, addressKind, callUrl, isCallable } from '@chancery/service-kit'
 import type { LogWitness } from '../../../settings/log-settings.ts'
-import { statedOrigin } from '../origin.ts'
+import { statedOrigin } from '../continuity.ts'
 import { type LogState, findTile } from '../queries.ts'
-import type { EvidenceLogParts } from '../parts.ts'
+import type { EvidenceLogParts } from '../identity.ts'
 
 /** What a witness answered. */
 export type Asked =

@@ -3,7 +3,7 @@ import { type Lease, LeaseLostError, checkLease, withLease } from '../../../data
 import type { Transaction } from '../../../database/database.ts'
 import type { LogWitness } from '../../../settings/log-settings.ts'
 import { compareWithProofs } from '../continuity.ts'
-import type { EvidenceLogParts } from '../parts.ts'
+import type { EvidenceLogParts } from '../identity.ts'
 import { type LogState, findLog } from '../queries.ts'
 import { TileWriter } from '../tile-writer.ts'
 import { type Asked, askWitness } from './ask.ts'

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type NoteKey, writePrivateKeyFile, writeWitnessKey } from '@chancery/protocol'
 import { testSeed, testSigner } from '@chancery/testkit'
-import { createWitnessServer } from '../../../../../cli/src/commands/evidence/witness-server.ts'
+import { createWitnessServer } from '../../../../../cli/src/commands/evidence/witness-listen.ts'
 import { type WitnessEvent, WitnessService } from '../../../../../cli/src/commands/evidence/witness-service.ts'
 import { WitnessStore } from '../../../../../cli/src/commands/evidence/witness-store.ts'
 

@@ -1,6 +1,5 @@
 import { sql } from 'kysely'
-import type { Database, Reader, Transaction } from '../../../database/database.ts'
-import { assertStored } from '../../../database/assert-stored.ts'
+import { type Database, type Reader, type Transaction, assertStored } from '../../../database/database.ts'
 import type { Tables } from '../../../database/tables.ts'
 import { deleteFactsThrough } from './decision-facts.ts'
 import type { ExecutorKeyRow } from './lookups.ts'

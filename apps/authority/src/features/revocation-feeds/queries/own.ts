@@ -1,9 +1,7 @@
 import { readJson, readRevocationFeed, sha256Hex } from '@chancery/protocol'
 import { sql } from 'kysely'
-import type { Database, Reader, Transaction } from '../../../database/database.ts'
-import { deleteInParts } from '../../../database/delete-in-parts.ts'
-import { countUpTo } from '../../../database/large-table.ts'
-import { assertStored } from '../../../database/assert-stored.ts'
+import { type Database, type Reader, type Transaction, assertStored } from '../../../database/database.ts'
+import { countUpTo, deleteInParts } from '../../../database/cached-count.ts'
 import type { ReasonedId } from '../feed-text.ts'
 
 /** Maximum size of a stored feed. */

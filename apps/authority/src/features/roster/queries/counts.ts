@@ -1,7 +1,7 @@
 import { LIMITS, type NodeState } from '@chancery/contract'
 import { type RawBuilder, sql } from 'kysely'
 import type { Reader } from '../../../database/database.ts'
-import type { Moment } from '../node-state.ts'
+import type { Moment } from '../mark-silent.job.ts'
 
 /** `more`: there are more than were counted. */
 export interface BoundedCount {

@@ -1,7 +1,7 @@
 import { HOUR, type Instant, readInstant } from '@chancery/protocol'
 import { sql } from 'kysely'
 import type { Reader } from '../../../database/database.ts'
-import type { Moment } from '../node-state.ts'
+import type { Moment } from '../mark-silent.job.ts'
 import { type BoundedCount, IS_NEWEST } from './counts.ts'
 
 /** Certificates read for the count. Those that end first are read first. */

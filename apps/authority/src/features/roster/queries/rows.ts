@@ -3,7 +3,7 @@ import { type JsonObject, readJson } from '@chancery/protocol'
 import type { Database } from '../../../database/database.ts'
 import { IdStatement } from '../../../database/statement.ts'
 import { toWireTime } from '../../../requests/list-position.ts'
-import { type Moment, nodeState } from '../node-state.ts'
+import { type Moment, nodeState } from '../mark-silent.job.ts'
 
 interface StoredRow {
   readonly cert_id: string

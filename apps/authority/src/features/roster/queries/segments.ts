@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Database } from '../../../database/database.ts'
 import { beginsWith, readCandidatesOf } from '../../../database/index-source.ts'
 import type { Candidate, IndexSource, Position } from '../../../database/index-source.ts'
-import type { Moment } from '../node-state.ts'
+import type { Moment } from '../mark-silent.job.ts'
 
 /** Ways to walk over the nodes, each served by one index. */
 export const SEGMENTS = [

@@ -7,8 +7,7 @@ import { type ArchiveSegment, sha256Hex } from '@chancery/protocol'
 import { testSigner } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ArchiveFiles, ArchiveFolder } from './files.ts'
-import { openArchive } from './read.ts'
-import { compress, readProvenSegment, readSegment } from './segment.ts'
+import { compress, openArchive, readProvenSegment, readSegment } from './read.ts'
 
 const MIB = 1_048_576
 let folder: string

@@ -9,8 +9,7 @@ import type {
 } from '@chancery/protocol'
 import type { ExaminedLines } from '../audit-thread.ts'
 import type { ArchiveFiles } from './files.ts'
-import { type ArchiveFinding, openArchive } from './read.ts'
-import { readSegment } from './segment.ts'
+import { type ArchiveFinding, openArchive, readSegment } from './read.ts'
 
 const BLOCK_BYTES = 256 * 1024
 const LINE_FEED = 10

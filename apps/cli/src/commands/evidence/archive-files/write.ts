@@ -1,4 +1,5 @@
 import {
+  FormError,
   MAX_MANIFEST_SEGMENTS,
   TreeRange,
   entryOf,
@@ -9,6 +10,8 @@ import {
   manifestName,
   rangePlaces,
   readEventLine,
+  readReceived,
+  retentionCheckpointForm,
   segmentName,
   sha256Hex,
   toManifestCheckpoint,
@@ -27,7 +30,10 @@ import type {
 } from '@chancery/protocol'
 import { CommandError } from '../../../errors/failure.ts'
 import type { ArchiveFiles } from './files.ts'
-import { SEGMENT_TEXT_BYTES, compress } from './segment.ts'
+import { SEGMENT_TEXT_BYTES, compress } from './read.ts'
+import type { Client } from '@chancery/sdk'
+import type { Connection } from '../../../connection/connection.ts'
+import { fetchCheckpoint, findLogTrust, treeOf } from '../witnesses.ts'
 
 /** Entries of a segment, and the multiple at which one ends: then its entries have one hash in the tree. */
 const SEGMENT_ENTRIES = 16_384
@@ -35,7 +41,7 @@ const SEGMENT_ENTRIES = 16_384
 const MANIFEST_EVERY = 16
 
 /** The log that an archive is written from. */
-export interface ArchiveSource {
+interface ArchiveSource {
   /** The signed checkpoint, and the identity of the log. */
   readonly checkpoint: string
   readonly identity: LogIdentity | null
@@ -183,4 +189,49 @@ export class ArchiveWriter {
 
 function writeError(message: string, hint?: string): CommandError {
   return new CommandError({ code: 'archive_failed', message, hint })
+}
+
+/** The store of a running authority, as the source of an archive. */
+export async function openSource(
+  connection: Connection,
+): Promise<{ readonly source: ArchiveSource; readonly trust: ArchiveTrust; readonly size: number }> {
+  const { identity, keys } = await findLogTrust(connection)
+  const { note, size } = await fetchCheckpoint(connection)
+  const { genesis, followed } = connection
+  const client = connection.client()
+  const source: ArchiveSource = {
+    checkpoint: note,
+    identity: identity ?? null,
+    read: treeOf(client, size),
+    lines: (after) => client.evidence.export(after),
+    boundary: (removedThrough) => findBoundary(client, removedThrough),
+  }
+  const trust = { keys: followed?.keys ?? keys, network: genesis?.network_name ?? '' }
+  return { source, trust, size }
+}
+
+/** Each boundary is an entry after the entries that it removed. */
+async function findBoundary(client: Client, removedThrough: number): Promise<RetentionCheckpoint | undefined> {
+  for (let after: number | null = removedThrough; after !== null;) {
+    const filter: { entry_kind: string; after_sequence: number } = {
+      entry_kind: 'retention_checkpoint',
+      after_sequence: after,
+    }
+    const page = await client.evidence.search(filter)
+    for (const { payload } of page.entries) {
+      const found = readBoundary(payload)
+      if (found?.removed_through_sequence === removedThrough) return found
+    }
+    after = page.next_after_sequence
+  }
+  return undefined
+}
+
+function readBoundary(payload: Parameters<typeof readReceived>[1]): RetentionCheckpoint | undefined {
+  try {
+    return readReceived(retentionCheckpointForm, payload).record
+  } catch (error) {
+    if (error instanceof FormError) return undefined
+    throw error
+  }
 }

@@ -1,8 +1,7 @@
 import type { NodeSummary } from '@chancery/sdk'
 import { at, read } from '../../client.ts'
-import { keyToPath, nodeHref } from '../../node-key.ts'
-import type { Act } from '../../signing/act.ts'
-import { undo } from '../../signing/undo.ts'
+import { keyToPath, nodeHref } from '../../router.ts'
+import { type Act, undo } from '../../signing/act.ts'
 
 const MOST_CHARACTERS = 64
 

@@ -1,7 +1,6 @@
 import type { JsonObject } from '@chancery/protocol'
 import { at } from '../../client.ts'
-import type { Act } from '../../signing/act.ts'
-import { undo } from '../../signing/undo.ts'
+import { type Act, undo } from '../../signing/act.ts'
 
 /** The action on the invite that the address names. */
 export function withdrawActs(query: URLSearchParams): readonly Act[] {

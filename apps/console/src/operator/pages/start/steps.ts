@@ -1,6 +1,5 @@
 import type { FirstSteps } from '@chancery/sdk'
-import { readChoice, storeChoice } from '../../choices.ts'
-import { findPin } from '../../pin.ts'
+import { findPin, readChoice, storeChoice } from '../../pin.ts'
 
 /** A step that the authority cannot see: the operator says whether it was done. */
 export type SaidStep = 'root-key' | 'gateway' | 'watch'

@@ -1,3 +1,0 @@
-import type { Core } from '../../core.ts'
-
-export type AuditListParts = Pick<Core, 'database' | 'reads'>

@@ -1,3 +1,0 @@
-import type { FeatureBase } from '../../core.ts'
-
-export type HistoryParts = Pick<FeatureBase, 'clock' | 'database' | 'ids' | 'keys' | 'log' | 'network' | 'signing'>

@@ -1,0 +1,209 @@
+import {
+  agreementRecordForm,
+  capabilityCounterForm,
+  capabilityOfferForm,
+  hours,
+  instantOf,
+  readReceived,
+  verdictOf,
+  visible,
+  writeInstant,
+} from '@chancery/protocol'
+import type {
+  AgreementRecord,
+  AgreementTerms,
+  CapabilityCounter,
+  CapabilityOffer,
+  RecordForm,
+} from '@chancery/protocol'
+import type { AgreementTermsRequest } from '@chancery/sdk'
+import type { CommandContext } from '../../context.ts'
+import { usageError } from '../../errors/failure.ts'
+import { loadJsonObject, loadRecord, saveRecord } from '../../files/json-file.ts'
+import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
+import { type Result, type Style, fields } from '../../output/screen.ts'
+import { connect, connectAsOperator } from '../../connection/connection.ts'
+import { loadPublicKeys } from '../../files/keys.ts'
+
+/** Reads the record without verifying it; the authority verifies the signatures. */
+function whole<Value>(form: RecordForm<Value>): (value: Parameters<typeof readReceived>[1]) => Value {
+  return (value) => readReceived(form, value).wire as Value
+}
+
+function loadOffer(cwd: string, file: string): Promise<CapabilityOffer> {
+  return loadRecord(cwd, file, { name: 'a capability offer', member: 'offer', read: whole(capabilityOfferForm) })
+}
+
+function loadCounter(cwd: string, file: string): Promise<CapabilityCounter> {
+  return loadRecord(cwd, file, { name: 'a capability counter', member: 'counter', read: whole(capabilityCounterForm) })
+}
+
+export function loadAgreement(cwd: string, file: string): Promise<AgreementRecord> {
+  return loadRecord(cwd, file, { name: 'an agreement', member: 'agreement', read: whole(agreementRecordForm) })
+}
+
+/** The terms given with flags. */
+async function readTerms({ cwd, now }: CommandContext, options: Options): Promise<AgreementTermsRequest> {
+  const [given, scope] = [options.text('valid-from'), options.text('scope')]
+  const from = given === undefined ? now() : readTime(given)
+  return {
+    capabilities: options.list('capability'),
+    ...(scope === undefined ? {} : { scope: await loadJsonObject(cwd, scope) }),
+    valid_from: writeInstant(from),
+    valid_until: writeInstant(from + hours(wholeNumberOrDefault(options, 'valid-hours', 1, 87_600))),
+  }
+}
+
+function readTime(text: string): bigint {
+  try {
+    return instantOf(text)
+  } catch {
+    throw usageError('--valid-from must be a time such as 2030-01-02T03:04:05Z.')
+  }
+}
+
+function describeAgreement(record: AgreementRecord, style: Style): string {
+  const more = [
+    ['agreement', record.agreement_id],
+    ['signed by', record.signatures.map(({ key_id }) => key_id).join(', ')],
+  ] as const
+  return describeTerms(record, record.agreed_terms, style, more)
+}
+
+function describeTerms(
+  parties: { readonly offerer_sovereign_id: string; readonly responder_sovereign_id: string },
+  terms: AgreementTerms,
+  style: Style,
+  more: readonly (readonly [string, string])[] = [],
+): string {
+  return fields(
+    [
+      ['offerer', parties.offerer_sovereign_id],
+      ['responder', parties.responder_sovereign_id],
+      ['capabilities', terms.capabilities.join(', ')],
+      ['valid', `${terms.valid_from} to ${terms.valid_until}`],
+      ...more,
+    ],
+    style,
+  )
+}
+
+/** Runs `agreement cosign`: the offerer signs what the responder accepted. */
+export async function runAgreementCosign(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const { cwd, style } = context
+  const agreement = await loadAgreement(cwd, args.required('agreement'))
+  const original_offer = await loadOffer(cwd, options.required('offer'))
+  const connection = await connectAsOperator(context, options)
+  const { record, saved } = await saveRecord(cwd, options, () =>
+    connection.ask((client) => client.agreements.cosign({ agreement, original_offer })),
+  )
+  const text = `${style.good('Agreed, signed by both:')}\n${describeAgreement(record, style)}${saved}`
+  return { data: record, ids: [record.agreement_id], text }
+}
+
+/** Runs `agreement counter`: other terms for an offer, signed for the responder. */
+export async function runAgreementCounter(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const { cwd, style } = context
+  const offer = await loadOffer(cwd, args.required('offer'))
+  const terms = await readTerms(context, options)
+  const connection = await connectAsOperator(context, options)
+  const { record, saved } = await saveRecord(cwd, options, () =>
+    connection.ask((client) => client.agreements.counter({ offer, ...terms })),
+  )
+  const text = describeTerms(record, record.agreed_terms, style, [['offer', record.offer_id]])
+  return { data: record, ids: [record.offer_id], text: `${style.good('Countered:')}\n${text}${saved}` }
+}
+
+/** Runs `agreement accept`: creates the record that both parties can show. */
+export async function runAgreementAccept(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const { cwd, style } = context
+  const offer = await loadOffer(cwd, args.required('offer'))
+  const given = options.text('counter')
+  const request = given === undefined ? { offer } : { counter: await loadCounter(cwd, given), original_offer: offer }
+  const connection = await connectAsOperator(context, options)
+  const own = (await connection.ask((client) => client.sovereign.metadata())).sovereign_id
+  const { record, saved } = await saveRecord(cwd, options, () =>
+    connection.ask((client) => client.agreements.accept(request)),
+  )
+  const text = `${describeAgreement(record, style)}${saved}`
+  const isForeign = given === undefined && offer.offerer_sovereign_id !== own
+  const ids = [record.agreement_id]
+  if (!isForeign) return { data: record, ids, text: `${style.good('Agreed:')}\n${text}` }
+  const [half, original] = [options.text('out') ?? 'half.json', args.required('offer')]
+  const hint = `${visible(offer.offerer_sovereign_id)} must sign it, too:\n  chancery agreement cosign ${half} --offer ${original} --out agreement.json`
+  return { data: record, ids, text: `${style.good('Accepted, half signed:')}\n${text}\n${hint}` }
+}
+
+/** Runs `agreement offer`. With --json it prints the signed offer for the other party. */
+export async function runAgreementOffer(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const { style } = context
+  const openHours = wholeNumberOrDefault(options, 'open-hours', 1, 8760)
+  const request = {
+    ...(await readTerms(context, options)),
+    responder_sovereign_id: args.required('responder'),
+    expires_at: writeInstant(context.now() + hours(openHours)),
+  }
+  const connection = await connectAsOperator(context, options)
+  const { record, saved } = await saveRecord(context.cwd, options, () =>
+    connection.ask((client) => client.agreements.offer(request)),
+  )
+  const found = verdictOf(record.offerer_evidence)
+  const verdict = typeof found === 'string' ? found : '-'
+  if (verdict === 'block') context.note('no active treaty recognises this network, so the offer cannot be accepted')
+  const more = [
+    ['offer', record.offer_id],
+    ['open until', record.expires_at],
+    ['trust', verdict],
+  ] as const
+  const text = describeTerms(record, record.requested_terms, style, more)
+  return { data: record, ids: [record.offer_id], text: `${style.good('Offered:')}\n${text}${saved}` }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  accepted: 'each party signed it with its own key.',
+  accepted_for_both:
+    'the key of the authority signed it for a party. Give the keys of both to see whether each signed.',
+  missing_offerer_signature: 'it has no signature of the offerer.',
+  invalid_offerer_signature: 'no signature is that of a key of the offerer.',
+  missing_responder_signature: 'the responder has not signed it.',
+  invalid_responder_signature: 'no signature is that of a key of the responder.',
+  graph_digest_mismatch:
+    'the recognition graph has changed since, and this authority is of a release that does not state the rest. Give --offerer-key to verify the signatures.',
+  unknown_field: 'it contains a signed field that this release does not support. Update Chancery, or ask the signer.',
+  non_canonical_form: 'a member that must be signed is missing.',
+  terms_mismatch: 'it claims another end than the one that was signed. Do not use it.',
+}
+
+const GRAPH = {
+  true: 'The recognition graph of the offerer has changed since it was made. The agreement stays as it was signed.',
+  false: 'The recognition graph of the offerer is the one it was made over.',
+  null: 'Whether the recognition graph of the offerer has changed since is not known here.',
+}
+
+/** Runs `agreement verify`; the exit code is 1 when the agreement is not valid, or not in force. */
+export async function runAgreementVerify(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const { cwd, style } = context
+  const agreement = await loadAgreement(cwd, args.required('file'))
+  const offerer = await loadPublicKeys(cwd, options, 'offerer-key')
+  const responder = await loadPublicKeys(cwd, options, 'responder-key')
+  // At the authority one signature counts for both parties when their keys are the same.
+  if (offerer?.some((key) => responder?.includes(key)) === true)
+    throw usageError('--offerer-key and --responder-key name the same key. Give each party its own.')
+  const request = {
+    agreement,
+    ...(offerer === undefined ? {} : { offerer_public_keys: offerer }),
+    ...(responder === undefined ? {} : { responder_public_keys: responder }),
+  }
+  const connection = await connect(context, options)
+  const verdict = await connection.ask((client) => client.agreements.verify(request))
+  const isGood = verdict.accepted && verdict.in_force !== false
+  const title = isGood ? style.good('Valid:') : style.bad(verdict.accepted ? 'Not in force:' : 'Not valid:')
+  // Without the statement, of an earlier release: by own keys only if both were given.
+  const isByOwnKeys = verdict.signed_by_both ?? (offerer !== undefined && responder !== undefined)
+  const words = REASONS[verdict.accepted && !isByOwnKeys ? 'accepted_for_both' : verdict.reason]
+  const reason = words === undefined ? visible(verdict.reason) : `${words} (${visible(verdict.reason)})`
+  const graph = verdict.accepted ? `${GRAPH[`${verdict.graph_changed}`]}\n` : ''
+  const text = `${title} ${reason}\n${graph}${describeTerms(agreement, agreement.agreed_terms, style)}`
+  return { data: verdict, text, exitCode: isGood ? 0 : 1 }
+}

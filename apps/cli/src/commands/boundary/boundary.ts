@@ -1,0 +1,142 @@
+import { type AuthorityKeys, readPresentedAttestation } from '@chancery/protocol'
+import { requireNodeDecision } from '@chancery/sdk'
+import type { NodeDecision, NodeDecisionRequest, PresentedAttestation } from '@chancery/sdk'
+import { type Connection, connectAsOperator, connectWithKey } from '../../connection/connection.ts'
+import { connectAsNode, loadCertificate, loadNodeSigner } from '../../connection/node-folder.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/screen.ts'
+import { CommandError, usageError } from '../../errors/failure.ts'
+import { explain } from '../../errors/explain.ts'
+import { loadJsonObject, loadRecord, loadStructured, saveRecord } from '../../files/json-file.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
+import { decisionResult } from './describe.ts'
+import { loadAgreement } from '../agreements/agreements.ts'
+
+const ATTESTATION = { name: 'an attestation', member: 'attestation', read: readPresentedAttestation } as const
+
+/** Reads the attestation of --presented, of the issuer and under the treaty that the options name. */
+async function loadPresented(cwd: string, options: Options): Promise<PresentedAttestation | undefined> {
+  const file = options.text('presented')
+  const [issuer, treaty] = [options.text('issuer'), options.has('treaty') ? options.text('treaty') : undefined]
+  if (file === undefined) {
+    if (issuer !== undefined || treaty !== undefined) throw usageError('--issuer and --treaty need --presented.')
+    return undefined
+  }
+  if (issuer === undefined) throw usageError('--presented needs --issuer, the sovereign that issued the attestation.')
+  return {
+    attestation: await loadRecord(cwd, file, ATTESTATION),
+    issuer_sovereign_id: issuer,
+    ...(treaty === undefined ? {} : { treaty_id: treaty }),
+  }
+}
+
+const isFileName = (text: string): boolean => text.endsWith('.json') || text.includes('/')
+
+/** Reads --attestation: an id, or a file with the signed record. */
+async function attestationId(cwd: string, options: Options): Promise<string | undefined> {
+  const given = options.text('attestation')
+  if (given === undefined || !isFileName(given)) return given
+  return (await loadRecord(cwd, given, ATTESTATION)).attestation_id
+}
+
+/** Runs `ask`. The exit code is 1 only for a verified denial, and 2 for everything that gives no decision. */
+export async function runAsk(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  try {
+    return await askForDecision(context, args, options)
+  } catch (error) {
+    const { code, message, hint } = explain(error)
+    throw new CommandError({ code, message, hint, exitCode: 2 }, { cause: error })
+  }
+}
+
+async function askForDecision(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const { cwd, style } = context
+  const [file, resource] = [options.text('context'), options.text('resource')]
+  const attestation = await attestationId(cwd, options)
+  const presented = await loadPresented(cwd, options)
+  if ((attestation === undefined) === (presented === undefined))
+    throw usageError('Give exactly one of --attestation and --presented.')
+  const caller = await openCaller(context, options)
+  const request: NodeDecisionRequest = {
+    ...(caller.cert_id === undefined ? {} : { cert_id: caller.cert_id }),
+    ...(attestation === undefined ? {} : { attestation_id: attestation }),
+    ...(presented === undefined ? {} : { presented }),
+    requested_capability: args.required('capability'),
+    ...(file === undefined ? {} : { context: await loadStructured(cwd, file) }),
+    ...(resource === undefined ? {} : { resource_id: resource }),
+  }
+  const { record, saved } = await saveRecord(cwd, options, () => ask(context, caller, request))
+  return decisionResult(record.decision, { data: record, saved, style })
+}
+
+/** The key that asks, with its certificate when it has one here. */
+interface Caller {
+  readonly connection: Connection
+  readonly publicKey: string
+  readonly cert_id: string | undefined
+  /** Pinned keys of the authority; undefined when nothing is pinned. */
+  readonly keys: readonly string[] | AuthorityKeys | undefined
+}
+
+async function openCaller(context: CommandContext, options: Options): Promise<Caller> {
+  const key = options.text('key')
+  if (key === undefined) {
+    if (options.isSet('genesis')) throw usageError('--genesis needs --key: the folder of a node has its own block.')
+    const connection = await connectAsNode(context, options)
+    const { cert_id } = await loadCertificate(connection.files)
+    return { connection, publicKey: connection.signer.publicKey, cert_id, keys: connection.followed.keys }
+  }
+  if (options.isSet('home')) throw usageError('Give --home or --key, not both.')
+  const signer = await loadNodeSigner(context, key)
+  const connection = await connectWithKey(context, options, signer, options.text('genesis'))
+  return { connection, publicKey: signer.publicKey, cert_id: undefined, keys: connection.followed?.keys }
+}
+
+async function ask(context: CommandContext, caller: Caller, request: NodeDecisionRequest): Promise<NodeDecision> {
+  const { connection, publicKey } = caller
+  return connection.ask(async (client) => {
+    const response = await client.boundary.request(request)
+    const authorityKeys = caller.keys ?? [(await client.sovereign.genesis()).network_authority.public_key]
+    await requireNodeDecision(response, { request, publicKey, authorityKeys, now: context.now() })
+    return response
+  })
+}
+
+/** Runs `evaluate`; the exit code is 1 for a denial, so that a script stops. */
+export async function runEvaluate(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const { cwd, style } = context
+  const [agreement, file] = [options.text('agreement'), options.text('context')]
+  const attestation = await attestationId(cwd, options)
+  const presented = await loadPresented(cwd, options)
+  if ([agreement, attestation, presented].filter((basis) => basis !== undefined).length !== 1)
+    throw usageError('Give exactly one of --agreement, --attestation and --presented.')
+  const request = {
+    ...(agreement === undefined ? {} : { agreement: await loadAgreement(cwd, agreement) }),
+    ...(attestation === undefined ? {} : { attestation_id: attestation }),
+    ...(presented === undefined ? {} : { presented }),
+    requested_capability: args.required('capability'),
+    ...(file === undefined ? {} : { context: await loadStructured(cwd, file) }),
+  }
+  const connection = await connectAsOperator(context, options)
+  const { record, saved } = await saveRecord(cwd, options, () =>
+    connection.ask((client) => client.boundary.evaluate(request)),
+  )
+  return decisionResult(record.decision, { data: record, saved, style })
+}
+
+/** Runs `decide`; the exit code is 1 for a denial, so that a script stops. */
+export async function runDecide(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const { cwd, style } = context
+  const agreement = await loadAgreement(cwd, args.required('agreement'))
+  const file = options.text('context')
+  const request = {
+    agreement,
+    requested_capability: args.required('capability'),
+    ...(file === undefined ? {} : { context: await loadJsonObject(cwd, file) }),
+  }
+  const connection = await connectAsOperator(context, options)
+  const { record, saved } = await saveRecord(cwd, options, () =>
+    connection.ask((client) => client.boundary.decide(request)),
+  )
+  return decisionResult(record, { data: record, saved, style })
+}

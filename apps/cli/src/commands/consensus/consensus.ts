@@ -1,0 +1,149 @@
+import {
+  asJson,
+  boundaryDecisionForm,
+  consensusForm,
+  isJsonObject,
+  justificationForm,
+  readReceived,
+  voteForm,
+} from '@chancery/protocol'
+import type {
+  BoundaryDecision,
+  ConsensusProof,
+  JsonObject,
+  JustificationProof,
+  Received,
+  ValidatorVote,
+} from '@chancery/protocol'
+import { type RecordKind, loadJsonObject, loadRecord, saveRecord } from '../../files/json-file.ts'
+import { type Result, type Style, fields } from '../../output/screen.ts'
+import { connectAsOperator } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
+import { loadValidatorKeys } from '../../files/validator-keys.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
+import { loadPublicKeys } from '../../files/keys.ts'
+
+const JUSTIFICATION: RecordKind<Received<JustificationProof>> = {
+  name: 'a justification proof',
+  member: 'justification_proof',
+  read: (value) => readReceived(justificationForm, value),
+}
+
+const DECISION: RecordKind<Received<BoundaryDecision>> = {
+  name: 'a boundary decision',
+  member: 'decision',
+  read: (value) => readReceived(boundaryDecisionForm, value),
+}
+
+const VOTE: RecordKind<Received<ValidatorVote>> = {
+  name: 'a validator vote',
+  // A vote has a member of this name itself, which is never an object.
+  member: 'vote',
+  read: (value) => readReceived(voteForm, value),
+}
+
+export const CONSENSUS: RecordKind<Received<ConsensusProof>> = {
+  name: 'a consensus proof',
+  member: 'proof',
+  read: (value) => readReceived(consensusForm, value),
+}
+
+function describeVote(vote: ValidatorVote, style: Style): string {
+  return fields(
+    [
+      ['vote', vote.vote_id],
+      ['says', vote.vote ? 'approve' : 'reject'],
+      ['validator', vote.validator_sovereign_id],
+      ['proof', vote.proof_id],
+      ['decision', vote.decision_id],
+      ['reason', vote.reason ?? '-'],
+      ['cast', vote.voted_at],
+    ],
+    style,
+  )
+}
+
+export function describeConsensus(proof: ConsensusProof, style: Style): string {
+  const approving = new Set(proof.votes.filter(({ vote }) => vote).map((vote) => vote.validator_sovereign_id))
+  return fields(
+    [
+      ['consensus', proof.consensus_id],
+      ['proof', proof.proof_id],
+      ['decision', proof.decision_id],
+      ['approving', [...approving].join(', ') || '-'],
+      ['needed', `${proof.required_threshold} of ${new Set(proof.validator_sovereign_ids).size}`],
+      ['until', proof.expires_at],
+    ],
+    style,
+  )
+}
+
+/** Runs `consensus assemble`. With --json it prints the signed proof. */
+export async function runConsensusAssemble(
+  context: CommandContext,
+  args: Arguments,
+  options: Options,
+): Promise<Result> {
+  const { cwd, style } = context
+  const { wire } = await loadRecord(cwd, args.required('justification'), JUSTIFICATION)
+  const votes = await Promise.all(args.list('votes').map((file) => loadRecord(cwd, file, VOTE)))
+  const validatorKeys = await loadValidatorKeys(cwd, options)
+  const request = {
+    justification_proof: wire,
+    votes: votes.map((vote) => vote.wire),
+    required_threshold: wholeNumberOrDefault(options, 'threshold', 1, 1024),
+    validator_sovereign_ids: options.list('validator'),
+    ...(Object.keys(validatorKeys).length === 0 ? {} : { validator_public_keys: validatorKeys }),
+  }
+  const connection = await connectAsOperator(context, options)
+  const { record: proof, saved } = await saveRecord(cwd, options, () =>
+    connection.ask((client) => client.consensus.proof(request)),
+  )
+  const text = `${style.good('Assembled:')}\n${describeConsensus(proof, style)}${saved}`
+  return { data: asJson(proof), text }
+}
+
+/** Texts for the reasons of protocol/trust-operations 8.6. */
+export const CONSENSUS_REASONS: Readonly<Record<string, string>> = {
+  valid: 'enough independent validators approved.',
+  missing_signature: 'its assembler did not sign it.',
+  invalid_assembler_signature: 'no given key assembled it, or it was changed since. Do not use it.',
+  proof_id_mismatch: 'it contains a vote on another justification.',
+  invalid_vote_signature: 'it contains a vote that is unsigned or forged.',
+  unknown_validator_key: 'you gave no key of the validator of a vote. Add it with --validator-key.',
+  vote_not_in_validator_set: 'it contains a vote of a network that is not one of its validators.',
+  threshold_not_met: 'too few distinct validators approve.',
+  missing_context_digest: 'a vote does not name the state it is based on.',
+  cascade_detected: 'the votes are probably copies of each other.',
+  expired: 'its five minutes are over.',
+}
+
+/** Runs `consensus vote`. With --json it prints the signed vote. */
+export async function runConsensusVote(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const { cwd, style } = context
+  const file = args.required('justification')
+  const { wire } = await loadRecord(cwd, file, JUSTIFICATION)
+  const decision = await loadDecision(cwd, file, options.text('decision'))
+  const keys = await loadPublicKeys(cwd, options, 'issuer-key')
+  const reason = options.text('reason')
+  const request = {
+    justification_proof: wire,
+    vote: args.required('vote') === 'approve',
+    ...(reason === undefined ? {} : { reason }),
+    ...(keys === undefined ? {} : { justification_public_keys: keys }),
+    ...(decision === undefined ? {} : { decision }),
+  }
+  const connection = await connectAsOperator(context, options)
+  const { record: vote, saved } = await saveRecord(cwd, options, () =>
+    connection.ask((client) => client.consensus.vote(request)),
+  )
+  return { data: vote, text: `${style.good('Voted:')}\n${describeVote(vote, style)}${saved}` }
+}
+
+/** The decision of --decision, else the one in the file that `evaluate` wrote. */
+async function loadDecision(cwd: string, file: string, given: string | undefined): Promise<JsonObject | undefined> {
+  if (given !== undefined) return (await loadRecord(cwd, given, DECISION)).wire
+  const { decision } = await loadJsonObject(cwd, file)
+  return isJsonObject(decision) ? decision : undefined
+}

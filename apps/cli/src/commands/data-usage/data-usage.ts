@@ -1,0 +1,177 @@
+import {
+  accessIntentForm,
+  asJson,
+  asReceived,
+  licensePolicyForm,
+  readReceived,
+  verifyReceived,
+  visible,
+} from '@chancery/protocol'
+import type { DataAccessIntent, DataLicensePolicy, JsonObject, Received } from '@chancery/protocol'
+import { type Result, type Style, fields, plural } from '../../output/screen.ts'
+import type { IntentRequest, LicenseRequest, RecordedUsage, UsageVerdict } from '@chancery/sdk'
+import { type Connection, FOLLOW_HINT, connect, connectAsOperator, signersAt } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import { type RecordKind, loadJsonObject, loadRecord, saveRecord } from '../../files/json-file.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
+import { CommandError, usageError } from '../../errors/failure.ts'
+import { randomUUID } from 'node:crypto'
+import { loadPublicKeys } from '../../files/keys.ts'
+
+function describeLicense(policy: DataLicensePolicy, style: Style): string {
+  const { max_volume_bytes_per_session: cap } = policy
+  return fields(
+    [
+      ['policy', policy.policy_id],
+      ['licensor', policy.licensor_sovereign_id],
+      ['licensee', policy.licensee_sovereign_id],
+      ['sources', policy.allowed_source_ids.join(', ') || 'none: nothing is licensed'],
+      ['access', policy.allowed_access_types.join(', ') || 'read'],
+      ['volume', cap === null ? 'unlimited' : `up to ${plural(cap, 'byte')} a session`],
+      ['prohibited', policy.prohibited_classification_tags.join(', ') || '-'],
+      ['valid', `${policy.valid_from} to ${policy.valid_until}`],
+    ],
+    style,
+  )
+}
+
+function describeIntent(intent: DataAccessIntent, style: Style): string {
+  const { estimated_volume_bytes: volume } = intent
+  return fields(
+    [
+      ['intent', intent.intent_id],
+      ['agent', intent.agent_sovereign_id],
+      ['decision', intent.decision_id],
+      ['sources', intent.declared_sources.map(({ source_id }) => source_id).join(', ') || '-'],
+      ['access', intent.declared_access_types.join(', ') || '-'],
+      ['volume', volume === null ? 'not estimated' : `about ${plural(volume, 'byte')}`],
+      ['until', intent.expires_at],
+    ],
+    style,
+  )
+}
+
+/** Runs `data-usage intent`: sends the file unchanged; the authority signs for its network. */
+export async function runDataUsageIntent(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const { cwd, style } = context
+  const request = (await loadJsonObject(cwd, args.required('file'))) as IntentRequest
+  const connection = await connectAsOperator(context, options)
+  const { record: intent, saved } = await saveRecord(cwd, options, () =>
+    connection.ask((client) => client.dataUsage.intent(request)),
+  )
+  return { data: intent, text: `${style.good('Declared:')}\n${describeIntent(intent, style)}${saved}` }
+}
+
+/** Runs `data-usage policy`: sends the file unchanged; the authority reads, signs and activates it. */
+export async function runDataUsagePolicy(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const { cwd, style } = context
+  const terms = (await loadJsonObject(cwd, args.required('file'))) as LicenseRequest
+  const connection = await connectAsOperator(context, options)
+  const { record: policy, saved } = await saveRecord(cwd, options, () =>
+    connection.ask((client) => client.dataUsage.publish(terms)),
+  )
+  const text = `${style.good('Published')} and active:\n${describeLicense(policy, style)}${saved}`
+  return { data: policy, text }
+}
+
+/** Without the option the authority returns its newest license. */
+function licenseeOf(options: Options): { licensee_sovereign_id?: string } {
+  const licensee = options.text('licensee')
+  return licensee === undefined ? {} : { licensee_sovereign_id: licensee }
+}
+
+/** Runs `data-usage show`: verifies the license with the genesis block, because a proxy could send another one. */
+export async function runDataUsageShow(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+  const connection = await connect(context, options)
+  const { record, saved } = await saveRecord(context.cwd, options, async () => {
+    const policy = await connection.ask((client) => client.dataUsage.current(licenseeOf(options)))
+    await requireSignature(connection, policy)
+    return policy
+  })
+  return { data: record, text: `${describeLicense(record, context.style)}${saved}` }
+}
+
+async function requireSignature(connection: Connection, policy: DataLicensePolicy): Promise<void> {
+  const keys = signersAt(connection, policy)
+  if (keys === undefined) return
+  const verdict = await verifyReceived(asReceived(licensePolicyForm, policy), keys)
+  if (verdict.ok) return
+  throw new CommandError({
+    code: 'invalid_signature',
+    message: `The license from ${connection.url} is not signed by the authority of the configured genesis block.`,
+    hint: `This is another network, or a proxy changed the response. Do not use it. ${FOLLOW_HINT}`,
+  })
+}
+
+const INTENT: RecordKind<Received<DataAccessIntent>> = {
+  name: 'a data access intent',
+  member: 'intent',
+  read: (value) => readReceived(accessIntentForm, value),
+}
+
+const LICENSE: RecordKind<Received<DataLicensePolicy>> = {
+  name: 'a data license policy',
+  member: 'policy',
+  read: (value) => readReceived(licensePolicyForm, value),
+}
+
+/**
+ * Runs `data-usage verify`: lists every violation, and stores them on request. The exit code is 1 when there is one,
+ * and 2 for a license that was not verified: the authority checks its own signature only.
+ */
+export async function runDataUsageVerify(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const { cwd, style } = context
+  const { record, wire } = await loadRecord(cwd, args.required('intent'), INTENT)
+  const [agentKeys, licensorKeys] = [
+    await loadPublicKeys(cwd, options, 'agent-key'),
+    await loadPublicKeys(cwd, options, 'licensor-key'),
+  ]
+  const isRecording = options.isSet('record')
+  const connection = await (isRecording ? connectAsOperator : connect)(context, options)
+  const license = await findLicense(cwd, connection, options)
+  const keys = {
+    ...(agentKeys === undefined ? {} : { agent_public_keys: agentKeys }),
+    ...(licensorKeys === undefined ? {} : { policy_public_keys: licensorKeys }),
+  }
+  const request = { intent: wire, policy: license.wire, ...keys }
+  const verdict = await connection.ask(({ dataUsage }): Promise<UsageVerdict & Partial<RecordedUsage>> =>
+    isRecording ? dataUsage.record(request, { idempotencyKey: randomUUID() }) : dataUsage.verify(request),
+  )
+  const found = verdict.violations.map(
+    ({ detail, violation_type }) => `  - ${visible(detail)} (${visible(violation_type)})`,
+  )
+  const { policy_id, licensor_sovereign_id, licensee_sovereign_id } = license.record
+  const isChecked = licensorKeys !== undefined || license.isOwn
+  const unproven = isChecked ? [] : [`the signature of ${licensor_sovereign_id} on the license: give --licensor-key`]
+  const isUnknown = verdict.valid && !isChecked
+  const allowed = isUnknown
+    ? `${style.warn('Not verified:')} the use keeps to this license, but the signature of the license was not verified.`
+    : `${style.good('Allowed:')} the license permits this use.`
+  const text = [
+    verdict.valid ? allowed : `${style.bad('Not allowed:')}\n${found.join('\n')}`,
+    describeIntent(record, style),
+    fields([['license', `${policy_id} for ${licensee_sovereign_id}`]], style),
+    ...unproven.map((part) => `${style.bad('Not checked:')} ${visible(part)}`),
+    ...(verdict.entry ? [`Recorded as entry ${verdict.entry.store_sequence} of the evidence store.`] : []),
+  ].join('\n')
+  const valid = isUnknown ? null : verdict.valid
+  const data = asJson({ ...verdict, valid, policy_id, licensee_sovereign_id, unproven })
+  return { data, text, exitCode: isUnknown ? 2 : verdict.valid ? 0 : 1 }
+}
+
+/** `isOwn`: the authority checks the signature with its own keys. */
+async function findLicense(
+  cwd: string,
+  connection: Connection,
+  options: Options,
+): Promise<{ record: DataLicensePolicy; wire: JsonObject; isOwn: boolean }> {
+  const file = options.text('policy')
+  if (file === undefined) {
+    const record = await connection.ask((client) => client.dataUsage.current(licenseeOf(options)))
+    return { record, wire: asJson(record), isOwn: true }
+  }
+  if (options.isSet('licensee')) throw usageError('Give --policy or --licensee, not both.')
+  const { record, wire } = await loadRecord(cwd, file, LICENSE)
+  const isOwn = connection.genesis?.network_name === record.licensor_sovereign_id
+  return { record, wire, isOwn }
+}

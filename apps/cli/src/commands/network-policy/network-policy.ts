@@ -1,0 +1,124 @@
+import { type PolicyManifest, verifyList, visible } from '@chancery/protocol'
+import { type Result, type Style, fields, table } from '../../output/screen.ts'
+import { type Connection, FOLLOW_HINT, connect, connectAsOperator, signersAt } from '../../connection/connection.ts'
+import { CommandError } from '../../errors/failure.ts'
+import type { CommandContext } from '../../context.ts'
+import { loadJsonObject } from '../../files/json-file.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
+import { missingRecord, requireConsent } from '../../prompts/preview.ts'
+import type { PolicyVersion } from '@chancery/sdk'
+
+/** Returns one manifest as text. */
+function describePolicy(policy: PolicyManifest, signature: string, style: Style): string {
+  const rows = fields(
+    [
+      ['issued at', policy.issued_at],
+      ['issued by', policy.issued_by],
+      ['signature', signature],
+      ['minimum client', policy.min_client_version],
+      ['allowed ports', listed(policy.allowed_ports.map(String))],
+      ['allowed services', listed(policy.allowed_services)],
+      ['transports', listed(policy.routing.preferred_transports)],
+      ['maximum hops', String(policy.routing.max_hops)],
+    ],
+    style,
+  )
+  return `${style.title(visible(policy.policy_id))}\n${rows}`
+}
+
+function listed(words: readonly string[]): string {
+  return words.length === 0 ? '-' : words.join(', ')
+}
+
+/**
+ * Verifies a manifest with the authority key of the local genesis block. A proxy can send any
+ * manifest; without a block it is not verified, and the text states this.
+ */
+async function checkSignature(connection: Connection, policy: PolicyManifest): Promise<string> {
+  const { config } = connection
+  const keys = signersAt(connection, policy)
+  if (keys === undefined) return 'not checked (no genesis block is configured)'
+  if (await verifyList(policy, keys)) return 'valid, by the authority of the configured genesis block'
+  throw new CommandError({
+    code: 'invalid_signature',
+    message: `The policy from ${connection.url} is not signed by the authority of ${config.paths.genesis ?? 'the genesis block'}.`,
+    hint: `This is another network, or a proxy changed the response. Do not use it. ${FOLLOW_HINT}`,
+  })
+}
+
+/** Runs `network-policy publish`: sends the file unchanged; the authority reads, signs and activates it. */
+export async function runNetworkPolicyPublish(
+  context: CommandContext,
+  args: Arguments,
+  options: Options,
+): Promise<Result> {
+  const { style } = context
+  const request = await loadJsonObject(context.cwd, args.required('file'))
+  const connection = await connectAsOperator(context, options)
+  const { manifest, created } = await connection.ask((client) => client.policy.publish(request))
+  const signature = await checkSignature(connection, manifest)
+  const title = created ? `${style.good('Published')} and active:` : 'This version was stored before; it is active:'
+  return { data: manifest, ids: [manifest.policy_id], text: `${title}\n${describePolicy(manifest, signature, style)}` }
+}
+
+/** Runs `network-policy rollback`: every node follows the active policy, so it asks first. */
+export async function runNetworkPolicyRollback(
+  context: CommandContext,
+  args: Arguments,
+  options: Options,
+): Promise<Result> {
+  const policyId = args.required('policy_id')
+  const connection = await connectAsOperator(context, options)
+  const question = `Make ${visible(policyId)} the active policy at ${connection.url}?`
+  await requireConsent(context, options, question, () => findVersion(connection, policyId))
+  const manifest = await connection.ask((client) => client.policy.rollback({ policy_id: policyId }))
+  const signature = await checkSignature(connection, manifest)
+  return {
+    data: manifest,
+    ids: [manifest.policy_id],
+    text: `${context.style.good('Active again:')}\n${describePolicy(manifest, signature, context.style)}`,
+  }
+}
+
+async function findVersion(connection: Connection, id: string): Promise<void> {
+  const { versions, next_cursor: more } = await connection.ask((client) => client.policy.history({ limit: 1000 }))
+  // Older versions are on later pages; then the authority decides.
+  if (versions.some(({ policy_id }) => policy_id === id) || (more ?? null) !== null) return
+  throw missingRecord('policy_not_found')
+}
+
+/** Runs `network-policy show`: the active manifest, or with --history every stored version. */
+export async function runNetworkPolicyShow(
+  context: CommandContext,
+  _args: Arguments,
+  options: Options,
+): Promise<Result> {
+  if (options.isSet('history')) return showHistory(context, await connectAsOperator(context, options))
+  const connection = await connect(context, options)
+  const policy = await connection.ask((client) => client.policy.current())
+  const signature = await checkSignature(connection, policy)
+  return { data: policy, text: describePolicy(policy, signature, context.style) }
+}
+
+async function showHistory({ style }: CommandContext, connection: Connection): Promise<Result> {
+  const versions = await connection.ask(async (client) => {
+    const all: PolicyVersion[] = []
+    for (let cursor: string | undefined; ;) {
+      const page = await client.policy.history(cursor === undefined ? {} : { cursor })
+      all.push(...page.versions)
+      // A cursor that does not move would cause an endless loop.
+      if (page.next_cursor === null || page.next_cursor === undefined || page.next_cursor === cursor) return all
+      cursor = page.next_cursor
+    }
+  })
+  if (versions.length === 0) return { data: { versions: [] }, text: 'No policy version is stored yet.' }
+  const rows = versions.map(({ active, policy_id, created_at, policy }) => [
+    active ? 'active' : '',
+    policy_id,
+    created_at,
+    policy.min_client_version,
+    policy.allowed_ports.join(','),
+  ])
+  const text = table(['', 'POLICY ID', 'CREATED', 'MIN CLIENT', 'PORTS'], rows, style)
+  return { data: { versions: versions.map((version) => ({ ...version })) }, text }
+}
