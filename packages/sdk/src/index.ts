@@ -66,7 +66,7 @@ export type { DashboardApi } from './api/dashboard.ts'
 export type { DataUsageApi } from './api/data-usage.ts'
 export type { DisclosureApi } from './api/disclosure.ts'
 export { DryRunUnsupportedError } from './http/route-api.ts'
-export type { CountedSample, DryRun, RealRun } from './http/route-api.ts'
+export type { CountedSample } from './http/route-api.ts'
 export type { EnrollmentApi, JoinRequest } from './api/enrollment.ts'
 export type { RosterApi } from './api/roster.ts'
 export type { EvidenceApi } from './api/evidence.ts'
@@ -78,7 +78,7 @@ export type { ChangesApi } from './api/changes.ts'
 export type { EvidenceLogApi } from './api/evidence-log.ts'
 export type { ClockReading, EndpointState, HealthApi } from './api/health.ts'
 export type { OperatorKeysApi } from './api/operator-keys.ts'
-export type { PageQuery, Paging } from './api/page.ts'
+export type { PageQuery } from './api/pages.ts'
 export type {
   ActiveBoundaryPolicies,
   AddedRule,

@@ -121,7 +121,7 @@ class TokenCase {
     this.#loseSessions()
     await this.#whileLost('signing_key_unavailable')
     await alarms.scrape(20, 150)
-    // ChanceryNotReady leaves it out, because the cause has an alert of its own.
+    // ChanceryNotReady leaves it out, because the cause has a separate alert.
     alarms.expect('while the token is away', ['ChancerySigningKeyLost'], MAY_FIRE)
     token.plugIn()
     await this.#awaitSigning('the token is back')

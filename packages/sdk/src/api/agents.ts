@@ -16,8 +16,7 @@ import type { CallOptions, Connection } from '../http/call.ts'
 import { requireNode } from '../http/node-signing.ts'
 import { json } from '../http/read-response.ts'
 import { type RouteApi, routeApi } from '../http/route-api.ts'
-import type { PageQuery } from './page.ts'
-import { allRows } from './pages.ts'
+import { type PageQuery, allRows } from './pages.ts'
 
 /** Fields of an agent; key, times and signature are added. */
 export interface AgentFacts {

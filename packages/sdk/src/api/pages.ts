@@ -1,3 +1,10 @@
+/** Which part of a list (protocol/core 24); a cursor replaces an offset. */
+export interface PageQuery {
+  readonly limit?: number
+  readonly offset?: number
+  readonly cursor?: string
+}
+
 export interface Bounds {
   readonly limit?: number
   readonly cursor?: string

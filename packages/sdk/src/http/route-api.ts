@@ -8,15 +8,6 @@ import type { Query } from './url.ts'
 
 const { metadata } = sovereign
 
-/** Previews a revocation; nothing is changed or audited. */
-export interface DryRun {
-  readonly dryRun: true
-}
-
-export interface RealRun {
-  readonly dryRun?: false
-}
-
 /** The number, and some of them by name. */
 export type CountedSample = ReadBy<typeof members.countedSample>
 
