@@ -1,3 +1,4 @@
+import type { RouteTable } from '@chancery/contract'
 import { type AgentsApi, agentsApi } from './api/agents.ts'
 import { type AgreementsApi, agreementsApi } from './api/agreements.ts'
 import { type AttestationsApi, attestationsApi } from './api/attestations.ts'
@@ -36,6 +37,11 @@ export interface ClientOptions extends ConnectionOptions {
   readonly operator?: Operator
   /** Proves possession of a node key: join, heartbeat, renew, and the registrations of an agent. */
   readonly node?: NodeKey
+}
+
+/** A method for each route of the contract, by its name. */
+export type RouteMethods = {
+  readonly [Feature in keyof RouteTable]: { readonly [Name in keyof RouteTable[Feature]]: unknown }
 }
 
 /** The API groups of an authority, one per feature of the contract. A new one needs a file in api/ and a line here. */
@@ -126,5 +132,5 @@ export function toAreas(connection: Connection): Client {
     history: historyApi(connection),
     changes: changesApi(connection),
     reference: referenceApi(connection),
-  }
+  } satisfies RouteMethods
 }

@@ -5,8 +5,6 @@ export type { Call, CallOptions, Caller, Connection, ConnectionOptions, WriteOpt
 export { createGatewayClient } from './gateway/client.ts'
 export type { GatewayClient, GatewayDescription, GatewayNetworks, GatewayOptions } from './gateway/client.ts'
 export type { ForwardedCall, OperationId } from './gateway/open-operation.ts'
-export { GATEWAY_METHODS, ROUTE_METHODS } from './route-methods.ts'
-export type { GatewayMethods, RouteMethods } from './route-methods.ts'
 export type { Audience, NodeIdentity, NodeKey, Operator } from './http/node-signing.ts'
 export { asAuthority } from './gateway/as-authority.ts'
 export type { AuthorityOptions, GatewayAccess, TokenSource } from './gateway/as-authority.ts'

@@ -14,7 +14,7 @@ export interface EvidenceLogApi extends RouteApi<typeof evidenceLog> {
   /** Returns the signed note unchanged. Store it, and open it with `openCheckpoint`. */
   checkpoint(options?: CallOptions): Promise<string>
   /** Returns the last checkpoint that witnesses cosigned. It may be older than the last one. */
-  cosignedCheckpoint(options?: CallOptions): Promise<string>
+  cosigned(options?: CallOptions): Promise<string>
   /** Returns the hashes of one tile; pass it to `nodesFromTiles` for proofs. */
   tile(name: TileName, options?: CallOptions): Promise<Uint8Array>
   /** As operator: returns the canonical envelopes of a tile of level 0. The digest of each is its leaf. */
@@ -28,7 +28,7 @@ export function evidenceLogApi(connection: Connection): EvidenceLogApi {
   return {
     ...routeApi(evidenceLog, connection),
     checkpoint: (options) => call({ route: evidenceLog.checkpoint, read: text, options }),
-    cosignedCheckpoint: (options) => call({ route: evidenceLog.cosigned, read: text, options }),
+    cosigned: (options) => call({ route: evidenceLog.cosigned, read: text, options }),
     tile: (name, options) =>
       call({
         route: evidenceLog.tile,

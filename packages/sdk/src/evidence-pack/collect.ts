@@ -81,7 +81,7 @@ async function collectLog(
   const log = await unlessRefused(client.evidenceLog.describe())
   const logIdentity = log?.log_identity
   if (given.checkpoint !== undefined) return { checkpoint: given.checkpoint, witnesses: given.witnesses, logIdentity }
-  const cosigned = log === null ? null : await unlessRefused(client.evidenceLog.cosignedCheckpoint())
+  const cosigned = log === null ? null : await unlessRefused(client.evidenceLog.cosigned())
   const note = readNote(cosigned ?? '')
   const size = note === undefined ? 0 : (readCheckpointText(note.text)?.size ?? 0)
   const isChosen = (given.witnesses ?? []).length > 0

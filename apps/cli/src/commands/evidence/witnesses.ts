@@ -46,7 +46,7 @@ async function fetchIdentity(connection: Connection): Promise<LogIdentity | unde
 export async function fetchCheckpoint(connection: Connection, isCosigned = false): Promise<SeenCheckpoint> {
   const { origin, keys } = await findLogTrust(connection)
   const note = await connection.ask(({ evidenceLog }) =>
-    isCosigned ? evidenceLog.cosignedCheckpoint() : evidenceLog.checkpoint(),
+    isCosigned ? evidenceLog.cosigned() : evidenceLog.checkpoint(),
   )
   const opened = await openCheckpointByAny(note, origin, keys)
   if (opened === undefined)

@@ -4,12 +4,7 @@ import { useState } from 'preact/hooks'
 import { at, read } from '../../client.ts'
 import { ExportDrawer as Export, type FileSource } from '../../parts/export.tsx'
 import { type FileFormat, writeNodes } from './node-file.ts'
-
-/** The filters of the list of nodes, from the address. */
-export const nodeQuery = (query: URLSearchParams): Readonly<Record<string, string | undefined>> =>
-  Object.fromEntries(
-    ['state', 'role', 'q', 'has_agent', 'joined_since'].map((name) => [name, query.get(name) ?? undefined]),
-  )
+import { nodeQuery } from './node-query.ts'
 
 const PER_READ = 100
 const FORMATS = [
