@@ -6,7 +6,7 @@ import { accepted, createInvite, enroll, nodeCaller, startTestAuthority, testSee
 import type { NodeCaller, TestAuthority } from '@chancery/testkit'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
-import { keyToPath } from '../../apps/console/src/operator/router.ts'
+import { keyToPath } from '../../apps/console/src/operator/node-key.ts'
 import { rowsOf } from '../../apps/authority/src/testing/rows.suite.ts'
 import { type CheckedPage, axeFindings, closePages, openPage, sharedBrowser, visit } from './browser.ts'
 import { checkScreens } from './check-screens.ts'

@@ -2,7 +2,7 @@ import { type JsonObject, readJson, verifyOperatorRequest } from '@chancery/prot
 import { accepted, enroll, nodeCaller, testSigner } from '@chancery/testkit'
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { keyToPath } from '../../apps/console/src/operator/router.ts'
+import { keyToPath } from '../../apps/console/src/operator/node-key.ts'
 import type { ConsolePage, FrameSetup } from './frame-setup.ts'
 import { useFrame } from './use-frame.ts'
 import { signIn } from './operator-page.ts'

@@ -6,7 +6,7 @@ import { accepted, enroll, nodeCaller, startTestAuthority, testSeed, testSigner 
 import type { NodeCaller, TestAuthority } from '@chancery/testkit'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { keyToPath } from '../../apps/console/src/operator/router.ts'
+import { keyToPath } from '../../apps/console/src/operator/node-key.ts'
 import { type CheckedPage, closePages, nextFrames, openPage, sharedBrowser, visit } from './browser.ts'
 import { signIn } from './operator-page.ts'
 

@@ -1,6 +1,6 @@
 import { accepted } from '@chancery/testkit'
 import { expect, it } from 'vitest'
-import { keyToPath } from '../../apps/console/src/operator/router.ts'
+import { keyToPath } from '../../apps/console/src/operator/node-key.ts'
 import { checkScreens } from './check-screens.ts'
 import { type ConsolePage, type FrameSetup, registerAgent } from './frame-setup.ts'
 import { useFrame } from './use-frame.ts'

@@ -1,6 +1,6 @@
 import { enroll, nodeCaller, testSeed, testSigner } from '@chancery/testkit'
 import type { Page } from 'playwright-core'
-import { PAGES } from '../../../apps/console/src/explorer/session.ts'
+import { PAGES } from '../../../apps/console/src/explorer/view-location.ts'
 import { visit as load } from '../browser.ts'
 import { type Visit, attempt, checkPage, closeChecked, openMaliciousPage } from './check-page.ts'
 import { type MaliciousSetup, openExplorer } from './setup.ts'

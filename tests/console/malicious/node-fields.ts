@@ -1,6 +1,6 @@
 import { createClient } from '@chancery/sdk'
 import { type TestAuthority, createInvite, enroll, nodeCaller, testSigner } from '@chancery/testkit'
-import { agentHref, nodeHref } from '../../../apps/console/src/operator/router.ts'
+import { agentHref, nodeHref } from '../../../apps/console/src/operator/node-key.ts'
 import { type Fields, part, post } from './requests.ts'
 import { type MaliciousSetup, goneOperator } from './setup.ts'
 import { asName } from './texts.ts'

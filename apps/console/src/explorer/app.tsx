@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { JSX } from 'preact'
-import { explain } from '../former-keys.ts'
+import { explain } from '../authority.ts'
 import { signedOutText, idleMinutes, signOutWhenIdle } from '../idle-key.ts'
 import { Credential } from './components/credential.tsx'
 import { Frame } from './components/frame.tsx'
@@ -11,9 +11,9 @@ import { MeshPage } from './pages/mesh.tsx'
 import { NetworksPage } from './pages/networks.tsx'
 import { OverviewPage } from './pages/overview.tsx'
 import { RequestPage } from './pages/request.tsx'
-import { SIGNED_OUT, chooseNetwork, clearKey, readLocation, signIn, signOut, writeLocation } from './session.ts'
-import type { Draft, Session, ViewLocation } from './session.ts'
+import { type ViewLocation, readLocation, writeLocation } from './view-location.ts'
 import { type Catalogue, loadCatalogue } from './requests/catalogue.ts'
+import { type Draft, SIGNED_OUT, type Session, chooseNetwork, clearKey, signIn, signOut } from './session.ts'
 
 export function App(): JSX.Element {
   const view = useViewLocation()

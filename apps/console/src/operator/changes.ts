@@ -1,23 +1,8 @@
 import type { ChangeTopic } from '@chancery/contract'
 import type { Changes } from '@chancery/sdk'
 import { CallError, at, openStream, read } from './client.ts'
-import { type Store, createStore } from './router.ts'
-
-/** Splits the text of an event stream into the data of its events. A comment gives an empty text. */
-export class EventReader {
-  #rest = ''
-
-  push(text: string): readonly string[] {
-    const blocks = (this.#rest + text).split('\n\n')
-    this.#rest = blocks.pop() ?? ''
-    return blocks.map((block) =>
-      block
-        .split('\n')
-        .flatMap((line) => (line.startsWith('data: ') ? [line.slice('data: '.length)] : []))
-        .join('\n'),
-    )
-  }
-}
+import { EventReader } from './event-stream.ts'
+import { type Store, createStore } from './store.ts'
 
 /** The authority sends something at least every 15 seconds. */
 const SILENCE_MS = 40_000

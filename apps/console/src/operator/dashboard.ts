@@ -1,7 +1,7 @@
 import type { DashboardView } from '@chancery/sdk'
 import { at, readPublic } from './client.ts'
 import { type LiveValue, SUMMARY_GAP_MS, useLive } from './parts/use-live.ts'
-import { createStore } from './router.ts'
+import { createStore } from './store.ts'
 
 /** GET /dashboard.json of this release, which reports the certificates. */
 export type Dashboard = DashboardView & { readonly certificates: NonNullable<DashboardView['certificates']> }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { EventReader } from './changes.ts'
+import { EventReader } from './event-stream.ts'
 
 it('gives the data of events, however the text is cut, and an empty text for a comment', () => {
   const text = 'id: 1\nevent: changes\ndata: {"a":1}\n\n:\n\ndata: {"b":\ndata: 2}\n\ndata: unfinished'

@@ -2,7 +2,7 @@ import type { NetworkFinding, NetworkFindings } from '@chancery/sdk'
 import { at, read } from './client.ts'
 import { clearOnLock } from './key.ts'
 import { type LiveValue, SUMMARY_GAP_MS, useLive } from './parts/use-live.ts'
-import { createStore } from './router.ts'
+import { createStore } from './store.ts'
 
 /** What needs attention. The frame reads it for the navigation; the overview and the first steps use the same value. */
 export const findings = createStore<LiveValue<NetworkFindings> | undefined>(undefined)

@@ -6,9 +6,9 @@ import { findings, isForLater, useFindings } from './findings.ts'
 import { isPaletteOpen } from './keyboard.ts'
 import { type Session, idleMsLeft, lockEverywhere, session } from './key.ts'
 import { PAGES, type PageEntry } from './pages.ts'
-import { Icon, Seal } from './parts/drawer.tsx'
+import { Icon, Seal } from './parts/icon.tsx'
 import { showToast } from './parts/toast.tsx'
-import { useStore } from './router.ts'
+import { useStore } from './store.ts'
 
 const STATIC = '/operator-console-static'
 

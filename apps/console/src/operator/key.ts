@@ -1,6 +1,6 @@
 import type { Signer } from '@chancery/protocol'
 import { idleMinutes, signOutWhenIdle, signedOutText } from '../idle-key.ts'
-import { type Store, createStore } from './router.ts'
+import { type Store, createStore } from './store.ts'
 
 /** The part of GET /admin/whoami that pages use. */
 export interface WhoAmI {

@@ -1,11 +1,12 @@
-import { readChoice } from './pin.ts'
+import { readChoice } from './choices.ts'
 import { lockEverywhere } from './key.ts'
 import { PAGES } from './pages.ts'
 import { moveInList } from './parts/neighbours.tsx'
 import { rowKeys } from './parts/row-keys.ts'
 import { reloadAll } from './parts/use-live.ts'
 import { walk } from './parts/walk.ts'
-import { createStore, navigate } from './router.ts'
+import { navigate } from './router.ts'
+import { createStore } from './store.ts'
 
 export const isPaletteOpen = createStore(false)
 

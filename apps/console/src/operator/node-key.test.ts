@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { keyFromPath, keyToPath, nodeHref, nodeName } from './router.ts'
+import { keyFromPath, keyToPath, nodeHref, nodeName } from './node-key.ts'
 
 const KEY = '/8t5+ytBIPKx7GXkGY1uCLKOgT/rAeSkAIObheGAgM4='
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { duration, relative } from './parts/duration.ts'
-import { nodeState } from './pages/nodes/revoke.ts'
-import { spellOut } from './signing/payload.ts'
+import { nodeState } from './pages/nodes/node-state.ts'
+import { spellOut } from './signing/spell-out.ts'
 import { at, withParameters } from './target.ts'
 
 describe('a target', () => {

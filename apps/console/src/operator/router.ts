@@ -1,44 +1,5 @@
+import { type Store, createStore } from './store.ts'
 import type { PageEntry } from './pages.ts'
-import { useLayoutEffect, useState } from 'preact/hooks'
-
-/** A value with subscribers. */
-export interface Store<Value> {
-  get(): Value
-  set(value: Value): void
-  /** Returns a function that ends the subscription. */
-  subscribe(listener: () => void): () => void
-}
-
-export function createStore<Value>(initial: Value): Store<Value> {
-  let value = initial
-  const listeners = new Set<() => void>()
-  return {
-    get: () => value,
-    set(next) {
-      if (Object.is(next, value)) return
-      value = next
-      for (const listener of listeners) listener()
-    },
-    subscribe(listener) {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
-  }
-}
-
-/** Renders again when the value changes. */
-export function useStore<Value>(store: Store<Value>): Value {
-  const [shown, setShown] = useState<{ readonly value: Value }>({ value: store.get() })
-  useLayoutEffect(() => {
-    const update = (): void =>
-      setShown((before) => (Object.is(before.value, store.get()) ? before : { value: store.get() }))
-    const end = store.subscribe(update)
-    // The value may have changed between the first rendering and this subscription.
-    update()
-    return end
-  }, [store])
-  return shown.value
-}
 
 /** The address that is shown. Moving between pages replaces content, never the document: the key stays. */
 export interface Address {
@@ -133,36 +94,4 @@ function matchSegments(pattern: readonly string[], sent: readonly string[]): Rec
     }
   }
   return params
-}
-
-/** Node keys in addresses are base64url without padding: certificates change, keys do not. */
-export function nodeHref(publicKey: string): string {
-  return `/operator/nodes/${keyToPath(publicKey)}`
-}
-
-export function agentHref(publicKey: string): string {
-  return `/operator/agents/${keyToPath(publicKey)}`
-}
-
-export function keyToPath(publicKey: string): string {
-  return publicKey.replace(/=+$/, '').replaceAll('+', '-').replaceAll('/', '_')
-}
-
-/** Returns the key in base64, or undefined when the text is not a key of 32 bytes. */
-export function keyFromPath(text: string): string | undefined {
-  return /^[A-Za-z0-9_-]{43}$/.test(text) ? `${text.replaceAll('-', '+').replaceAll('_', '/')}=` : undefined
-}
-
-/** The name of a node for people: its label, else its agent, else the begin of its key. */
-export function nodeName(node: {
-  readonly node_public_key: string
-  readonly label?: string | null
-  readonly agent_id?: string | null
-}): string {
-  return node.label ?? node.agent_id ?? `node ${node.node_public_key.slice(0, 8)}`
-}
-
-/** The name of a node in a confirmation: its label, else the begin of its key. A node can change its agent id. */
-export function confirmedName(node: { readonly node_public_key: string; readonly label?: string | null }): string {
-  return nodeName({ node_public_key: node.node_public_key, label: node.label ?? null })
 }

@@ -5,7 +5,7 @@ import { at, readPublic } from './client.ts'
 import { Whose, networkFact } from './frame.tsx'
 import { idleLimitMinutes, lockReason } from './key.ts'
 import { type Pin, type PinResult, comparePin, keyFingerprint, storePin } from './pin.ts'
-import { useStore } from './router.ts'
+import { useStore } from './store.ts'
 import { KeyForm, explain } from './unlock-key.tsx'
 import { isSignedByRoot, isSuccessor } from './verify-genesis.ts'
 

@@ -1,20 +1,11 @@
 import { useState } from 'preact/hooks'
 import type { JSX } from 'preact'
-import { explain } from '../../former-keys.ts'
-import { type TokenInfo, findMistype, loadTokenInfo } from '../requests/token-info.ts'
+import { explain } from '../../authority.ts'
+import { findMistype } from '../requests/check-token.ts'
 import { explainReply } from '../requests/explain-reply.ts'
+import { type TokenInfo, loadTokenInfo } from '../requests/token-info.ts'
 import type { Session } from '../session.ts'
-
-/** Shows a time of a response in UTC, as in signed records. */
-export function Time({ at }: { readonly at: string }): JSX.Element {
-  const ms = Date.parse(at)
-  const text = Number.isNaN(ms) ? at : `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`
-  return (
-    <time class="when" dateTime={at}>
-      {text}
-    </time>
-  )
-}
+import { Time } from './time.tsx'
 
 /** Shows the token and its client on every page. */
 export function Credential(props: {

@@ -1,8 +1,8 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { Icon } from '../../operator/parts/drawer.tsx'
+import { Icon } from '../../operator/parts/icon.tsx'
 import type { IconName } from '../../operator/parts/icons.ts'
-import { PAGES, type Page, writeLocation } from '../session.ts'
+import { PAGES, type Page, writeLocation } from '../view-location.ts'
 
 interface Entry {
   readonly name: string

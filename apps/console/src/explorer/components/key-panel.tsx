@@ -1,7 +1,7 @@
 import type { Signer } from '@chancery/sdk'
 import { useState } from 'preact/hooks'
 import type { JSX } from 'preact'
-import { explain } from '../../former-keys.ts'
+import { explain } from '../../authority.ts'
 import { Badge } from '../../components/badge.tsx'
 import { openKey } from '../../session-keys.ts'
 

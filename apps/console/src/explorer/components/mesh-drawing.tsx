@@ -3,21 +3,7 @@ import { visible } from '@chancery/protocol'
 import type { JSX } from 'preact'
 import { chooseFrame, drawLinks, isAbove, placeDomains, placeMembers } from './mesh-layout.ts'
 import type { Frame, PlacedMember, Point } from './mesh-layout.ts'
-import { useEffect, useState } from 'preact/hooks'
-
-const NARROW = '(max-width: 40rem)'
-
-/** Returns true for a window as narrow as a phone, for layouts that a style sheet cannot change. */
-export function useNarrow(): boolean {
-  const [isNarrow, setNarrow] = useState(() => matchMedia(NARROW).matches)
-  useEffect(() => {
-    const query = matchMedia(NARROW)
-    const follow = (): void => setNarrow(query.matches)
-    query.addEventListener('change', follow)
-    return () => query.removeEventListener('change', follow)
-  }, [])
-  return isNarrow
-}
+import { useNarrow } from './use-narrow.ts'
 
 const RETRY_MS = 7 * 86_400_000
 

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
 import type { JSX } from 'preact'
-import { writeLocation } from '../session.ts'
+import { writeLocation } from '../view-location.ts'
 import { type Operation, isFound } from '../requests/catalogue.ts'
 
 // oxlint-disable-next-line max-lines-per-function -- the state of one list and its markup

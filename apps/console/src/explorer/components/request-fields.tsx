@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks'
 import type { JSX } from 'preact'
-import type { Operation, Values } from '../requests/catalogue.ts'
+import type { Operation } from '../requests/catalogue.ts'
 import { readBody } from '../requests/sign-request.ts'
+import type { Values } from '../requests/target.ts'
 
 const MAX_ROWS = 24
 

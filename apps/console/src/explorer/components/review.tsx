@@ -3,11 +3,7 @@ import type { Signer } from '@chancery/sdk'
 import type { JSX } from 'preact'
 import { Fact } from '../../components/fact.tsx'
 import type { RequestToSign } from '../requests/sign-request.ts'
-import { authorityPath, authorityQuery } from '../requests/catalogue.ts'
-import { writeLocation } from '../session.ts'
-import { Badge } from '../../components/badge.tsx'
-import { type Reply, indentJson, isSuccess } from '../requests/send-request.ts'
-import { explainReply } from '../requests/explain-reply.ts'
+import { authorityPath, authorityQuery } from '../requests/target.ts'
 
 /** Shows everything the signature will cover, before signing. */
 export function Review(props: {
@@ -48,52 +44,5 @@ export function Review(props: {
         </button>
       </p>
     </section>
-  )
-}
-
-/** Leads from a response to what the audit stored of its request. */
-export function FollowLink({ requestId }: { readonly requestId: string | undefined }): JSX.Element | null {
-  if (requestId === undefined) return null
-  return (
-    <p>
-      <a class="btn" href={writeLocation('request', requestId)} data-follow>
-        Follow this request
-      </a>
-    </p>
-  )
-}
-
-const SHOWN_CHARACTERS = 200_000
-
-/** Shows one response: its meaning, which service sent it, and its content. */
-export function ResponseView({ reply }: { readonly reply: Reply }): JSX.Element {
-  const explanation = explainReply(reply)
-  const text = reply.text.length > SHOWN_CHARACTERS ? reply.text.slice(0, SHOWN_CHARACTERS) : reply.text
-  return (
-    <div class="answer" data-status={reply.status}>
-      <p>
-        <Badge tone={isSuccess(reply) ? 'good' : 'bad'} word={`status ${reply.status}`} />{' '}
-        <span class="quiet">in {reply.milliseconds} ms</span>
-      </p>
-      {explanation === undefined ? null : (
-        <p class="banner watch" data-explained={explanation.code}>
-          {explanation.sentence}
-        </p>
-      )}
-      <dl class="facts">
-        {explanation === undefined ? null : <Fact name="Response from" value={`the ${explanation.by}`} />}
-        <Fact name="Request id, gateway" value={reply.requestId ?? 'none'} />
-        <Fact name="Request id, authority" value={reply.upstreamRequestId ?? 'none'} />
-      </dl>
-      <FollowLink requestId={reply.requestId} />
-      {text.length < reply.text.length ? (
-        <p class="quiet">
-          The first {SHOWN_CHARACTERS} of {reply.text.length} characters:
-        </p>
-      ) : null}
-      <pre tabIndex={0}>
-        {visible(text.length < reply.text.length ? text : indentJson(text), { keepLineBreaks: true })}
-      </pre>
-    </div>
   )
 }

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { explain } from '../../former-keys.ts'
+import { explain } from '../../authority.ts'
 
 const EVERY_MS = 30_000
 const RETRY_MS = 3000

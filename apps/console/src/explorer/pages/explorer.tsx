@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import type { JSX } from 'preact'
 import { OperationList } from '../components/operation-list.tsx'
 import { RequestForm } from '../components/request-form.tsx'
-import { useNarrow } from '../components/mesh-drawing.tsx'
+import { useNarrow } from '../components/use-narrow.ts'
 import type { Catalogue } from '../requests/catalogue.ts'
 import type { Draft, Session } from '../session.ts'
 

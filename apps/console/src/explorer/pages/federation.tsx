@@ -1,7 +1,7 @@
 import { readPublicKey } from '@chancery/protocol'
 import { useState } from 'preact/hooks'
 import type { JSX } from 'preact'
-import { indentJson } from '../requests/send-request.ts'
+import { indentJson } from '../requests/indent-json.ts'
 import type { TokenInfo } from '../requests/token-info.ts'
 import type { Draft, Session } from '../session.ts'
 

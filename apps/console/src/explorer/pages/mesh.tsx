@@ -4,9 +4,9 @@ import type { JSX } from 'preact'
 import { Badge } from '../../components/badge.tsx'
 import { Fact } from '../../components/fact.tsx'
 import { MeshDrawing, conditionOf, toneOf } from '../components/mesh-drawing.tsx'
-import { Time } from '../components/credential.tsx'
+import { Time } from '../components/time.tsx'
 import { useAutoRefresh } from '../components/use-live.ts'
-import { findStaleReason, loadMesh } from '../requests/send-request.ts'
+import { loadMesh, findStaleReason } from '../requests/mesh.ts'
 
 /** Draws the networks that the gateway operator publishes. The data is public, so it needs no token. */
 export function MeshPage(): JSX.Element {

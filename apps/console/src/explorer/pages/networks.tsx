@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { Badge } from '../../components/badge.tsx'
 import { Fact } from '../../components/fact.tsx'
-import { Time } from '../components/credential.tsx'
+import { Time } from '../components/time.tsx'
 import type { NetworkInfo } from '../requests/token-info.ts'
 import type { Session } from '../session.ts'
 

@@ -1,10 +1,11 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { JSX } from 'preact'
-import { explain } from '../../former-keys.ts'
+import { explain } from '../../authority.ts'
 import { Fact } from '../../components/fact.tsx'
 import { explainReply } from '../requests/explain-reply.ts'
 import { type RequestEvents, loadRequestEvents, toSteps } from '../requests/request-events.ts'
-import { type Session, writeLocation } from '../session.ts'
+import type { Session } from '../session.ts'
+import { writeLocation } from '../view-location.ts'
 
 type Reading =
   | { readonly kind: 'none' }

@@ -1,5 +1,3 @@
-import { GATEWAY_ROUTES, type Mesh } from '@chancery/contract'
-
 /** Requests of the explorer. All go to the gateway that served the page (protocol/gateway 17). */
 
 const LIMIT_MS = 20_000
@@ -67,62 +65,4 @@ export async function sendRequest({ method, target, token, body, headers }: Ques
 
 export function isSuccess({ status }: Reply): boolean {
   return status >= 200 && status < 300
-}
-
-export async function loadMesh(): Promise<Mesh> {
-  const reply = await sendRequest({ method: 'GET', target: GATEWAY_ROUTES.mesh.path })
-  if (!isSuccess(reply)) throw new Error(`The mesh could not be read: status ${reply.status}.`)
-  // Page and gateway are of one release, so the response has the contract's type.
-  return JSON.parse(reply.text) as Mesh
-}
-
-const OLD_MS = 90_000
-
-/** Returns why the drawing may be outdated; undefined while it is current. */
-export function findStaleReason(mesh: Mesh, hasFailed: boolean, nowMs: number): string | undefined {
-  const seconds = Math.max(0, Math.round((nowMs - Date.parse(mesh.observed_at)) / 1000))
-  if (hasFailed) return `The gateway did not respond to the last request. This data was observed ${seconds} s ago.`
-  if (mesh.stale === true)
-    return `The gateway is reading the authorities again. This data was observed ${seconds} s ago.`
-  if (seconds * 1000 > OLD_MS)
-    return `This data was observed ${seconds} s ago, or the clock of this computer differs from the gateway's.`
-  return undefined
-}
-
-/** Splits JSON text into tokens. Only white space is between them. */
-const PIECES = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g
-
-/**
- * Indents JSON. Works on the text, not on values, so that numbers keep their signed digits. Returns other text
- * unchanged.
- */
-export function indentJson(text: string): string {
-  if (!/^\s*[{[]/.test(text)) return text
-  let depth = 0
-  let isOpened = false
-  let lines = ''
-  for (const [piece] of text.matchAll(PIECES)) {
-    const isClosing = piece === '}' || piece === ']'
-    if (isClosing) depth -= 1
-    if (isClosing ? !isOpened : isOpened) lines += newLine(depth)
-    isOpened = piece === '{' || piece === '['
-    if (isOpened) depth += 1
-    lines += piece === ':' ? ': ' : piece === ',' ? `,${newLine(depth)}` : piece
-  }
-  return lines
-}
-
-function newLine(depth: number): string {
-  return `\n${'  '.repeat(Math.max(0, depth))}`
-}
-
-/** Times in examples: the first one means now, later ones mean later. */
-const TIME = /"(20\d\d)-01-01T00:00:00Z"/g
-const FIRST_YEAR = '2026'
-const LATER_MS = 24 * 3_600_000
-
-/** Returns an example with current times, indented. The times of the catalogue are in the past. */
-export function freshExample(body: string, nowMs: number): string {
-  const at = (ms: number): string => `"${new Date(ms).toISOString().slice(0, 19)}Z"`
-  return indentJson(body.replaceAll(TIME, (_, year) => at(year === FIRST_YEAR ? nowMs : nowMs + LATER_MS)))
 }

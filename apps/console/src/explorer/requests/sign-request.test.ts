@@ -1,9 +1,10 @@
 import { seedSigner, toBase64 } from '@chancery/protocol'
 import { GATEWAY_OPERATIONS } from '@chancery/contract'
 import { describe, expect, it } from 'vitest'
-import { type Operation, authorityPath, gatewayTarget, readCatalogue } from './catalogue.ts'
+import { type Operation, readCatalogue } from './catalogue.ts'
 import { coveredBy, readBody, signRequest } from './sign-request.ts'
 import type { NetworkInfo } from './token-info.ts'
+import { authorityPath, gatewayTarget } from './target.ts'
 
 const catalogue = readCatalogue(JSON.stringify({ operations: GATEWAY_OPERATIONS }))
 function operation(id: string): Operation {

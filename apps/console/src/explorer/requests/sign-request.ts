@@ -2,8 +2,9 @@ import { canonicalBytes, isJsonObject, readJson, toBase64 } from '@chancery/prot
 import type { JsonObject, OperatorHeaders, Signer } from '@chancery/protocol'
 import { signOperatorRequest } from '@chancery/sdk'
 import { sendRequest, isSuccess } from './send-request.ts'
-import { type Operation, type Values, authorityPath, authorityQuery, gatewayTarget } from './catalogue.ts'
+import type { Operation } from './catalogue.ts'
 import type { NetworkInfo } from './token-info.ts'
+import { type Values, authorityPath, authorityQuery, gatewayTarget } from './target.ts'
 
 /** A request as it will be signed, for the review. */
 export interface RequestToSign {

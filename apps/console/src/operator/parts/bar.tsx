@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks'
 import { isFollowing } from '../changes.ts'
 import { clockOffsetMs } from '../client.ts'
 import { networkFact } from '../frame.tsx'
-import { useStore } from '../router.ts'
+import { useStore } from '../store.ts'
 import { duration } from './time.tsx'
 
 export interface Crumb {

@@ -1,7 +1,8 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { address, navigate, useStore, withQuery } from '../router.ts'
-import { Icon } from './drawer.tsx'
+import { address, navigate, withQuery } from '../router.ts'
+import { useStore } from '../store.ts'
+import { Icon } from './icon.tsx'
 import type { Tone } from './icons.ts'
 
 export interface Tab {

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { Icon } from './drawer.tsx'
+import { Icon } from './icon.tsx'
 import { shortId } from './short-id.ts'
 
 export { shortId } from './short-id.ts'
@@ -43,15 +43,5 @@ export function Id(props: { readonly id: string; readonly what: string; readonly
       </code>
       <Copy text={props.id} what={props.what} />
     </span>
-  )
-}
-
-/** A command to run elsewhere, with a copy button. */
-export function Command({ text }: { readonly text: string }): JSX.Element {
-  return (
-    <div class="cmd">
-      <code>{text}</code>
-      <Copy text={text} what="the command" />
-    </div>
   )
 }

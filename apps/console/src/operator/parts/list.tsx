@@ -2,17 +2,19 @@ import type { ChangeTopic } from '@chancery/contract'
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { CallError } from '../client.ts'
-import { address, navigate, useStore, withQuery } from '../router.ts'
+import { address, navigate, withQuery } from '../router.ts'
+import { useStore } from '../store.ts'
 import { type Filter, Filters, Tabs } from './filters.tsx'
 import type { IconName } from './icons.ts'
 import { Newer } from './newer.tsx'
 import { Pager, pageSize } from './pager.tsx'
 import { Blank, Problem, StaleBanner } from './problem.tsx'
 import { useRowKeys } from './row-keys.ts'
-import { type ListPage, type LiveValue, useLive, useShown } from './use-live.ts'
+import { type LiveValue, useLive } from './use-live.ts'
+import { type ListPage, useShown } from './use-shown.ts'
 import { noteWalk } from './walk.ts'
 
-export type { ListPage } from './use-live.ts'
+export type { ListPage } from './use-shown.ts'
 
 export interface Column<Row> {
   readonly head: string

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { mergeRows, newerText } from './use-live.ts'
+import { mergeRows, newerText } from './merge-rows.ts'
 
 /** A row is its id and its state. */
 const merge = (shown: readonly string[], fresh: readonly string[], limit = 4): readonly [string, number] => {

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { newerText } from './use-live.ts'
+import { newerText } from './merge-rows.ts'
 
 /** Says how many rows wait, and shows them when it is pressed. Announced, because it appears without an input. */
 export function Newer(props: {

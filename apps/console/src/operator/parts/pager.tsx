@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
-import { readChoice, storeChoice } from '../pin.ts'
+import { readChoice, storeChoice } from '../choices.ts'
 import { address, navigate } from '../router.ts'
-import { Icon } from './drawer.tsx'
+import { Icon } from './icon.tsx'
 
 const SIZES = [25, 50, 100] as const
 

@@ -1,26 +1,5 @@
 import { dashboard } from '../dashboard.ts'
-import type { IconName } from './icons.ts'
-import type { ListedAgentPage, NodePage } from '@chancery/sdk'
-import { at, read } from '../client.ts'
-import { agentHref, nodeHref, nodeName } from '../router.ts'
-
-export interface PaletteRow {
-  readonly text: string
-  readonly note?: string
-  readonly icon: IconName | 'seal'
-  readonly href?: string
-  readonly run?: () => void
-}
-
-export interface PaletteGroup {
-  readonly name: 'Do' | 'Open' | 'Find'
-  readonly rows: readonly PaletteRow[]
-}
-
-export interface PaletteMatch {
-  readonly group: PaletteGroup['name']
-  readonly row: PaletteRow
-}
+import type { PaletteMatch } from './palette-row.ts'
 
 interface TreatyFacts {
   readonly subject_sovereign_id?: string
@@ -64,47 +43,4 @@ export function findActions(text: string): readonly PaletteMatch[] {
   return [...ACTIONS.map(([title, href]) => toDo(title, href)), ...matches].filter(({ row }) =>
     row.text.toLowerCase().includes(words),
   )
-}
-
-const MOST_OF_EACH = 4
-
-/** Nodes and agents that begin with the text: two signed reads of an index. */
-export async function searchNetwork(text: string, signal: AbortSignal): Promise<readonly PaletteMatch[]> {
-  const asked = { q: text, limit: MOST_OF_EACH }
-  const [{ nodes }, { agents }] = await Promise.all([
-    read<NodePage>(at`/admin/nodes`, asked, signal),
-    read<ListedAgentPage>(at`/admin/agents`, asked, signal),
-  ])
-  return [
-    ...nodes.map((node) => ({
-      group: 'Open' as const,
-      row: {
-        text: nodeName(node),
-        note: `node · ${node.state.replaceAll('_', ' ')}`,
-        icon: 'node' as const,
-        href: nodeHref(node.node_public_key),
-      },
-    })),
-    ...agents.map(({ descriptor }) => ({
-      group: 'Open' as const,
-      row: {
-        text: descriptor.agent_id,
-        note: `agent · ${descriptor.capabilities[0] ?? descriptor.endpoint.host}`,
-        icon: 'agent' as const,
-        href: agentHref(descriptor.node_public_key),
-      },
-    })),
-  ]
-}
-
-/** Lists filtered by the text. */
-export function findLists(text: string): readonly PaletteMatch[] {
-  const query = new URLSearchParams({ q: text }).toString()
-  return [
-    { group: 'Find', row: { text: `Nodes that begin with ${text}`, icon: 'node', href: `/operator/nodes?${query}` } },
-    {
-      group: 'Find',
-      row: { text: `Agents that begin with ${text}`, icon: 'agent', href: `/operator/agents?${query}` },
-    },
-  ]
 }

@@ -3,10 +3,12 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { isPaletteOpen } from '../keyboard.ts'
 import { clearOnLock, lockEverywhere } from '../key.ts'
 import { PAGES } from '../pages.ts'
-import { createStore, navigate, useStore } from '../router.ts'
-import { Icon, Seal } from './drawer.tsx'
-import { findActions, findLists, searchNetwork } from './palette-actions.ts'
-import type { PaletteGroup, PaletteMatch, PaletteRow } from './palette-actions.ts'
+import { navigate } from '../router.ts'
+import { createStore, useStore } from '../store.ts'
+import { Icon, Seal } from './icon.tsx'
+import { findActions } from './palette-actions.ts'
+import type { PaletteGroup, PaletteMatch, PaletteRow } from './palette-row.ts'
+import { findLists, searchNetwork } from './palette-search.ts'
 
 const recent = createStore<readonly PaletteRow[]>([])
 clearOnLock(() => recent.set([]))

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { authorityNow } from '../client.ts'
-import { createStore, useStore } from '../router.ts'
+import { createStore, useStore } from '../store.ts'
 import { absolute, relative } from './duration.ts'
 
 export { absolute, duration, relative } from './duration.ts'

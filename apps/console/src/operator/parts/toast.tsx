@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { useStore } from '../router.ts'
-import { Icon } from './drawer.tsx'
+import { useStore } from '../store.ts'
+import { Icon } from './icon.tsx'
 import { type ShownToast, removeToast, shownToasts } from './toasts.ts'
 
 export { showToast, toastHistory } from './toasts.ts'

@@ -1,5 +1,5 @@
 import { clearOnLock } from '../key.ts'
-import { createStore } from '../router.ts'
+import { createStore } from '../store.ts'
 
 export interface Toast {
   readonly text: string

@@ -1,6 +1,7 @@
 import { clearOnLock } from '../key.ts'
-import { address, createStore, navigate } from '../router.ts'
-import type { ListPage } from './use-live.ts'
+import { address, navigate } from '../router.ts'
+import { createStore } from '../store.ts'
+import type { ListPage } from './use-shown.ts'
 import { type Walk, findStep, pathOf, positionIn } from './walk-steps.ts'
 
 /** In memory only. */

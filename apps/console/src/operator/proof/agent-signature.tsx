@@ -1,7 +1,7 @@
 import { type AgentDescriptor, verifyAgentDescriptor } from '@chancery/protocol'
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { State } from '../parts/drawer.tsx'
+import { State } from '../parts/state.tsx'
 
 /** The signature is checked in this browser, with the key of the node. */
 export function AgentSignature({ agent }: { readonly agent: AgentDescriptor }): JSX.Element | null {

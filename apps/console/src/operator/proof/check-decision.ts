@@ -21,7 +21,7 @@ import { checkAnchor, checkInclusion } from './check-log.ts'
 import type { ProofParts } from './gather.ts'
 
 export { gatherParts } from './gather.ts'
-export { evidencePackText } from './check-log.ts'
+export { evidencePackText } from './evidence-pack.ts'
 
 /**
  * Verifies a decision in this browser, under the pinned genesis block. Each line has its own facts: a changed byte

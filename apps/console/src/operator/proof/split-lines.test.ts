@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { splitObjects } from './decision-group.ts'
+import { splitObjects } from './split-lines.ts'
 
 describe('splitObjects', () => {
   it('returns each object with the bytes that were sent', () => {

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { State } from '../parts/drawer.tsx'
+import { State } from '../parts/state.tsx'
 
 /** Runs a check when `of` changes, which names what is checked. A check that cannot run is a reason too. */
 export function useCheck<Value>(of: string, check: () => Promise<Value>): Value | Error | undefined {

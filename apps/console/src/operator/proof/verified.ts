@@ -1,5 +1,6 @@
 import { at, read, readText } from '../client.ts'
-import { findPin, readChoice, storeChoice } from '../pin.ts'
+import { readChoice, storeChoice } from '../choices.ts'
+import { findPin } from '../pin.ts'
 
 /** What this browser verified last. Digests only, so a store that was changed later is detected at the next visit. */
 export interface Verified {

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { lazyDrawer } from '../parts/problem.tsx'
+import { lazyDrawer } from '../parts/lazy.tsx'
 import { navigate, withQuery } from '../router.ts'
 import type { Act, DrawerProps } from './act.ts'
 

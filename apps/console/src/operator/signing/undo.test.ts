@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { CallError } from '../client.ts'
-import { undoFailure } from './act.ts'
+import { undoFailure } from './undo.ts'
 
 const CHECK = { href: '/operator/nodes', text: 'Check' }
 const failure = (status: number, code: string, details = {}): CallError =>

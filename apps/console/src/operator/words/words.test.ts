@@ -2,8 +2,9 @@ import { AUDIT_EVENTS, ERRORS } from '@chancery/contract'
 import { GATE_TYPE_NAMES, type JsonObject, REVOCATION_REASONS } from '@chancery/protocol'
 import { describe, expect, it } from 'vitest'
 import { nextStep } from './errors.ts'
-import { eventActor, eventText, reasonText } from './events.ts'
+import { eventActor, eventText } from './events.ts'
 import { gateText } from './gates.ts'
+import { reasonText } from './reasons.ts'
 
 const SENTENCE = /^[A-Z].*[.?]$/s
 

@@ -1,5 +1,5 @@
 // oxlint-disable max-lines -- one drawing, in the order of its layers
-import { type Graph, TONES, type Tone } from './treaty-impact.ts'
+import { type Graph, TONES, type Tone } from './graph.ts'
 import type { NodePositions } from './layout.ts'
 
 /** Screen position = graph position × scale + (x, y). */

@@ -1,12 +1,13 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { JSX } from 'preact'
-import { authority, explain } from '../../former-keys.ts'
+import { authority, explain } from '../../authority.ts'
 import { Badge } from '../../components/badge.tsx'
 import { TreatyView } from '../../components/treaty-view.tsx'
-import { type Drawn, type Graph, issuerImpact, placeInForce, treatyImpact } from './treaty-impact.ts'
+import type { Graph } from './graph.ts'
 import { MapView, type Picked } from './map-view.ts'
 import { findTreaties } from './find-treaties.ts'
 import { DRAWN_EDGES, strideOf } from './drawing.ts'
+import { type Drawn, issuerImpact, placeInForce, treatyImpact } from './treaty-impact.ts'
 
 /** Content of the panel next to the map. */
 export type Shown =

@@ -1,5 +1,5 @@
 import type { TreatyRow } from '@chancery/sdk'
-import { authority } from '../../former-keys.ts'
+import { authority } from '../../authority.ts'
 
 export interface ListedTreaty {
   readonly id: string

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readColumns } from './treaty-impact.ts'
+import { readColumns } from './graph.ts'
 import { firstPositions, openLayout } from './layout.ts'
 
 const STAR = readColumns({

@@ -1,9 +1,8 @@
 import { forceCollide, forceLink, forceManyBody, forceSimulation, forceX, forceY } from 'd3-force'
 import type { Simulation, SimulationLinkDatum, SimulationNodeDatum } from 'd3-force'
-import { SCRIPT_POLICY } from '@chancery/contract'
 
 /** Input of a layout. Plain data, because it may be sent to another thread. */
-interface LayoutRequest {
+export interface LayoutRequest {
   readonly count: number
   readonly from: Uint32Array
   readonly to: Uint32Array
@@ -14,7 +13,7 @@ interface LayoutRequest {
 export type NodePositions = Float32Array
 
 /** Above this size a layout would block the page, so it runs in a thread. */
-const INLINE_PIECES = 1000
+export const INLINE_PIECES = 1000
 /** Above this size forces are weaker and less exact, because single lines cannot be followed anyway. */
 const LARGE_NODES = 1500
 /** More springs than this do not improve the layout. */
@@ -90,65 +89,4 @@ function linksOf({ from, to }: LayoutRequest): SimulationLinkDatum<SimulationNod
     if (source !== undefined && target !== undefined && source !== target) links.push({ source, target })
   }
   return links
-}
-
-/** The content policy lets a thread load only files of this origin, so the thread runs this script. */
-const SCRIPT = '/operator-console-static/console.js'
-
-/** Computes the layout and reports every few steps, first immediately. Returns a function that ends it. */
-export function runLayout(request: LayoutRequest, report: (positions: NodePositions) => void): () => void {
-  if (request.count + request.from.length <= INLINE_PIECES) return runHere(request, report)
-  report(firstPositions(request))
-  const worker = new Worker(layoutScript(), { type: 'module' })
-  worker.addEventListener('message', (event: MessageEvent<NodePositions>) => report(event.data))
-  worker.postMessage(request)
-  return () => worker.terminate()
-}
-
-interface ScriptPolicies {
-  createPolicy(
-    name: string,
-    rules: { createScriptURL: (address: string) => string },
-  ): { createScriptURL(address: string): string }
-}
-
-let trusted: string | undefined
-
-/** The only script URL that the page may use (Trusted Types). A browser without Trusted Types uses the text. */
-function layoutScript(): string {
-  const { trustedTypes } = globalThis as { readonly trustedTypes?: ScriptPolicies }
-  trusted ??=
-    trustedTypes?.createPolicy(SCRIPT_POLICY, { createScriptURL: () => SCRIPT }).createScriptURL(SCRIPT) ?? SCRIPT
-  return trusted
-}
-
-/** A small graph is stable after a few frames. With reduced motion only the result is shown. */
-function runHere(request: LayoutRequest, report: (positions: NodePositions) => void): () => void {
-  const layout = openLayout(request)
-  if (matchMedia('(prefers-reduced-motion: reduce)').matches) {
-    while (layout.step());
-    report(layout.positions)
-    return () => undefined
-  }
-  let frame = 0
-  const advance = (): void => {
-    const isMoving = layout.step()
-    report(layout.positions)
-    if (isMoving) frame = requestAnimationFrame(advance)
-  }
-  advance()
-  return () => cancelAnimationFrame(frame)
-}
-
-/** Runs this script as a layout thread. */
-export function serveLayouts(): void {
-  addEventListener('message', (event: MessageEvent<LayoutRequest>) => {
-    const layout = openLayout(event.data)
-    const advance = (): void => {
-      const isMoving = layout.step()
-      postMessage(layout.positions)
-      if (isMoving) setTimeout(advance, 0)
-    }
-    advance()
-  })
 }

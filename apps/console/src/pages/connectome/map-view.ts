@@ -1,5 +1,6 @@
-import type { Graph } from './treaty-impact.ts'
-import { type NodePositions, runLayout } from './layout.ts'
+import type { Graph } from './graph.ts'
+import type { NodePositions } from './layout.ts'
+import { runLayout } from './run-layout.ts'
 import { type Camera, DRAWN_EDGES, type Highlight, NOTHING_MARKED, drawGraph, findUnder, fitCamera } from './drawing.ts'
 
 export type Picked = { readonly node: number } | { readonly edge: number } | undefined

@@ -1,6 +1,6 @@
 import { render } from 'preact'
 import { Explorer, type Opened } from './explorer.tsx'
-import { loadGraph } from './treaty-impact.ts'
+import { loadGraph } from './graph.ts'
 
 /** Replaces the static map with the interactive one. When that fails, the static map stays. */
 export async function mountConnectome(root: Document): Promise<void> {

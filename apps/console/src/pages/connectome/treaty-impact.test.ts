@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { issuerImpact, placeInForce, readColumns, treatyImpact } from './treaty-impact.ts'
+import { readColumns } from './graph.ts'
+import { issuerImpact, placeInForce, treatyImpact } from './treaty-impact.ts'
 
 /** A → B → C, a second treaty A → B that ended, D → B twice in force. */
 const GRAPH = readColumns({

@@ -1,6 +1,6 @@
 import { type JSX, render } from 'preact'
 import { useState } from 'preact/hooks'
-import { explain } from '../../former-keys.ts'
+import { explain } from '../../authority.ts'
 
 /** Lets a reader call public reads and verify routes from the reference page. Nothing that changes state is offered. */
 export function mountReference(root: Document): void {

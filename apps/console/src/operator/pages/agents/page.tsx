@@ -2,17 +2,18 @@ import type { CapabilityPage, ListedAgent, ListedAgentPage } from '@chancery/sdk
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { at, read } from '../../client.ts'
-import { agentHref, nodeHref, nodeName, withQuery } from '../../router.ts'
+import { agentHref, nodeHref, nodeName } from '../../node-key.ts'
 import type { PageProps } from '../../pages.ts'
 import { Bar, type Liveness } from '../../parts/bar.tsx'
-import { Command } from '../../parts/id.tsx'
+import { Command } from '../../parts/command.tsx'
 import { type Filter, countText } from '../../parts/filters.tsx'
 import { type Column, List, type ListPage, type ListRequest } from '../../parts/list.tsx'
-import { State } from '../../parts/drawer.tsx'
+import { State } from '../../parts/state.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useLive } from '../../parts/use-live.ts'
 import { AgentSignature } from '../../proof/agent-signature.tsx'
-import { nodeState } from '../nodes/revoke.ts'
+import { withQuery } from '../../router.ts'
+import { nodeState } from '../nodes/node-state.ts'
 
 /** Capabilities of one row, and those above the list. */
 const MOST_TAGS = 3

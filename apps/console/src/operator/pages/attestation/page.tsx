@@ -7,15 +7,15 @@ import { session } from '../../key.ts'
 import type { PageProps } from '../../pages.ts'
 import { Bar } from '../../parts/bar.tsx'
 import { Facts, Roles } from '../../parts/facts.tsx'
-import { offerFile } from '../../parts/export.tsx'
+import { offerFile } from '../../parts/file.ts'
 import { Id } from '../../parts/id.tsx'
 import { Problem } from '../../parts/problem.tsx'
-import { State } from '../../parts/drawer.tsx'
+import { State } from '../../parts/state.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useLive } from '../../parts/use-live.ts'
 import { Acts, doHref } from '../../signing/review.tsx'
 import { withdrawAct } from '../partners/member-acts.ts'
-import { memberState } from '../partners/member-list.tsx'
+import { memberState } from '../partners/member-state.ts'
 
 interface Shown {
   readonly row: AttestationRow

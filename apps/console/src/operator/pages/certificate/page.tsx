@@ -1,11 +1,12 @@
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { at, read } from '../../client.ts'
-import { navigate, nodeHref } from '../../router.ts'
+import { nodeHref } from '../../node-key.ts'
 import type { PageProps } from '../../pages.ts'
 import { Bar } from '../../parts/bar.tsx'
 import { Blank, Problem } from '../../parts/problem.tsx'
 import { useLive } from '../../parts/use-live.ts'
+import { navigate } from '../../router.ts'
 
 interface Found {
   readonly certificates: readonly { readonly node_public_key: string }[]

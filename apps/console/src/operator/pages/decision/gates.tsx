@@ -1,7 +1,7 @@
 import type { GateTraceEntry, JsonObject, JsonValue } from '@chancery/protocol'
 import type { JSX } from 'preact'
 import { plain } from '../../../components/plain.ts'
-import { Icon } from '../../parts/drawer.tsx'
+import { Icon } from '../../parts/icon.tsx'
 import type { DecisionStory } from '../../proof/decision-group.ts'
 import { objectOf, ruleText, valueText } from '../../words/decisions.ts'
 

@@ -2,20 +2,15 @@ import type { StoreAnchor } from '@chancery/protocol'
 import type { StoreStatus } from '@chancery/sdk'
 import type { JSX } from 'preact'
 import { at, read } from '../../client.ts'
-import { offerFile } from '../../parts/export.tsx'
-import { Icon, State } from '../../parts/drawer.tsx'
+import { offerFile } from '../../parts/file.ts'
+import { Icon } from '../../parts/icon.tsx'
 import { Id } from '../../parts/id.tsx'
 import { type Column, List, type ListPage, type ListRequest } from '../../parts/list.tsx'
+import { State } from '../../parts/state.tsx'
 import { Time } from '../../parts/time.tsx'
 import { withQuery } from '../../router.ts'
 import { doHref } from '../../signing/review.tsx'
-import type { Liveness } from '../../parts/bar.tsx'
-
-export interface ViewProps {
-  readonly query: URLSearchParams
-  readonly status: StoreStatus | undefined
-  readonly onLive: (live: Liveness) => void
-}
+import type { ViewProps } from './status.ts'
 
 interface AnchorRow {
   readonly anchor: StoreAnchor

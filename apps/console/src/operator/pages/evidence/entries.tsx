@@ -3,15 +3,15 @@ import type { JSX } from 'preact'
 import { at, read } from '../../client.ts'
 import type { Filter } from '../../parts/filters.tsx'
 import { shortId } from '../../parts/id.tsx'
-import { lazyDrawer } from '../../parts/problem.tsx'
+import { lazyDrawer } from '../../parts/lazy.tsx'
 import { type Column, List, type ListPage, type ListRequest } from '../../parts/list.tsx'
-import { State } from '../../parts/drawer.tsx'
+import { State } from '../../parts/state.tsx'
 import { Time } from '../../parts/time.tsx'
 import { toGroup } from '../../proof/decision-group.ts'
 import { navigate, withQuery } from '../../router.ts'
 import { kindText, outcomeState, whyText } from '../../words/decisions.ts'
 import { resourceHref, vendorHref } from '../history/links.ts'
-import type { ViewProps } from './anchors.tsx'
+import type { ViewProps } from './status.ts'
 
 const KINDS = ['decision', 'justification', 'execution', 'rejection', 'usage_violation', 'retention_checkpoint']
 const OUTCOMES = ['authorized', 'denied', 'success', 'partial', 'failure']

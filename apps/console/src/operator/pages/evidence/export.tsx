@@ -1,7 +1,7 @@
 import type { StoreStatus } from '@chancery/sdk'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { Command } from '../../parts/id.tsx'
+import { Command } from '../../parts/command.tsx'
 import { ExportDrawer as Export, type FilePart } from '../../parts/export.tsx'
 import { readEntryLines } from '../../proof/entry-lines.ts'
 

@@ -6,7 +6,7 @@ import { type Column, List, type ListPage, type ListRequest } from '../../parts/
 import { Time } from '../../parts/time.tsx'
 import { withQuery } from '../../router.ts'
 import { resourceHref } from '../history/links.ts'
-import type { ViewProps } from './anchors.tsx'
+import type { ViewProps } from './status.ts'
 
 const none = <span class="quiet">–</span>
 

@@ -1,14 +1,14 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { storeChoice } from '../../pin.ts'
+import { storeChoice } from '../../choices.ts'
 import { KEYS, hasSingleKeys } from '../../keyboard.ts'
 import { PAGES } from '../../pages.ts'
 import { Bar } from '../../parts/bar.tsx'
-import { Command } from '../../parts/id.tsx'
-import { State } from '../../parts/drawer.tsx'
+import { Command } from '../../parts/command.tsx'
+import { State } from '../../parts/state.tsx'
 import { Time } from '../../parts/time.tsx'
 import { toastHistory } from '../../parts/toast.tsx'
-import { useStore } from '../../router.ts'
+import { useStore } from '../../store.ts'
 
 /** How do I…? Keyboard, pages, references, and the messages since the unlock. */
 export function Page(): JSX.Element {

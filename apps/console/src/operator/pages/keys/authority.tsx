@@ -1,31 +1,14 @@
 import type { GenesisBlock } from '@chancery/protocol'
 import type { Health, OperatorIdentity, Readiness } from '@chancery/sdk'
-import type { ComponentChildren, JSX } from 'preact'
+import type { JSX } from 'preact'
 import { at, readPublic } from '../../client.ts'
 import { Facts } from '../../parts/facts.tsx'
 import { Id } from '../../parts/id.tsx'
-import { State } from '../../parts/drawer.tsx'
+import { State } from '../../parts/state.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useLive } from '../../parts/use-live.ts'
 import { genesisFingerprint } from '../../pin.ts'
-
-/** A part of the page with a heading. `sealed` marks the key of the operator. */
-export function Panel(props: {
-  readonly title: string
-  readonly end?: ComponentChildren
-  readonly sealed?: true
-  readonly children: ComponentChildren
-}): JSX.Element {
-  return (
-    <section class={props.sealed === true ? 'panel sealed' : 'panel'}>
-      <header>
-        <h2>{props.title}</h2>
-        {props.end === undefined ? null : <div class="end">{props.end}</div>}
-      </header>
-      {props.children}
-    </section>
-  )
-}
+import { Panel } from './panel.tsx'
 
 /** The authority, this instance, and the settings that operators work with. */
 export function AuthorityPanels({ who }: { readonly who: OperatorIdentity | undefined }): JSX.Element {

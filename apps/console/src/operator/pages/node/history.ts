@@ -2,9 +2,10 @@ import type { JsonObject, JsonValue } from '@chancery/protocol'
 import type { NodeSummary } from '@chancery/sdk'
 import type { IconName, Tone } from '../../parts/icons.ts'
 import { absolute, duration } from '../../parts/duration.ts'
-import { confirmedName } from '../../router.ts'
+import { confirmedName } from '../../node-key.ts'
 import { shortId } from '../../parts/short-id.ts'
-import { eventActor, eventText, reasonText } from '../../words/events.ts'
+import { eventActor, eventText } from '../../words/events.ts'
+import { reasonText } from '../../words/reasons.ts'
 import type { RevokedNode } from '../nodes/revoke.ts'
 
 /** One event in the life of a node. */

@@ -1,7 +1,8 @@
 import type { NodeSummary } from '@chancery/sdk'
 import { at, read } from '../../client.ts'
-import { keyToPath, nodeHref } from '../../router.ts'
-import { type Act, undo } from '../../signing/act.ts'
+import { keyToPath, nodeHref } from '../../node-key.ts'
+import type { Act } from '../../signing/act.ts'
+import { undo } from '../../signing/undo.ts'
 
 const MOST_CHARACTERS = 64
 

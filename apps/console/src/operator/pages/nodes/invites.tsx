@@ -1,14 +1,15 @@
 import type { InvitePage, InviteRow } from '@chancery/sdk'
 import type { JSX } from 'preact'
 import { at, read } from '../../client.ts'
-import { nodeHref, withQuery } from '../../router.ts'
+import { nodeHref } from '../../node-key.ts'
 import type { Liveness } from '../../parts/bar.tsx'
 import { Roles } from '../../parts/facts.tsx'
 import type { Tab } from '../../parts/filters.tsx'
 import { Id, shortId } from '../../parts/id.tsx'
 import { type Column, List, type ListPage, type ListRequest } from '../../parts/list.tsx'
-import { State } from '../../parts/drawer.tsx'
+import { State } from '../../parts/state.tsx'
 import { Time } from '../../parts/time.tsx'
+import { withQuery } from '../../router.ts'
 import { doHref } from '../../signing/review.tsx'
 
 const COLUMNS: readonly Column<InviteRow>[] = [

@@ -3,31 +3,7 @@ import { plain } from '../../../components/plain.ts'
 import { at } from '../../client.ts'
 import { shortId } from '../../parts/short-id.ts'
 import type { Act, Effect, Values } from '../../signing/act.ts'
-import { REASON_WORDS, reasonText } from '../../words/events.ts'
-import type { NodeState } from '@chancery/sdk'
-import type { ShapeName, Tone } from '../../parts/icons.ts'
-
-interface ShownState {
-  readonly shape: ShapeName
-  readonly tone: Tone
-  readonly word: string
-}
-
-const STATES: Readonly<Record<NodeState, ShownState>> = {
-  active: { shape: 'circle', tone: 'good', word: 'Active' },
-  ends_soon: { shape: 'half', tone: 'urgent', word: 'Ends within 24 h' },
-  silent: { shape: 'ring', tone: 'watch', word: 'Silent' },
-  superseded: { shape: 'dash', tone: 'ended', word: 'Superseded' },
-  revoked: { shape: 'cross', tone: 'ended', word: 'Revoked' },
-  expired: { shape: 'dash', tone: 'ended', word: 'Expired' },
-}
-
-/** Returns the shape and the word of a state. A state of a newer authority is shown by its name. */
-export function nodeState(state: string): ShownState {
-  return Object.hasOwn(STATES, state)
-    ? STATES[state as NodeState]
-    : { shape: 'dashed', tone: 'ended', word: state.replaceAll('_', ' ') }
-}
+import { REASON_WORDS, reasonText } from '../../words/reasons.ts'
 
 /** A node by one of its certificates: the newest, unless the operator chose another. */
 export interface RevokedNode {

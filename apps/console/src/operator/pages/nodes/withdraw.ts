@@ -1,6 +1,7 @@
 import type { JsonObject } from '@chancery/protocol'
 import { at } from '../../client.ts'
-import { type Act, undo } from '../../signing/act.ts'
+import type { Act } from '../../signing/act.ts'
+import { undo } from '../../signing/undo.ts'
 
 /** The action on the invite that the address names. */
 export function withdrawActs(query: URLSearchParams): readonly Act[] {

@@ -1,17 +1,13 @@
 import type { JsonObject } from '@chancery/protocol'
-import type { AuditPage, NetworkFinding } from '@chancery/sdk'
+import type { AuditPage } from '@chancery/sdk'
 import type { JSX } from 'preact'
 import { at, read } from '../../client.ts'
 import { session } from '../../key.ts'
-import { Drawer, Shape, type ShapeName, State, type Tone } from '../../parts/drawer.tsx'
+import { Shape, type ShapeName, type Tone } from '../../parts/state.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useLive } from '../../parts/use-live.ts'
 import { eventActor, eventText } from '../../words/events.ts'
-import { Command } from '../../parts/id.tsx'
-import { Facts } from '../../parts/facts.tsx'
-
-/** Rows of a part of the overview. A phone shows half of them, so that the page has at most three screens. */
-export const mostRows = (): number => (matchMedia('(max-width: 720px)').matches ? 4 : 8)
+import { mostRows } from './most-rows.ts'
 
 /** Changes of the network, at most 10 types: what the authority takes in one request. */
 const MARKS: Readonly<Record<string, { readonly shape: ShapeName; readonly tone: Tone }>> = {
@@ -68,44 +64,5 @@ export function Changes(): JSX.Element {
         </ul>
       )}
     </section>
-  )
-}
-
-/** How a finding ends that the console cannot end: what to do on the machine of the authority. */
-export function HowDrawer(props: {
-  readonly check: string
-  /** Undefined when the check finds no problem any more. */
-  readonly finding: NetworkFinding | undefined
-  readonly onClose: () => void
-}): JSX.Element {
-  const { check, finding, onClose } = props
-  if (finding === undefined)
-    return (
-      <Drawer name="how" title="No problem" isReading onClose={onClose}>
-        <p>
-          <State shape="tick" tone="good" word={`The check ${check} finds no problem.`} />
-        </p>
-      </Drawer>
-    )
-  const command = /chancery [^:;.]+/.exec(finding.fix)?.[0].trim()
-  return (
-    <Drawer
-      name="how"
-      title={finding.found}
-      {...(finding.effect === null ? {} : { sentence: finding.effect })}
-      isReading
-      onClose={onClose}
-    >
-      <p>{finding.fix}</p>
-      {command === undefined ? null : <Command text={command} />}
-      <Facts
-        of={[
-          ['Check', <code class="mono">{check}</code>],
-          ...(finding.at === null ? [] : [['Time', <Time at={finding.at} both />] as const]),
-          ['Same report', <code class="mono">chancery findings</code>],
-        ]}
-      />
-      <p class="quiet">This page checks again every 15 seconds. The finding leaves the overview when it is fixed.</p>
-    </Drawer>
   )
 }

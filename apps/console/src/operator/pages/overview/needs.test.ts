@@ -1,6 +1,7 @@
 import type { NetworkFinding } from '@chancery/sdk'
 import { describe, expect, it } from 'vitest'
-import { calmOf, findNeeds, headlineOf, linkOf } from './needs.ts'
+import { linkOf } from './links.ts'
+import { calmOf, findNeeds, headlineOf } from './needs.ts'
 
 const NOW = Date.parse('2026-11-16T12:00:00Z')
 const inHours = (hours: number): string => new Date(NOW + hours * 3_600_000).toISOString().replace('.000Z', 'Z')

@@ -1,7 +1,7 @@
 import type { Partner, TreatyRow } from '@chancery/sdk'
 import type { JSX } from 'preact'
 import { Facts } from '../../parts/facts.tsx'
-import { Shape, State } from '../../parts/drawer.tsx'
+import { Shape, State } from '../../parts/state.tsx'
 import { Time } from '../../parts/time.tsx'
 import { doHref } from '../../signing/review.tsx'
 import { ALARM_WORDS, ATTENTION_WORDS, PULL_WORDS, READING_WORDS, wordOf } from '../../words/partners.ts'

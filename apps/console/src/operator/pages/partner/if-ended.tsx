@@ -3,8 +3,8 @@ import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { CallError } from '../../client.ts'
 import { dashboard } from '../../dashboard.ts'
-import { Shape } from '../../parts/drawer.tsx'
-import { endEffects } from './treaty-acts.ts'
+import { Shape } from '../../parts/state.tsx'
+import { endEffects } from './end-effects.ts'
 import { previewEnd } from './load.ts'
 
 const SHOWN = 3

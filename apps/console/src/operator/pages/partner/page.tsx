@@ -4,86 +4,25 @@ import { authorityNow } from '../../client.ts'
 import { dashboard } from '../../dashboard.ts'
 import type { PageProps } from '../../pages.ts'
 import { Bar } from '../../parts/bar.tsx'
-import { Blank, NotOpened, Problem, useLoaded } from '../../parts/problem.tsx'
+import { NotOpened, useLoaded } from '../../parts/lazy.tsx'
+import { Blank, Problem } from '../../parts/problem.tsx'
 import { shortId } from '../../parts/short-id.ts'
-import { State } from '../../parts/drawer.tsx'
-import { Time, absolute } from '../../parts/time.tsx'
+import { State } from '../../parts/state.tsx'
+import { absolute } from '../../parts/time.tsx'
 import { useLive } from '../../parts/use-live.ts'
-import { navigate, useStore, withQuery } from '../../router.ts'
+import { navigate, withQuery } from '../../router.ts'
 import { doHref } from '../../signing/review.tsx'
-import { partnerHref } from '../partners/acts.ts'
+import { useStore } from '../../store.ts'
+import { partnerHref } from '../partners/links.ts'
 import { importedFeeds } from '../partners/reads.ts'
 import { type FeedRow, currentTreaty, isInForce, namedTreaty, stateOf } from '../partners/rows.ts'
 import { Alarms, Contact, FeedPanel } from './contact.tsx'
+import { DecisionsPanel } from './decisions.tsx'
 import type { DrawersProps } from './drawers.tsx'
 import { IfEnded } from './if-ended.tsx'
-import { type DecisionEntry, type PartnerView, latestEnd, loadPartner } from './load.ts'
+import { type PartnerView, latestEnd, loadPartner } from './load.ts'
 import { OverTime } from './over-time.tsx'
 import { OurSide, TheirSide } from './sides.tsx'
-import { isJsonObject } from '@chancery/protocol'
-import { plain } from '../../../components/plain.ts'
-
-/** The last decisions about requests of its members. */
-function DecisionsPanel(props: {
-  readonly id: string
-  readonly decisions: readonly DecisionEntry[] | undefined
-}): JSX.Element {
-  const { id, decisions } = props
-  return (
-    <section class="panel">
-      <header>
-        <h2>What its members did here</h2>
-        <div class="end">
-          <a class="btn ghost tiny" href={`/operator/decisions?requester_sovereign_id=${encodeURIComponent(id)}`}>
-            All decisions
-          </a>
-        </div>
-      </header>
-      {decisions === undefined ? (
-        <p class="body quiet">The evidence store is off (EVIDENCE_STORE), so decisions are not stored.</p>
-      ) : decisions.length === 0 ? (
-        <p class="body quiet">No decision is stored about them.</p>
-      ) : (
-        <div class="table" role="region" aria-label="Last decisions" tabIndex={0}>
-          <table>
-            <tbody>
-              {decisions.map((row) => (
-                <DecisionRow key={row.entry.store_sequence} row={row} />
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
-    </section>
-  )
-}
-
-function DecisionRow({ row: { entry, payload } }: { readonly row: DecisionEntry }): JSX.Element {
-  const isAllowed = entry.outcome === 'authorized'
-  const { decision } = payload
-  const reason = isJsonObject(decision) ? decision['denial_reason'] : null
-  return (
-    <tr>
-      <td>
-        <State
-          shape={isAllowed ? 'circle' : 'square'}
-          tone={isAllowed ? 'good' : 'bad'}
-          word={isAllowed ? 'Allowed' : 'Denied'}
-        />
-      </td>
-      <td>
-        <a class="name" href={`/operator/decisions/${encodeURIComponent(entry.decision_id ?? '')}`}>
-          {entry.vendor_id ?? 'unnamed'}
-        </a>
-      </td>
-      <td class="mono">{entry.capability}</td>
-      <td>{isAllowed ? 'all gates passed' : <span class="no">{plain(reason ?? undefined)}</span>}</td>
-      <td class="num">
-        <Time at={entry.recorded_at} />
-      </td>
-    </tr>
-  )
-}
 
 /** What is agreed with one network, and what depends on it? */
 export function Page({ params, query }: PageProps): JSX.Element {

@@ -4,9 +4,9 @@ import type { ComponentChildren, JSX } from 'preact'
 import { session } from '../../key.ts'
 import { Facts, Roles } from '../../parts/facts.tsx'
 import { Copy, Id, shortId } from '../../parts/id.tsx'
-import { State } from '../../parts/drawer.tsx'
+import { State } from '../../parts/state.tsx'
 import { Time } from '../../parts/time.tsx'
-import { treatyHref } from '../partners/acts.ts'
+import { treatyHref } from '../partners/links.ts'
 import type { PartnerView } from './load.ts'
 
 /** The own treaty: what it allows, and until when. */

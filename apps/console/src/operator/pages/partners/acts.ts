@@ -2,22 +2,9 @@ import type { JsonObject } from '@chancery/protocol'
 import { plain } from '../../../components/plain.ts'
 import { at } from '../../client.ts'
 import type { Act, ActField, Values } from '../../signing/act.ts'
-import {
-  SCOPE_FIELDS,
-  TERM_FIELDS,
-  checkGenesis,
-  givenRootKey,
-  isFingerprint,
-  keysOf,
-  readGenesis,
-  scopeOf,
-  termEnd,
-  termHours,
-  textOf,
-} from './material.ts'
-
-export const partnerHref = (id: string): string => `/operator/partners/${encodeURIComponent(id)}`
-export const treatyHref = (id: string): string => `/operator/treaties/${encodeURIComponent(id)}`
+import { checkGenesis, givenRootKey, isFingerprint, keysOf, readGenesis, textOf } from './material.ts'
+import { partnerHref } from './links.ts'
+import { SCOPE_FIELDS, TERM_FIELDS, scopeOf, termEnd, termHours } from './terms.ts'
 
 const GENESIS: ActField = {
   name: 'genesis',

@@ -5,17 +5,11 @@ import { at, authorityNow, read } from '../../client.ts'
 import { Roles } from '../../parts/facts.tsx'
 import { Copy, shortId } from '../../parts/id.tsx'
 import { type Column, List, type ListPage, type ListProps, type ListRequest } from '../../parts/list.tsx'
-import { State } from '../../parts/drawer.tsx'
+import { State } from '../../parts/state.tsx'
 import { Time } from '../../parts/time.tsx'
 import { doHref } from '../../signing/review.tsx'
 import { attestationHref } from './member-acts.ts'
-import { type ShownState, endState } from './rows.ts'
-
-export function memberState({ status, attestation }: AttestationRow, nowMs: number): ShownState {
-  if (status === 'revoked') return { shape: 'cross', tone: 'ended', word: 'Withdrawn' }
-  const state = endState(attestation.expires_at, nowMs)
-  return state.tone === 'good' ? { ...state, word: 'Active' } : state
-}
+import { memberState } from './member-state.ts'
 
 const COLUMNS: readonly Column<AttestationRow>[] = [
   {

@@ -4,11 +4,11 @@ import { useState } from 'preact/hooks'
 import { CallError, at, authorityNow, read } from '../../client.ts'
 import type { Liveness } from '../../parts/bar.tsx'
 import { type Column, List, type ListPage, type ListRequest } from '../../parts/list.tsx'
-import { Shape, State } from '../../parts/drawer.tsx'
+import { Shape, State } from '../../parts/state.tsx'
 import { Time } from '../../parts/time.tsx'
 import { setProblemText } from '../../words/policies.ts'
 import { NEW_POLICY, listDrafts } from './drafts.ts'
-import { draftHref, policyHref } from './acts.ts'
+import { draftHref, policyHref } from './links.ts'
 import { type PolicySummary, policyState, selectorText, summarise } from './policy-state.ts'
 
 type ActivePolicy = ActiveBoundaryPolicies['active'][number]

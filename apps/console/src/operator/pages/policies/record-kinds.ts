@@ -1,6 +1,7 @@
 import type { JsonObject } from '@chancery/protocol'
 import { type Target, at } from '../../client.ts'
-import { type Act, type Effect, undo } from '../../signing/act.ts'
+import type { Act, Effect } from '../../signing/act.ts'
+import { undo } from '../../signing/undo.ts'
 import { diffTexts } from './diff.ts'
 import { readDraft, spell } from './policy-text.ts'
 

@@ -3,25 +3,21 @@ import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { plain } from '../../../components/plain.ts'
 import { Bar } from '../../parts/bar.tsx'
-import { Shape, State } from '../../parts/drawer.tsx'
+import { Shape, State } from '../../parts/state.tsx'
 import { Acts, doHref } from '../../signing/review.tsx'
-import { DiffCount, DiffView, ReplayedAct } from '../policies/diff-view.tsx'
+import { ReplayedAct } from '../policies/activation.tsx'
+import { DiffCount, DiffView } from '../policies/diff-view.tsx'
 import { type Draft, NEW_POLICY, removeDraft, saveDraft } from '../policies/drafts.ts'
-import { policyHref, useReplay } from '../policies/acts.ts'
+import { policyHref } from '../policies/links.ts'
 import { intentOf } from '../policies/policy-text.ts'
-import { type DraftFormat, type Validation, type Writing, useValidation } from './validation.ts'
+import { useReplay } from '../policies/replay.ts'
+import type { DraftFormat, Writing } from './draft-format.ts'
 import { loadFormat } from './load-format.ts'
-import {
-  Formats,
-  Stages,
-  TextArea,
-  ValidationState,
-  publishAct,
-  publishAndActivateAct,
-  validationWord,
-} from './strip.tsx'
-import type { Publication } from './strip.tsx'
+import { type Publication, publishAct, publishAndActivateAct } from './publish-acts.ts'
 import { ReplayView } from './replay-view.tsx'
+import { Formats, Stages, ValidationState, validationWord } from './strip.tsx'
+import { TextArea } from './text-area.tsx'
+import { type Validation, useValidation } from './validation.ts'
 
 interface EditorProps {
   readonly id: string

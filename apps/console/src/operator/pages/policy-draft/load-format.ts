@@ -1,4 +1,4 @@
-import { type DraftFormat, JSON_FORMAT } from './validation.ts'
+import { type DraftFormat, JSON_FORMAT } from './draft-format.ts'
 
 /** Loads a format. The form and the reader of YAML are separate scripts, loaded on first use. */
 export async function loadFormat(name: DraftFormat['name'] | undefined): Promise<DraftFormat> {

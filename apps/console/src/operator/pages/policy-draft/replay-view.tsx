@@ -4,8 +4,8 @@ import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { CallError } from '../../client.ts'
 import { Problem } from '../../parts/problem.tsx'
-import { State } from '../../parts/drawer.tsx'
-import { type Replay, SAMPLE, replay } from '../policies/acts.ts'
+import { State } from '../../parts/state.tsx'
+import { type Replay, SAMPLE, replay } from '../policies/replay.ts'
 
 type SampleRow = PolicySimulation['sample'][number]
 

@@ -1,7 +1,7 @@
 import { canonicalJson } from '@chancery/protocol'
 import { describe, expect, it } from 'vitest'
 import { lineOfField, lineOfIssue, policyText } from '../policies/policy-text.ts'
-import { JSON_FORMAT, changeFormat } from './validation.ts'
+import { JSON_FORMAT, changeFormat } from './draft-format.ts'
 import { YAML_FORMAT } from './yaml-format.ts'
 
 /** Holds: one draft has the same policy in both formats, and every problem of YAML has its line. */

@@ -1,5 +1,6 @@
 import type { FirstSteps } from '@chancery/sdk'
-import { findPin, readChoice, storeChoice } from '../../pin.ts'
+import { readChoice, storeChoice } from '../../choices.ts'
+import { findPin } from '../../pin.ts'
 
 /** A step that the authority cannot see: the operator says whether it was done. */
 export type SaidStep = 'root-key' | 'gateway' | 'watch'

@@ -2,14 +2,12 @@ import type { JsonValue } from '@chancery/protocol'
 import { useEffect, useRef } from 'preact/hooks'
 import type { JSX } from 'preact'
 import { plain } from '../../../../components/plain.ts'
-import { Icon } from '../../../parts/drawer.tsx'
+import { Icon } from '../../../parts/icon.tsx'
 import { gateText } from '../../../words/gates.ts'
-import { isObject, spell } from '../../policies/policy-text.ts'
+import { isObject } from '../../policies/policy-text.ts'
 import { Choice, Field, type Form } from './controls.tsx'
 import {
   gatesOf,
-  otherMembers,
-  placeText,
   runOrder,
   valueAt,
   withGate,
@@ -18,39 +16,9 @@ import {
   withValue,
   withoutGate,
 } from './edit-draft.ts'
-import type { EarlierConfigs, Place } from './edit-draft.ts'
+import type { EarlierConfigs } from './edit-draft.ts'
 import { GATE_FIELDS, fieldsOf } from './gate-fields.ts'
-
-/** Members that the form has no field for. They stay in the draft until an operator removes them. */
-export function Others(props: {
-  readonly form: Form
-  readonly place: Place
-  readonly known: readonly string[]
-}): JSX.Element | null {
-  const { form, place, known } = props
-  const names = otherMembers(valueAt(form.intent, place), known)
-  if (names.length === 0) return null
-  return (
-    <div class="field" data-others={placeText(place)}>
-      <span class="label">Other members, unchanged</span>
-      <ul>
-        {names.map((name) => (
-          <li key={name}>
-            <code>{name}</code>: <code>{spell(valueAt(form.intent, [...place, name]) ?? null)}</code>{' '}
-            <button
-              type="button"
-              class="btn tiny"
-              aria-label={`Remove the member ${name}`}
-              onClick={() => form.onIntent(withValue(form.intent, [...place, name], undefined))}
-            >
-              Remove
-            </button>
-          </li>
-        ))}
-      </ul>
-    </div>
-  )
-}
+import { Others } from './others.tsx'
 
 const TYPES = Object.keys(GATE_FIELDS).map((value) => ({ value, text: `${gateText(value)} (${value})` }))
 const MODES = [
