@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config'
-import { COMPILE_CACHE } from './packages/testkit/src/authority-process.ts'
+import { COMPILE_CACHE } from './packages/testkit/src/compile-cache.ts'
 import { SlowestReporter } from './tools/check/slowest-reporter.ts'
 
 /** Sources run unbuilt: workspace packages resolve to their `development` export. */

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 /** They stand for files of every feature, and for a folder of the library. */
-const OF_EVERY_FEATURE = new Set(['nodejs/', 'parts.ts', 'queries.ts', 'queries/', 'requests.ts', 'routes.ts'])
+const OF_EVERY_FEATURE = new Set(['nodejs/', 'queries.ts', 'queries/', 'requests.ts', 'routes.ts'])
 /** Of every app, package, tool and test. */
 const SOURCES = globSync(['{apps,packages}/*/src/**/*.{ts,tsx}', '{tests,tools}/**/*.ts'], {
   cwd: ROOT,

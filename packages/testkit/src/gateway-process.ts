@@ -2,7 +2,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { COMPILE_CACHE } from './authority-process.ts'
+import { COMPILE_CACHE } from './compile-cache.ts'
 import { type GatewayRequest, type GatewayResponse, sendGatewayRequest } from './start-gateway.ts'
 import { freePort } from './temporary-postgres.ts'
 

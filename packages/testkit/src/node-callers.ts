@@ -3,7 +3,7 @@ import { signNodeProof, writeInstant } from '@chancery/protocol'
 import type { Instant, JoinCertificate, JsonObject, JsonValue, Signer } from '@chancery/protocol'
 import { type SendOptions, type TestResponse, send } from './callers.ts'
 import { accepted } from './expect.ts'
-import { testSigner } from './gateway-records.ts'
+import { testSigner } from './keys.ts'
 
 /** What a test may get wrong on purpose. */
 export interface ProofOptions extends Pick<SendOptions, 'headers' | 'from'> {

@@ -7,8 +7,9 @@ import { DAY, draftGenesisBlock, signList, writeInstant, writeJson, writePrivate
 import type { GenesisBlock, JsonObject, Signer } from '@chancery/protocol'
 import { type Clock, type Ids, type Log, requireValues, silentLog, systemClock } from '@chancery/service-kit'
 import { type SendOptions, type TestResponse, operatorCaller, send } from './callers.ts'
-import { testSeed, testSigner } from './gateway-records.ts'
-import { type Backend, type TestDatabase, createMigratedDatabase } from './test-database.ts'
+import { testSeed, testSigner } from './keys.ts'
+import { createMigratedDatabase } from './migrated-database.ts'
+import type { Backend, TestDatabase } from './test-database.ts'
 
 export interface TestAuthorityOptions {
   readonly settings?: Readonly<Record<string, string>>

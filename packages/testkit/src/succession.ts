@@ -4,7 +4,7 @@ import { type SuccessionStep, readAuthoritySettings, runSuccessionStep } from '@
 import { DAY, SECOND, readKeyHistory, signList, writeInstant, writeJson, writePrivateKeyFile } from '@chancery/protocol'
 import type { GenesisBlock, Instant, JsonObject, KeyHistory } from '@chancery/protocol'
 import { type Clock, requireValues, silentLog } from '@chancery/service-kit'
-import { testSeed, testSigner } from './gateway-records.ts'
+import { testSeed, testSigner } from './keys.ts'
 import type { TestDatabase } from './test-database.ts'
 
 /** A key of the authority in tests: its id and the name its seed is made of. */

@@ -5,7 +5,7 @@ import { LIMITERS } from '@chancery/contract'
 import { DAY, draftGenesisBlock, signList, writeInstant, writeJson, writePrivateKeyFile } from '@chancery/protocol'
 import type { Signer } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
-import { testSeed, testSigner } from './gateway-records.ts'
+import { testSeed, testSigner } from './keys.ts'
 
 /** Keys, genesis block and operators of a network whose authorities run as separate processes. */
 export interface TestNetwork {

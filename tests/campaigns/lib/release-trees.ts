@@ -65,7 +65,7 @@ async function addMigration(folder: string): Promise<number> {
   const numbers = (await readdir(folder)).map((name) => Number(name.slice(0, 4)))
   const version = Math.max(...numbers) + 1
   const source = `import { sql } from 'kysely'
-import type { Migration } from '../migration.ts'
+import type { Migration } from '../database.ts'
 
 export const nextRelease: Migration = {
   version: ${version},

@@ -1,11 +1,11 @@
-import { field, readAgentDescriptor, shape } from '@chancery/protocol'
+import { type AgentDescriptor, field, readAgentDescriptor, shape } from '@chancery/protocol'
 import { type AnswerOf, type QueryOf, openBody } from '../form.ts'
 import { LIMITS } from '../limits.ts'
 import { cursorQuery, listOf, pageQuery, paging, record, text, textOrNull, whole } from '../members.ts'
 import { type Routes, routes } from '../route.ts'
 import { NODE_STATES } from './roster.ts'
 
-const { arrayOf, nullable, oneOf, open, optional, required, withDefault } = shape
+const { arrayOf, nullable, oneOf, open, optional, required } = shape
 
 const descriptor = record('agent-descriptor', readAgentDescriptor)
 
@@ -74,7 +74,7 @@ const facts = {
       /** Null: the route was asked for the number only. */
       capability: textOrNull,
       /** Newest first. Check each with protocol's verifyAgentDescriptor before calling it. */
-      agents: withDefault(arrayOf(descriptor, { max: LIMITS.listPageRows }), []),
+      agents: optional(arrayOf(descriptor, { max: LIMITS.listPageRows })),
       ...paging,
     }),
     gateway: { operation: 'discovery-list-agents', group: 'discovery', query: ['capability', 'limit', 'offset'] },
@@ -182,7 +182,8 @@ const facts = {
  */
 export const agents: Routes<typeof facts> = routes(facts)
 
-export type AgentPage = AnswerOf<typeof agents.search>
+/** The answer to a search by capability. */
+export type AgentPage = AnswerOf<typeof agents.search> & { readonly agents: readonly AgentDescriptor[] }
 export type ListedAgentPage = AnswerOf<typeof agents.list>
 /** A registered agent and its node. */
 export type ListedAgent = ListedAgentPage['agents'][number]

@@ -240,6 +240,7 @@ export type BoundaryPolicyRow = BoundaryPolicyPage['policies'][number]
 export type ActiveBoundaryPolicies = AnswerOf<typeof boundaryPolicies.active>
 export type BoundaryPolicyHistory = AnswerOf<typeof boundaryPolicies.history>
 export type BoundaryPolicyVersion = BoundaryPolicyHistory['versions'][number]
+export type PolicyDeactivation = AnswerOf<typeof boundaryPolicies.deactivate>
 export type PolicyActivation = AnswerOf<typeof boundaryPolicies.activate>
 export type PolicyText = AnswerOf<typeof boundaryPolicies.text>
 export type BoundaryPolicyVerdict = AnswerOf<typeof boundaryPolicies.verify>

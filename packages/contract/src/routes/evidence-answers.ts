@@ -96,7 +96,7 @@ export const report = {
 /** Entries from decision to execution, with their verification. */
 export const history = {
   truncated: flag,
-  entries: listOf(event, 100_000),
+  entries: listOf(event, 10_000_000),
   verification: required(open(report)),
 }
 

@@ -1,6 +1,6 @@
 import { findSodium, nodeCrypto, withSodium } from './platform-node.ts'
 import type { Ed25519Backend } from './platform.ts'
-import { ed25519 as webCrypto } from './sha256.ts'
+import { ed25519 as webCrypto } from './platform-web.ts'
 
 const sodium = findSodium()
 

@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { toUtf8 } from '../canonical/utf8.ts'
 import { ed25519 as inUse, findSodium, nodeCrypto, withSodium } from './platform-node.ts'
 import { BoundedCache, KEY_CACHE_SIZE, cacheName } from './platform.ts'
-import { ed25519 as webBackend } from './sha256.ts'
+import { ed25519 as webBackend } from './platform-web.ts'
 
 describe('BoundedCache', () => {
   it('never holds more than its capacity', () => {

@@ -11,7 +11,7 @@ import {
   signList,
   writeInstant,
 } from '@chancery/protocol'
-import { RequestError } from '../errors.ts'
+import { RequestError, ResponseError } from '../errors.ts'
 import type { CallOptions, Connection } from '../http/call.ts'
 import { requireNode } from '../http/node-signing.ts'
 import { json } from '../http/read-response.ts'
@@ -67,7 +67,10 @@ export function agentsApi(connection: Connection): AgentsApi {
   const search: AgentsApi['search'] = async (capability, page, options) => {
     // Without a tag the route returns only the number.
     if (capability === '') throw new RequestError('a capability is required')
-    return api.search({ capability, ...page }, options)
+    const { agents: found, ...answer } = await api.search({ capability, ...page }, options)
+    if (found === undefined)
+      throw new ResponseError({ status: 200, problem: 'it names no agents', requestId: undefined })
+    return { ...answer, agents: found }
   }
   return {
     ...api,

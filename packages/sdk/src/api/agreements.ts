@@ -11,5 +11,8 @@ export type AgreementsApi = RouteApi<typeof agreements>
 
 export function agreementsApi(connection: Connection): AgreementsApi {
   const api = routeApi(agreements, connection)
-  return { ...api, verify: (request, options) => api.verify({ separate_graph: true, ...request }, options) }
+  return {
+    ...api,
+    verify: (request, options) => api.verify({ ...request, separate_graph: request.separate_graph ?? true }, options),
+  }
 }

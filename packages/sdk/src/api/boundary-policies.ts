@@ -1,5 +1,5 @@
 import { type BoundaryPolicyValidation, boundaryPolicies } from '@chancery/contract'
-import type { BoundaryPolicy, JsonObject } from '@chancery/protocol'
+import { type BoundaryPolicy, type JsonObject, canonicalJson } from '@chancery/protocol'
 import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
 import { type RouteApi, routeApi } from '../http/route-api.ts'
 
@@ -16,5 +16,16 @@ export interface BoundaryPoliciesApi extends RouteApi<typeof boundaryPolicies> {
 }
 
 export function boundaryPoliciesApi(connection: Connection): BoundaryPoliciesApi {
-  return routeApi(boundaryPolicies, connection)
+  const api: BoundaryPoliciesApi = routeApi(boundaryPolicies, connection)
+  return {
+    ...api,
+    validate: async (intent, options) => api.validate(requireWhole(intent), options),
+    publish: async (intent, options) => api.publish(requireWhole(intent), options),
+  }
+}
+
+/** An undefined member would be left out, and a selector without it selects more. */
+function requireWhole(intent: JsonObject): JsonObject {
+  canonicalJson(intent)
+  return intent
 }

@@ -1,8 +1,10 @@
 import { type RevocationAnswer, type RevocationPreview, type RevocationTerms, crl } from '@chancery/contract'
-import type { CompactCrl, JoinCertificate } from '@chancery/protocol'
+import { type CompactCrl, type JoinCertificate, asJson } from '@chancery/protocol'
 import { RefusedError, RequestError, ResponseError } from '../errors.ts'
 import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
 import { type CountedSample, type RouteApi, routeApi } from '../http/route-api.ts'
+import { json } from '../http/read-response.ts'
+import type { Incoming } from '../http/transport.ts'
 import { compactCrl, scannedList } from '../trust/scanned-list.ts'
 import type { OfferedList } from '../verify/relying-party.ts'
 
@@ -87,13 +89,14 @@ export function crlApi(connection: Connection): CrlApi {
       ...(only_this ? { only_this } : { all_of_key: true }),
     }
     if (dry_run === true) return api.revoke({ ...body, dry_run }, options)
-    const done = await api.revoke(body, options)
-    const { other_certificates } = done
-    if (other_certificates !== undefined) return { ...done, other_certificates }
-    if (only_this) return { ...done, other_certificates: { count: 0, sample: [] } }
-    // An authority that does not name them does not support `all_of_key`, and left them in use.
-    const problem = 'it does not name the other certificates of the node keys'
-    throw new ResponseError({ status: 200, problem, requestId: undefined })
+    return call({
+      route: crl.revoke,
+      body: asJson(body),
+      idempotencyKey: options?.idempotencyKey,
+      repeatable: true,
+      read: (incoming) => readResult(incoming, only_this),
+      options,
+    })
   }
   return {
     ...api,
@@ -104,6 +107,17 @@ export function crlApi(connection: Connection): CrlApi {
       orNone(call({ route: crl.delta, query: { from, issuer }, read: ({ body }) => body, options })),
     revoke,
   }
+}
+
+const readAnswer = json((value) => crl.revoke.answer(value, ''))
+
+function readResult(incoming: Incoming, isOnlyThis: boolean): RevocationResult {
+  const { other_certificates, ...done } = readAnswer(incoming)
+  if (other_certificates !== undefined) return { ...done, other_certificates }
+  if (isOnlyThis) return { ...done, other_certificates: { count: 0, sample: [] } }
+  // An authority that does not name them does not support `all_of_key`, and left them in use.
+  const problem = 'it does not name the other certificates of the node keys'
+  throw new ResponseError({ status: incoming.status, problem, requestId: incoming.requestId })
 }
 
 /** Also for an authority of an earlier release, which has no such route. */

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { JsonObject } from '@chancery/protocol'
 import { testSigner } from '@chancery/testkit'
+import { type Client, createClient } from '../client.ts'
 import { EvidenceSender } from '../governed/evidence-sender.ts'
 import { type GovernedSetup, openSetup } from '../governed/governed.suite.ts'
 import { MemoryOutbox } from '../governed/outbox.ts'
@@ -31,7 +33,47 @@ const NAMES = {
   network: 'genesis sovereign policy crl nodes dashboard atlas',
 }
 
+/** Requests of a client, which are all refused. */
+async function recordedClient(): Promise<{ readonly client: Client; readonly sent: string[] }> {
+  const sent: string[] = []
+  const fetch = (url: string, { body, signal }: RequestInit): Promise<Response> => {
+    const isEnded = signal?.aborted === true ? ' ended' : ''
+    const text = body instanceof Uint8Array ? new TextDecoder().decode(body) : ''
+    sent.push(`${url.slice('http://na'.length)} ${text}${isEnded}`.trim())
+    return Promise.resolve(new Response('no', { status: 400 }))
+  }
+  const signer = await testSigner('ops')
+  return { client: createClient({ url: 'http://na', fetch, operator: { signer, audience: signer.publicKey } }), sent }
+}
+
 describe('existing names', () => {
+  it('send versions, limits and filters as before', async () => {
+    const { client, sent } = await recordedClient()
+    const { dataUsage, evidenceStore, policy, treaties } = withExistingNames(client)
+    const signal = new AbortController().signal
+    await policy.activate('p', 1).catch(() => undefined)
+    await evidenceStore.applyRetention(30, undefined, { through_sequence: 7 }).catch(() => undefined)
+    await treaties.graph({ signal }).catch(() => undefined)
+    await dataUsage.getPolicy({ licensee_sovereign_id: 'BETA', signal }).catch(() => undefined)
+    expect(sent).toEqual([
+      '/admin/boundary-policies/p/activate {"version":1}',
+      '/admin/evidence/retention/apply {"older_than_days":30,"through_sequence":7}',
+      '/recognition-graph',
+      '/data-usage/policy?licensee_sovereign_id=BETA',
+    ])
+  })
+
+  it('send no withdrawal with an undefined member, and no policy', async () => {
+    const { client, sent } = await recordedClient()
+    const limit = { older_than_days: 30, through_sequence: undefined } as unknown as {
+      readonly older_than_days: number
+    }
+    await expect(client.evidence.retention(limit)).rejects.toThrow('through_sequence is undefined')
+    const intent = { policy_id: 'p', selector: { capabilities: undefined } } as unknown as JsonObject
+    await expect(client.boundaryPolicies.publish(intent)).rejects.toThrow(TypeError)
+    expect(sent).toEqual([])
+  })
+
   it('are all there', () => {
     const found = withExistingNames(setup.client) as unknown as Record<string, Record<string, unknown>>
     for (const [area, methods] of Object.entries(NAMES))

@@ -1,3 +1,4 @@
+import type { PolicyActivation, PolicyDeactivation } from '@chancery/contract'
 import type { ExplainedPath } from '@chancery/protocol'
 import type { CallOptions } from '../http/call.ts'
 import type { Client } from '../client.ts'
@@ -12,7 +13,10 @@ import { type EvidenceStoreNames, evidenceStoreNames } from './sub-clients.ts'
 export interface ExistingNames {
   readonly agreement: Client['agreements']
   readonly boundary: Client['boundary']
-  readonly policy: Client['boundaryPolicies']
+  readonly policy: Omit<Client['boundaryPolicies'], 'activate' | 'deactivate'> & {
+    activate(policyId: string, version: number, options?: CallOptions): Promise<PolicyActivation>
+    deactivate(policyId: string, version: number, options?: CallOptions): Promise<PolicyDeactivation>
+  }
   readonly evidence: {
     readonly build: Client['trustEvidence']['issue']
     readonly verify: Client['trustEvidence']['verify']
@@ -42,7 +46,9 @@ export interface ExistingNames {
   readonly dataUsage: {
     readonly createPolicy: Client['dataUsage']['publish']
     readonly createIntent: Client['dataUsage']['intent']
-    readonly getPolicy: Client['dataUsage']['current']
+    getPolicy(
+      options?: CallOptions & { readonly licensee_sovereign_id?: string },
+    ): ReturnType<Client['dataUsage']['current']>
     readonly verify: Client['dataUsage']['verify']
   }
   readonly health: {
@@ -66,7 +72,7 @@ export interface ExistingNames {
     readonly verify: Client['recognitionTreaties']['verify']
     readonly verifyAttestation: Client['attestations']['verifyWithTreaty']
     readonly importFeed: Client['revocationFeeds']['import']
-    readonly graph: Client['connectome']['graph']
+    graph(options?: CallOptions): ReturnType<Client['connectome']['graph']>
     readonly connectome: Client['connectome']['summary']
     readonly trustPath: (from: string, to: string, options?: CallOptions) => Promise<ExplainedPath>
   }
@@ -95,7 +101,7 @@ export function withExistingNames(client: Client, sender?: EvidenceSender): Exis
   return {
     agreement: client.agreements,
     boundary: client.boundary,
-    policy: client.boundaryPolicies,
+    policy: policyNames(client),
     evidence: { build: client.trustEvidence.issue, verify: client.trustEvidence.verify },
     evidenceStore: evidenceStoreNames(client, sender),
     attestation: {
@@ -118,7 +124,8 @@ export function withExistingNames(client: Client, sender?: EvidenceSender): Exis
     dataUsage: {
       createPolicy: dataUsage.publish,
       createIntent: dataUsage.intent,
-      getPolicy: dataUsage.current,
+      getPolicy: ({ licensee_sovereign_id, ...options } = {}) =>
+        dataUsage.current(licensee_sovereign_id === undefined ? {} : { licensee_sovereign_id }, options),
       verify: dataUsage.verify,
     },
     health: {
@@ -150,6 +157,14 @@ export function withExistingNames(client: Client, sender?: EvidenceSender): Exis
   }
 }
 
+function policyNames({ boundaryPolicies }: Client): ExistingNames['policy'] {
+  return {
+    ...boundaryPolicies,
+    activate: (id, version, options) => boundaryPolicies.activate(id, { version }, options),
+    deactivate: (id, version, options) => boundaryPolicies.deactivate(id, { version }, options),
+  }
+}
+
 function treatyNames(client: Client): ExistingNames['treaties'] {
   const { attestations, connectome, recognitionTreaties, revocationFeeds } = client
   return {
@@ -160,7 +175,7 @@ function treatyNames(client: Client): ExistingNames['treaties'] {
     verify: recognitionTreaties.verify,
     verifyAttestation: attestations.verifyWithTreaty,
     importFeed: revocationFeeds.import,
-    graph: connectome.graph,
+    graph: (options) => connectome.graph({}, options),
     connectome: connectome.summary,
     trustPath: (from, to, options) => connectome.trustPath({ from, to }, options),
   }

@@ -40,7 +40,11 @@ export interface EvidenceStoreNames {
   listExecutorKeys(options?: CallOptions): Promise<readonly ExecutorKey[]>
   readonly registerExecutorKey: Client['evidence']['registerKey']
   readonly retireExecutorKey: Client['evidence']['retireKey']
-  applyRetention(olderThanDays: number, options?: CallOptions): Promise<RetentionResult>
+  applyRetention(
+    olderThanDays: number,
+    options?: CallOptions,
+    limit?: { readonly through_sequence: number },
+  ): Promise<RetentionResult>
   latestCheckpoint(options?: CallOptions): Promise<RetentionCheckpoint | undefined>
 }
 
@@ -88,7 +92,7 @@ export function evidenceStoreNames({ evidence }: Client, sender: EvidenceSender 
     listExecutorKeys: async (options) => (await evidence.executorKeys(options)).executor_keys,
     registerExecutorKey: evidence.registerKey,
     retireExecutorKey: evidence.retireKey,
-    applyRetention: (older_than_days, options) => evidence.retention({ older_than_days }, options),
+    applyRetention: (older_than_days, options, limit) => evidence.retention({ older_than_days, ...limit }, options),
     latestCheckpoint: async (options) => {
       let last: JsonObject | undefined
       for await (const { payload } of iterate({ entry_kind: 'retention_checkpoint' }, options)) last = payload

@@ -97,21 +97,29 @@ export function routeApi<Routes extends Table>(table: Routes, connection: Connec
   return Object.fromEntries(methods) as RouteApi<Routes>
 }
 
+function toParam(given: unknown): string {
+  return typeof given === 'number' ? String(given) : (given as string)
+}
+
 function methodOf(route: Route, answer: Read<unknown>, connection: Connection) {
   const hasBody = route.body !== undefined
   const names = route.body !== undefined && 'names' in route.body ? route.body.names : Object.keys(route.query ?? {})
   const hasInput = names.length > 0
   const count = route.params.length
   return async (...given: readonly unknown[]): Promise<unknown> => {
-    const input = hasInput ? omitUndefined((given[count] ?? {}) as JsonObject) : {}
+    const sent = (hasInput ? (given[count] ?? {}) : {}) as JsonObject
+    const input = omitUndefined(sent)
     const options = given[count + (hasInput ? 1 : 0)] as (WriteOptions & ReadOptions) | undefined
     const idempotencyKey = route.repeatable === true ? options?.idempotencyKey : undefined
     const { preview: form } = route
+    // It would be left out, and what it limits would not be limited.
+    const unsaid = form === undefined ? undefined : Object.keys(sent).find((name) => sent[name] === undefined)
+    if (unsaid !== undefined) throw new RequestError(`${unsaid} is undefined`)
     // A name of an earlier release. An authority that ignores it would carry out the change.
     if (form !== undefined && 'dryRun' in input) throw new RequestError('the member is dry_run, not dryRun')
     const call: Call<unknown> = {
       route,
-      params: Object.fromEntries(route.params.map((name, index) => [name, given[index] as string])),
+      params: Object.fromEntries(route.params.map((name, index) => [name, toParam(given[index])])),
       ...(hasBody ? { body: input } : { query: input as Query }),
       ...(options?.asOperator === true ? { asOperator: true } : {}),
       idempotencyKey,
