@@ -2,82 +2,56 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { availableParallelism, cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { activeNodes } from './authority/active-nodes.ts'
-import { agentList } from './authority/agent-list.ts'
-import { adminRead } from './authority/admin-read.ts'
-import { consoleMillion } from './console/million.ts'
-import { crlDelta } from './authority/crl-delta.ts'
 import { discovery } from './authority/discovery.ts'
 import { evaluate } from './authority/evaluate.ts'
-import { evidenceAppend } from './evidence/append.ts'
-import { evidenceExport } from './evidence/export.ts'
-import { evidenceHttp } from './evidence/http.ts'
-import { feedParts } from './authority/feed-parts.ts'
-import { footprint } from './footprint/footprint.ts'
 import { heartbeat } from './authority/heartbeat.ts'
-import { heartbeatWal } from './authority/heartbeat-wal.ts'
 import { hostileShare } from './authority/hostile-share.ts'
 import { join as joinBench } from './authority/join.ts'
-import type { Bench, BenchOptions } from './lib/bench.ts'
-import { httpCheck } from './gateway/http-check.ts'
-import { gatewayProxy } from './gateway/proxy.ts'
-import { gatewayLists } from './gateway/lists.ts'
-import { gatewayVerify } from './gateway/verify.ts'
-import { Cleanup } from './lib/cleanup.ts'
-import { DEFAULT_ROUNDS, DEFAULT_ROUND_SECONDS } from './lib/conditions.ts'
-import { listMemory } from './gateway/list-memory.ts'
-import { metricsScrape } from './authority/metrics-scrape.ts'
-import { nodeDecisions } from './authority/node-decisions.ts'
-import { nodeList } from './authority/node-list.ts'
+import { lists } from './authority/lists.ts'
 import { partnerPulls } from './authority/partners.ts'
-import { soak } from './soak/soak.ts'
-import { publishedDocuments } from './authority/public-material.ts'
+import { published } from './authority/published.ts'
+import { scale } from './authority/scale.ts'
 import { trustPath } from './authority/trust-path.ts'
-import { twoInstances } from './authority/two-instances.ts'
 import { verify } from './authority/verify.ts'
-import { workers } from './authority/workers.ts'
+import { consoleMillion } from './console/million.ts'
+import { evidenceAppend } from './evidence/append.ts'
+import { footprint } from './footprint/footprint.ts'
+import { gatewayLists } from './gateway/lists.ts'
+import { gatewayProxy } from './gateway/proxy.ts'
+import { gatewayVerify } from './gateway/verify.ts'
+import type { Bench, BenchOptions, Measurement } from './lib/bench.ts'
+import { Cleanup } from './lib/cleanup.ts'
+import { DEFAULT_ROUND_SECONDS, DEFAULT_ROUNDS } from './lib/conditions.ts'
+import { soak } from './soak/soak.ts'
 
 const BENCHES: readonly Bench[] = [
-  publishedDocuments,
-  adminRead,
+  published,
+  lists,
   heartbeat,
-  heartbeatWal,
-  activeNodes,
   joinBench,
   discovery,
-  feedParts,
-  crlDelta,
   trustPath,
   verify,
   evaluate,
-  nodeDecisions,
   partnerPulls,
-  twoInstances,
-  workers,
+  scale,
   evidenceAppend,
-  evidenceExport,
-  evidenceHttp,
   gatewayVerify,
   gatewayProxy,
-  httpCheck,
   gatewayLists,
-  listMemory,
   footprint,
   hostileShare,
-  metricsScrape,
-  nodeList,
-  agentList,
   consoleMillion,
   soak,
 ]
 
-const USAGE = `Usage: npm run --silent bench -- NAME [--rounds N] [--seconds S] [--wait S] [--profile DIRECTORY] [--entries N] [--minutes N]
+const USAGE = `Usage: npm run --silent bench -- NAME [--case CASE] [--rounds N] [--seconds S] [--wait S] [--profile DIRECTORY] [--entries N] [--minutes N]
        npm run --silent bench -- --list | --all
 
 --rounds   calm rounds of the result (9)      --wait     total time to wait for a quiet machine (0)
 --seconds  load on each server per round (1)  --profile  folder for processor profiles of the product (none)
---entries  entries in the evidence store, for the evidence benchmarks; ids, for feed-parts; entries of the list, for crl-delta; partners, for partners;
-           requests in each slice, for http-check
+--case     another measurement of the same subject, which --list names
+--entries  rows of the store, of the list or of the pages; partners, for partners; requests in each slice, for gateway-proxy --case check
 --minutes  length of the soak (1)
 
 Prints one JSON object as its last line: name, ratio, bar and figures. The conditions are in bench/lib/conditions.ts.`
@@ -91,6 +65,7 @@ async function main(args: string[]): Promise<number> {
     options: {
       list: { type: 'boolean', default: false },
       all: { type: 'boolean', default: false },
+      case: { type: 'string' },
       rounds: { type: 'string', default: String(DEFAULT_ROUNDS) },
       seconds: { type: 'string', default: String(DEFAULT_ROUND_SECONDS) },
       wait: { type: 'string', default: '0' },
@@ -100,11 +75,12 @@ async function main(args: string[]): Promise<number> {
       minutes: { type: 'string', default: '1' },
     },
   })
+  const all = BENCHES.flatMap(measurementsOf)
   if (values.list) {
-    for (const { name, says } of BENCHES) process.stdout.write(`${name}: ${says}\n`)
+    for (const each of all) process.stdout.write(`${titleOf(each)}: ${each.says}\n`)
     return 0
   }
-  const chosen = values.all ? BENCHES : BENCHES.filter(({ name }) => name === positionals[0])
+  const chosen = values.all ? all : all.filter(({ name, part }) => name === positionals[0] && part === values.case)
   const [rounds, seconds, waitSeconds] = [Number(values.rounds), Number(values.seconds), Number(values.wait)]
   const minutes = Number(values.minutes)
   const isUsable =
@@ -122,8 +98,23 @@ async function main(args: string[]): Promise<number> {
   return code
 }
 
+interface Named extends Measurement {
+  readonly name: string
+  /** Undefined for the main measurement of a benchmark. */
+  readonly part: string | undefined
+}
+
+function measurementsOf({ cases = {}, ...bench }: Bench): Named[] {
+  const others = Object.entries(cases).map(([part, each]) => ({ ...each, name: bench.name, part }))
+  return [{ ...bench, part: undefined }, ...others]
+}
+
+function titleOf({ name, part }: Named): string {
+  return part === undefined ? name : `${name} --case ${part}`
+}
+
 async function runBench(
-  bench: Bench,
+  bench: Named,
   chosen: Pick<BenchOptions, 'rounds' | 'seconds' | 'waitSeconds' | 'entries' | 'minutes' | 'profileDirectory'>,
 ): Promise<number> {
   const cleanup = new Cleanup()
@@ -133,13 +124,16 @@ async function runBench(
   try {
     const directory = await mkdtemp(join(tmpdir(), 'chancery-bench-'))
     cleanup.add(() => rm(directory, { recursive: true, force: true }))
-    const progress = (line: string): void => void process.stderr.write(`${bench.name}: ${line}\n`)
+    const progress = (line: string): void => void process.stderr.write(`${titleOf(bench)}: ${line}\n`)
     const result = await bench.run({ ...chosen, directory, cleanup, progress })
     await cleanup.run()
-    process.stdout.write(`${JSON.stringify({ name: bench.name, ...result, ...machine() })}\n`)
+    const named = { name: bench.name, ...(bench.part === undefined ? {} : { case: bench.part }) }
+    process.stdout.write(`${JSON.stringify({ ...named, ...result, ...machine() })}\n`)
     return 0
   } catch (error) {
-    process.stderr.write(`${bench.name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`)
+    process.stderr.write(
+      `${titleOf(bench)}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+    )
     return 1
   } finally {
     await cleanup.run()

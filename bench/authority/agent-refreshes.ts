@@ -9,7 +9,7 @@ import { measureAgainstLimit } from '../lib/node-bench.ts'
 import type { BatchStatement } from '../lib/raw-inserts.ts'
 import { round } from '../lib/statistics.ts'
 import { type BenchNode, makeNodes, seedCertificates } from '../lib/test-nodes.ts'
-import { NETWORK, type Registry, measureOtherLoad } from './agent-registry.ts'
+import { measureOtherLoad, NETWORK, type Registry } from './agent-registry.ts'
 
 const NODES = 5000
 

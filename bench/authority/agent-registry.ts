@@ -1,12 +1,11 @@
-import { RARE_HITS, SEEDED_TAGS, seedAgents } from '../../tests/tools/seed-agents.ts'
+import { RARE_HITS, seedAgents, SEEDED_TAGS } from '../../tests/tools/seed-agents.ts'
 import type { BenchOptions } from '../lib/bench.ts'
 import { HOST, REQUESTS_PER_SLICE_MAX } from '../lib/conditions.ts'
 import { OtherLoad, postgresPids } from '../lib/cpu.ts'
-import { type Database, createPostgres } from '../lib/databases.ts'
-import type { LoadGenerator } from '../lib/load.ts'
+import type { Database } from '../lib/databases.ts'
 import type { LoadReport } from '../lib/load-task.ts'
-import type { BenchNetwork } from '../lib/network.ts'
-import { type Server, startAuthority } from '../lib/servers.ts'
+import type { LoadGenerator } from '../lib/load.ts'
+import { openAuthority, type Server } from '../lib/servers.ts'
 import { round } from '../lib/statistics.ts'
 
 export const NETWORK = 'bench-network'
@@ -23,18 +22,14 @@ export interface Registry {
   readonly paths: Readonly<Record<string, string>>
 }
 
-export async function openRegistry(network: BenchNetwork, agents: number, options: BenchOptions): Promise<Registry> {
-  const { cleanup, profileDirectory, progress } = options
-  const database = await createPostgres(cleanup)
-  const processes = [
-    await startAuthority({ network, database, profileDirectory }, cleanup),
-    await startAuthority({ network, database, profileDirectory }, cleanup),
-  ]
+export async function openRegistry(agents: number, options: BenchOptions): Promise<Registry> {
+  const { progress } = options
+  const { database, server, processes } = await openAuthority(options, { processes: 2 })
   const started = performance.now()
   await seedAgents({ database: database.url, count: agents, network: NETWORK })
   const seededInSeconds = round((performance.now() - started) / 1000, 1)
   progress(`${agents} agents seeded in ${seededInSeconds} s`)
-  const port = processes[0]?.port ?? 0
+  const { port } = server
   const { popular, middling, rare } = SEEDED_TAGS
   const paths = {
     rare_first: `/agents?capability=${rare}&limit=${PAGE}`,

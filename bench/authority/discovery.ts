@@ -1,16 +1,16 @@
 import { parseArgs } from 'node:util'
 import { writeSortable } from '@chancery/protocol'
-import pg from 'pg'
+import type pg from 'pg'
 import { SEEDED_TAGS } from '../../tests/tools/seed-agents.ts'
-import { residentMiB } from '../lib/cpu.ts'
 import type { Bench, BenchOptions, BenchResult } from '../lib/bench.ts'
 import { CONNECTIONS } from '../lib/conditions.ts'
-import { LoadGenerator } from '../lib/load.ts'
+import { residentMiB } from '../lib/cpu.ts'
+import { connect } from '../lib/databases.ts'
 import type { LoadReport } from '../lib/load-task.ts'
-import { createNetwork } from '../lib/network.ts'
+import { LoadGenerator } from '../lib/load.ts'
 import { median, round } from '../lib/statistics.ts'
 import { measureRefreshes } from './agent-refreshes.ts'
-import { PAGE, type Registry, measureOtherLoad, openRegistry, search } from './agent-registry.ts'
+import { measureOtherLoad, openRegistry, PAGE, type Registry, search } from './agent-registry.ts'
 
 const REFRESH_BAR = 0.45
 const SEARCH_BAR = 0.3
@@ -30,12 +30,10 @@ export const discovery: Bench = {
 }
 
 async function run(options: BenchOptions): Promise<BenchResult> {
-  const network = await createNetwork(options.directory)
   const agents = readAgents()
-  const few = await openRegistry(network, FEW, options)
-  const many = await openRegistry(network, agents, options)
-  const generator = new LoadGenerator()
-  options.cleanup.add(() => generator.close())
+  const few = await openRegistry(FEW, options)
+  const many = await openRegistry(agents, options)
+  const generator = LoadGenerator.open(options.cleanup)
   const memoryBefore = memory(few, many)
   const growth = await measureGrowth(generator, few, many, options)
   const searches = await measureSearches(generator, many, options)
@@ -129,49 +127,41 @@ async function measureSearches(
   options: BenchOptions,
 ): Promise<Record<string, unknown>> {
   const clients = await Promise.all(
-    Array.from({ length: BARE_CONNECTIONS }, async () => {
-      const client = new pg.Client({ connectionString: registry.database.url })
-      await client.connect()
-      return client
-    }),
+    Array.from({ length: BARE_CONNECTIONS }, () => connect(registry.database.url, options.cleanup)),
   )
-  try {
-    const figures: Record<string, unknown> = {}
-    const { rare_first = '', popular_first = '' } = registry.paths
-    const kinds = [
-      // Typical requests: all agents of a rare tag, which needs no total.
-      { name: 'rare', kind: 'rare', path: `/agents?capability=${SEEDED_TAGS.rare}` },
-      { name: 'rare_page', kind: 'rare', path: rare_first },
-      { name: 'popular_page', kind: 'popular', path: popular_first },
-    ] as const
-    for (const { name: figure, kind, path } of kinds) {
-      const rounds: { ratio: number; bare: number; rate: number; p99: number; otherLoad: number }[] = []
-      const load = { connections: CONNECTIONS, seconds: options.seconds }
-      await search(generator, registry, path, load)
-      for (let index = 0; index < options.rounds; index += 1) {
-        const others = measureOtherLoad(generator, registry)
-        others.start()
-        const before = await bareRate(clients, kind, options.seconds / 2)
-        const { rate, p99Ms } = await search(generator, registry, path, load)
-        const bare = (before + (await bareRate(clients, kind, options.seconds / 2))) / 2
-        rounds.push({ ratio: rate / bare, bare, rate, p99: p99Ms, otherLoad: others.cores() })
-        options.progress(`${figure}: ${Math.round(rate)}/s of bare ${Math.round(bare)}/s = ${(rate / bare).toFixed(2)}`)
-      }
-      const over = (name: keyof (typeof rounds)[number], digits = 0): number =>
-        round(median(rounds.map((each) => each[name])), digits)
-      figures[figure] = {
-        ratio: over('ratio', 3),
-        ratios: rounds.map(({ ratio }) => round(ratio)),
-        rate: over('rate'),
-        bare: over('bare'),
-        p99_ms: over('p99', 2),
-        foreign_cores: over('otherLoad', 2),
-      }
+  const figures: Record<string, unknown> = {}
+  const { rare_first = '', popular_first = '' } = registry.paths
+  const kinds = [
+    // Typical requests: all agents of a rare tag, which needs no total.
+    { name: 'rare', kind: 'rare', path: `/agents?capability=${SEEDED_TAGS.rare}` },
+    { name: 'rare_page', kind: 'rare', path: rare_first },
+    { name: 'popular_page', kind: 'popular', path: popular_first },
+  ] as const
+  for (const { name: figure, kind, path } of kinds) {
+    const rounds: { ratio: number; bare: number; rate: number; p99: number; otherLoad: number }[] = []
+    const load = { connections: CONNECTIONS, seconds: options.seconds }
+    await search(generator, registry, path, load)
+    for (let index = 0; index < options.rounds; index += 1) {
+      const others = measureOtherLoad(generator, registry)
+      others.start()
+      const before = await bareRate(clients, kind, options.seconds / 2)
+      const { rate, p99Ms } = await search(generator, registry, path, load)
+      const bare = (before + (await bareRate(clients, kind, options.seconds / 2))) / 2
+      rounds.push({ ratio: rate / bare, bare, rate, p99: p99Ms, otherLoad: others.cores() })
+      options.progress(`${figure}: ${Math.round(rate)}/s of bare ${Math.round(bare)}/s = ${(rate / bare).toFixed(2)}`)
     }
-    return figures
-  } finally {
-    await Promise.all(clients.map((client) => client.end()))
+    const over = (name: keyof (typeof rounds)[number], digits = 0): number =>
+      round(median(rounds.map((each) => each[name])), digits)
+    figures[figure] = {
+      ratio: over('ratio', 3),
+      ratios: rounds.map(({ ratio }) => round(ratio)),
+      rate: over('rate'),
+      bare: over('bare'),
+      p99_ms: over('p99', 2),
+      foreign_cores: over('otherLoad', 2),
+    }
   }
+  return figures
 }
 
 async function bareRate(clients: readonly pg.Client[], kind: 'rare' | 'popular', seconds: number): Promise<number> {

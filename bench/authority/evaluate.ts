@@ -1,14 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { seedSigner, signOperatorRequest, writeInstant, writeJson } from '@chancery/protocol'
-import type { JsonObject, Signer } from '@chancery/protocol'
-import pg from 'pg'
-import type { BatchStatement } from '../lib/raw-inserts.ts'
 import type { Bench, BenchOptions, BenchResult } from '../lib/bench.ts'
-import { HOST } from '../lib/conditions.ts'
-import { createPostgres } from '../lib/databases.ts'
-import { type BenchNetwork, createNetwork } from '../lib/network.ts'
-import { type NodeWork, measureAgainstLimit } from '../lib/node-bench.ts'
-import { startAuthority } from '../lib/servers.ts'
+import { withClient } from '../lib/databases.ts'
+import { measureAgainstLimit, type NodeWork } from '../lib/node-bench.ts'
+import { type BenchOperator, operatorOf } from '../lib/operator.ts'
+import { type BatchStatement, evaluateRows } from '../lib/raw-inserts.ts'
+import { signAll } from '../lib/requests.ts'
+import { openAuthority } from '../lib/servers.ts'
+import { nodeDecisions } from './node-decisions.ts'
 
 const BAR = 0.5
 const EVIDENCE_BAR = 0.45
@@ -24,15 +22,15 @@ export const evaluate: Bench = {
   name: 'evaluate',
   says: `POST ${PATH} with ${POLICIES} active policies of ${GATES} gates against the limit formula (${BAR}), and with the evidence store on (${EVIDENCE_BAR})`,
   run,
+  cases: { nodes: nodeDecisions },
 }
 
 async function run(options: BenchOptions): Promise<BenchResult> {
-  const network = await createNetwork(options.directory)
-  const off = await openOffice(network, options, {})
+  const off = await openOffice(options, {})
   // All policies apply: a hundred gates in a decision of 60 kB. One applies: the usual case.
   const all = await measureAgainstLimit(off.work('pay.send', evaluateRows()), options)
   const one = await measureAgainstLimit(off.work('single.send', evaluateRows()), options)
-  const on = await openOffice(network, options, { EVIDENCE_STORE: 'on', NA_ANCHOR_INTERVAL_SECONDS: '0' })
+  const on = await openOffice(options, { EVIDENCE_STORE: 'on', NA_ANCHOR_INTERVAL_SECONDS: '0' })
   await on.query('create table bare_entries (like evidence_entries including defaults including indexes)')
   const stored = await measureAgainstLimit(on.work('single.send', storedRows()), options)
   const evidence = { bar: EVIDENCE_BAR, ...stored }
@@ -40,28 +38,18 @@ async function run(options: BenchOptions): Promise<BenchResult> {
 }
 
 /** Two processes with the policies in force and a member for the decisions. */
-async function openOffice(
-  network: BenchNetwork,
-  { cleanup, profileDirectory }: BenchOptions,
-  settings: Readonly<Record<string, string>>,
-) {
-  const database = await createPostgres(cleanup)
-  const processes = [
-    await startAuthority({ network, database, profileDirectory, settings }, cleanup),
-    await startAuthority({ network, database, profileDirectory, settings }, cleanup),
-  ]
-  const signer = await seedSigner(network.operator.keyId, network.operator.seed)
-  const send = (path: string, body: JsonObject): Promise<JsonObject> =>
-    post(processes[0]?.port ?? 0, path, body, network, signer)
-  for (let index = 0; index < POLICIES; index += 1) await putInForce(send, index)
+async function openOffice(options: BenchOptions, settings: Readonly<Record<string, string>>) {
+  const { network, database, server, processes } = await openAuthority(options, { processes: 2, settings })
+  const operator = await operatorOf(network, server.port)
+  for (let index = 0; index < POLICIES; index += 1) await putInForce(operator, index)
   const claims = { capabilities: ['pay.send', 'single.send'] }
   const member = { subject_id: 'vendor', roles: ['role:client'], claims }
-  const { attestation_id = null } = await send('/admin/attestations', member)
+  const { attestation_id = null } = await operator.post('/admin/attestations', member)
   const work = (requested_capability: string, statement: BatchStatement): NodeWork => {
     const context = { request_parameters: { amount: 5, currency: 'EUR', approved: true, scopes: ['a'] } }
     return {
       path: PATH,
-      bodies: (count) => signAll(count, { attestation_id, requested_capability, context }, network, signer),
+      bodies: (count) => signAll(PATH, count, { attestation_id, requested_capability, context }, network),
       database,
       processes,
       statement,
@@ -73,20 +61,12 @@ async function openOffice(
       isSigned: true,
     }
   }
-  const query = async (text: string): Promise<void> => {
-    const client = new pg.Client({ connectionString: database.url })
-    await client.connect()
-    await client.query(text)
-    await client.end()
-  }
+  const query = (text: string): Promise<unknown> => withClient(database.url, (client) => client.query(text))
   return { work, query }
 }
 
 /** Publishes and activates policy number `index`, with five gates. */
-export async function putInForce(
-  send: (path: string, body: JsonObject) => Promise<JsonObject>,
-  index: number,
-): Promise<void> {
+export async function putInForce(operator: BenchOperator, index: number): Promise<void> {
   const policy_id = `policy-${index}`
   const capabilities = index === 0 ? ['pay.*', 'single.*'] : ['pay.*']
   const path = (name: string): string => `request_parameters.${name}`
@@ -98,62 +78,8 @@ export async function putInForce(
     { gate_id: 'scopes', gate_type: 'scope_membership.v1', config: { path: path('scopes'), allowed: ['a', 'b'] } },
   ].map((gate, order) => ({ ...gate, order }))
   const window = { valid_from: '2020-01-01T00:00:00Z', valid_until: '2090-01-01T00:00:00Z' }
-  await send('/admin/boundary-policies', { policy_id, ...window, gates, selector: { capabilities } })
-  await send(`/admin/boundary-policies/${policy_id}/activate`, { version: 1 })
-}
-
-/** New calls of this route, each with its own headers. */
-export async function signAll(
-  count: number,
-  body: JsonObject,
-  network: BenchNetwork,
-  signer: Signer,
-): Promise<readonly string[]> {
-  const text = writeJson(body)
-  const lines: string[] = []
-  for (let index = 0; index < count; index += 1)
-    lines.push(JSON.stringify({ headers: await headers(PATH, body, network, signer), body: text }))
-  return lines
-}
-
-function headers(path: string, body: JsonObject, { audience }: BenchNetwork, signer: Signer) {
-  const timestamp = writeInstant(BigInt(Date.now()) * 1000n)
-  return signOperatorRequest(
-    { method: 'POST', path, query: {}, audience, body, timestamp, nonce: randomUUID() },
-    signer,
-  )
-}
-
-/** Sends one signed call; any failure ends the benchmark. */
-export async function post(
-  port: number,
-  path: string,
-  body: JsonObject,
-  network: BenchNetwork,
-  signer: Signer,
-): Promise<JsonObject> {
-  const answer = await fetch(`http://${HOST}:${port}${path}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...(await headers(path, body, network, signer)) },
-    body: writeJson(body),
-  })
-  if (!answer.ok) throw new Error(`${path} was answered with ${answer.status}: ${await answer.text()}`)
-  return (await answer.json()) as JsonObject
-}
-
-/** Nonce claim and audit event of an evaluation. */
-export function evaluateRows(): BatchStatement {
-  return (rows) => {
-    const ids = Array.from({ length: rows }, () => randomUUID())
-    return {
-      name: 'bare-evaluate',
-      text:
-        'with i as (select * from unnest($1::text[], $2::bytea[]) as t(id, claim)), ' +
-        'n as (insert into nonces (claim, expires_at) select claim, $3 from i) ' +
-        "insert into audit_events (event_id, event_type, event_json, created_at) select id, 'boundary_attestation_decision_made', repeat('x', 900), $3 from i",
-      values: [ids, ids.map(() => randomBytes(16)), '2099-01-01T00:00:00.000000Z'],
-    }
-  }
+  await operator.post('/admin/boundary-policies', { policy_id, ...window, gates, selector: { capabilities } })
+  await operator.post(`/admin/boundary-policies/${policy_id}/activate`, { version: 1 })
 }
 
 /**

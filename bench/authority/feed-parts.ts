@@ -1,11 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type FeedIndex, type JsonValue, readFeedIndex, seedSigner } from '@chancery/protocol'
 import { createClient, readWholeFeed } from '@chancery/sdk'
-import pg from 'pg'
-import type { Bench, BenchOptions, BenchResult } from '../lib/bench.ts'
+import type { BenchOptions, BenchResult, Measurement } from '../lib/bench.ts'
 import { HOST } from '../lib/conditions.ts'
 import { postgresPids, processSeconds } from '../lib/cpu.ts'
-import { type Database, createPostgres } from '../lib/databases.ts'
+import { createPostgres, type Database, withClient } from '../lib/databases.ts'
 import { type BenchNetwork, createNetwork } from '../lib/network.ts'
 import { type BenchOperator, operatorOf } from '../lib/operator.ts'
 import { type Server, startAuthority } from '../lib/servers.ts'
@@ -25,8 +24,7 @@ const REWRITE_SECONDS = 120
  * What one revocation costs at 50,000 and at a million ids, and what a reader pays. Processor time of the authority is
  * compared with the bound; that of PostgreSQL is stated, too.
  */
-export const feedParts: Bench = {
-  name: 'feed-parts',
+export const feedParts: Measurement = {
   says: `one version of the own revocation feed: ${BOUND_MS} ms over the processor time of the authority at 50,000 ids (1); then ${ALL_IDS} ids (--entries) in parts, and their import`,
   run,
 }
@@ -66,28 +64,27 @@ async function openSubject({ cleanup, directory, profileDirectory }: BenchOption
 
 /** Rows like those of revoked attestations, without signatures: the feed reads id, reason and end only. */
 async function fill({ url }: Database, from: number, to: number): Promise<void> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  const text = `{"expires_at":"2099-01-01T00:00:00Z","more":"${'x'.repeat(600)}"}`
-  const now = new Date().toISOString().slice(0, 19)
-  for (let first = from; first < to; first += AT_ONCE)
-    await client.query(
-      `insert into membership_attestations
+  await withClient(url, async (client) => {
+    const text = `{"expires_at":"2099-01-01T00:00:00Z","more":"${'x'.repeat(600)}"}`
+    const now = new Date().toISOString().slice(0, 19)
+    for (let first = from; first < to; first += AT_ONCE)
+      await client.query(
+        `insert into membership_attestations
         (attestation_id, issuer_sovereign_id, subject_id, status, attestation_json, issued_at, revoked_at, revocation_reason)
         select gen_random_uuid()::text, 'bench-network', 'subject-' || n, 'revoked', $1, $2, to_char(now() at time zone 'utc' - interval '1 hour' + n * interval '1 microsecond', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'cessation_of_operation'
         from generate_series($3::int, $4::int) as t(n)`,
-      [text, `${now}.000000Z`, first, Math.min(first + AT_ONCE, to) - 1],
-    )
-  await client.query(
-    `insert into own_feed_ids (attestation_id, part_key, revoked_at, reason, ends_at, end_known, pruned)
+        [text, `${now}.000000Z`, first, Math.min(first + AT_ONCE, to) - 1],
+      )
+    await client.query(
+      `insert into own_feed_ids (attestation_id, part_key, revoked_at, reason, ends_at, end_known, pruned)
       select attestation_id, get_byte(sha256(attestation_id::bytea), 0), revoked_at, revocation_reason,
         '2099-01-01T00:00:00.000000Z', 1, 0
       from membership_attestations where status = 'revoked' on conflict do nothing`,
-  )
-  // The next version writes all parts.
-  await client.query('delete from own_feed_parts')
-  await client.query('analyze')
-  await client.end()
+    )
+    // The next version writes all parts.
+    await client.query('delete from own_feed_parts')
+    await client.query('analyze')
+  })
 }
 
 async function issue({ operator }: Subject): Promise<string> {

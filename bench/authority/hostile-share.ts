@@ -4,19 +4,17 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { LIMITERS } from '@chancery/contract'
+import type { AttackMessage, AttackReport, AttackTask } from '../lib/attacking-task.ts'
 import type { Bench, BenchOptions, BenchResult } from '../lib/bench.ts'
-import { QuietWait } from '../lib/quiet-machine.ts'
 import type { Cleanup } from '../lib/cleanup.ts'
 import { DEFAULT_ROUNDS, HOST, MAX_FOREIGN_CORES, WARM_UP_SECONDS } from '../lib/conditions.ts'
 import { OtherLoad, postgresPids, processSeconds } from '../lib/cpu.ts'
-import { createPostgres } from '../lib/databases.ts'
-import { type BenchNode, makeNodes, proof, seedCertificates } from '../lib/test-nodes.ts'
-import type { AttackMessage, AttackReport, AttackTask } from '../lib/attacking-task.ts'
-import { LoadGenerator } from '../lib/load.ts'
 import type { LoadReport } from '../lib/load-task.ts'
-import { createNetwork } from '../lib/network.ts'
-import { startAuthority } from '../lib/servers.ts'
+import { LoadGenerator } from '../lib/load.ts'
+import { QuietWait } from '../lib/quiet-machine.ts'
+import { openAuthority } from '../lib/servers.ts'
 import { median, round, sum } from '../lib/statistics.ts'
+import { type BenchNode, makeNodes, proof, seedCertificates } from '../lib/test-nodes.ts'
 
 const BAR = 0.8
 const P99_FACTOR_BAR = 3
@@ -49,15 +47,12 @@ interface Round {
 }
 
 async function run(options: BenchOptions): Promise<BenchResult> {
-  const { cleanup, directory, profileDirectory } = options
-  const network = await createNetwork(directory)
-  const database = await createPostgres(cleanup)
+  const { cleanup, directory } = options
   const settings = { ...usualLimits(), EVIDENCE_STORE: 'on' }
-  const server = await startAuthority({ network, database, profileDirectory, settings }, cleanup)
+  const { database, server } = await openAuthority(options, { settings })
   const nodes = makeNodes(NODES)
   await seedCertificates(database.url, nodes, NODES)
-  const generator = new LoadGenerator()
-  cleanup.add(() => generator.close())
+  const generator = LoadGenerator.open(cleanup)
   const caller = await startCaller(cleanup)
   const parts: Parts = () => ({
     authority: [server.pid],

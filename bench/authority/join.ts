@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { joinRows } from '../lib/raw-inserts.ts'
 import type { Bench, BenchOptions, BenchResult } from '../lib/bench.ts'
-import { createPostgres } from '../lib/databases.ts'
-import { makeNodes, proof, seedInvites } from '../lib/test-nodes.ts'
-import { createNetwork } from '../lib/network.ts'
 import { measureAgainstLimit } from '../lib/node-bench.ts'
-import { startAuthority } from '../lib/servers.ts'
+import { joinRows } from '../lib/raw-inserts.ts'
+import { openAuthority } from '../lib/servers.ts'
 import { round } from '../lib/statistics.ts'
+import { makeNodes, proof, seedInvites } from '../lib/test-nodes.ts'
 import { limitOf } from '../lib/theoretical-limit.ts'
 
 const BAR = 0.5
@@ -15,13 +13,7 @@ const BAR = 0.5
 export const join: Bench = { name: 'join', says: 'POST /join against the limit formula', run }
 
 async function run(options: BenchOptions): Promise<BenchResult> {
-  const { cleanup, directory, profileDirectory } = options
-  const network = await createNetwork(directory)
-  const database = await createPostgres(cleanup)
-  const processes = [
-    await startAuthority({ network, database, profileDirectory }, cleanup),
-    await startAuthority({ network, database, profileDirectory }, cleanup),
-  ]
+  const { database, processes } = await openAuthority(options, { processes: 2 })
   const figures = await measureAgainstLimit(
     {
       path: '/join',

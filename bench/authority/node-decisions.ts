@@ -1,14 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { draftRevocationFeed, hours, seedSigner, signList, writeInstant } from '@chancery/protocol'
-import type { JsonObject, Signer } from '@chancery/protocol'
-import type { Bench, BenchOptions, BenchResult } from '../lib/bench.ts'
-import { createPostgres } from '../lib/databases.ts'
-import { createNetwork } from '../lib/network.ts'
-import { type NodeWork, measureAgainstLimit } from '../lib/node-bench.ts'
-import { startAuthority } from '../lib/servers.ts'
+import { draftRevocationFeed, hours, type JsonObject, type Signer, signList, writeInstant } from '@chancery/protocol'
+import type { BenchOptions, BenchResult, Measurement } from '../lib/bench.ts'
+import { measureAgainstLimit, type NodeWork } from '../lib/node-bench.ts'
+import { type BenchOperator, operatorOf } from '../lib/operator.ts'
+import { evaluateRows } from '../lib/raw-inserts.ts'
+import { openAuthority } from '../lib/servers.ts'
 import { type BenchNode, makeNodes, proof, seedCertificates } from '../lib/test-nodes.ts'
 import { newSigner } from '../lib/trust-records.ts'
-import { evaluateRows, post } from './evaluate.ts'
 
 const BAR = 0.45
 const PATH = '/boundary/request'
@@ -18,23 +16,16 @@ const SETTINGS = { NA_NODE_DECISIONS: 'partners' }
 const PARTNER = 'BENCH-PARTNER'
 
 /** Two authority processes on one database, every response after its durable audit event. */
-export const nodeDecisions: Bench = {
-  name: 'node-decisions',
+export const nodeDecisions: Measurement = {
   says: `POST ${PATH} of ${NODES} nodes on their attestations, and of as many members of a partner, against the limit formula (${BAR})`,
   run,
 }
 
 async function run(options: BenchOptions): Promise<BenchResult> {
-  const { cleanup, directory, profileDirectory } = options
-  const network = await createNetwork(directory)
-  const database = await createPostgres(cleanup)
-  const facts = { network, database, profileDirectory, settings: SETTINGS }
-  const processes = [await startAuthority(facts, cleanup), await startAuthority(facts, cleanup)]
+  const { network, database, server, processes } = await openAuthority(options, { processes: 2, settings: SETTINGS })
   const nodes = makeNodes(NODES)
   await seedCertificates(database.url, nodes, CERTIFICATES)
-  const operator = await seedSigner(network.operator.keyId, network.operator.seed)
-  const send = (path: string, body: JsonObject): Promise<JsonObject> =>
-    post(processes[0]?.port ?? 0, path, body, network, operator)
+  const operator = await operatorOf(network, server.port)
   const asked = { action: 'boundary-request', audience: network.audience, requested_capability: 'ledger.read' }
   const context = { request_parameters: { amount: 5, currency: 'EUR' } }
   const work = (questions: readonly Question[]): NodeWork => {
@@ -56,8 +47,8 @@ async function run(options: BenchOptions): Promise<BenchResult> {
       perSecond: 3000,
     }
   }
-  const own = await measureAgainstLimit(work(await attestNodes(nodes, send)), options)
-  const presented = await measureAgainstLimit(work(await presentMembers(send)), options)
+  const own = await measureAgainstLimit(work(await attestNodes(nodes, operator)), options)
+  const presented = await measureAgainstLimit(work(await presentMembers(operator)), options)
   return { bar: BAR, nodes: NODES, certificates: CERTIFICATES, ...own, members_of_partner: presented }
 }
 
@@ -67,24 +58,22 @@ interface Question {
   readonly basis: JsonObject
 }
 
-type Send = (path: string, body: JsonObject) => Promise<JsonObject>
-
 const MEMBER = { roles: ['role:client'], claims: { capabilities: ['ledger.read'] } }
 
-async function attestNodes(nodes: readonly BenchNode[], send: Send): Promise<readonly Question[]> {
+async function attestNodes(nodes: readonly BenchNode[], operator: BenchOperator): Promise<readonly Question[]> {
   const questions: Question[] = []
   for (const node of nodes) {
     const body = { ...MEMBER, subject_id: `agent-${questions.length}`, subject_public_key: node.publicKey }
-    const { attestation_id = null } = await send('/admin/attestations', body)
+    const { attestation_id = null } = await operator.post('/admin/attestations', body)
     questions.push({ node, basis: { attestation_id, cert_id: node.certId } })
   }
   return questions
 }
 
 /** Members of a partner with a treaty and a recent feed. They have no certificate here. */
-async function presentMembers(send: Send): Promise<readonly Question[]> {
+async function presentMembers(operator: BenchOperator): Promise<readonly Question[]> {
   const partner = await newSigner('na-partner')
-  await send('/admin/recognition-treaties', {
+  await operator.post('/admin/recognition-treaties', {
     subject_sovereign_id: PARTNER,
     subject_public_keys: [partner.publicKey],
     scope: { allowed_roles: MEMBER.roles, claims: { capabilities: ['ledger.*'] } },
@@ -97,7 +86,7 @@ async function presentMembers(send: Send): Promise<readonly Question[]> {
     issued_by: partner.keyId,
     reasons: new Map(),
   })
-  await send('/admin/sovereign-revocation-feeds/import', { feed: await signList(feed, partner) })
+  await operator.post('/admin/sovereign-revocation-feeds/import', { feed: await signList(feed, partner) })
   return Promise.all(makeNodes(NODES).map((node) => presentMember(node, partner)))
 }
 

@@ -1,17 +1,16 @@
-import { type Server as HttpServer, createServer } from 'node:http'
+import { createServer, type Server as HttpServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { writeInstant } from '@chancery/protocol'
-import { type ForeignObject, foreignFeed, foreignSovereign, foreignTreaty, wireText } from '@chancery/testkit'
-import pg from 'pg'
+import { foreignFeed, type ForeignObject, foreignSovereign, foreignTreaty, wireText } from '@chancery/testkit'
+import type pg from 'pg'
 import type { Bench, BenchOptions, BenchResult } from '../lib/bench.ts'
 import type { Cleanup } from '../lib/cleanup.ts'
 import { HOST } from '../lib/conditions.ts'
 import { processSeconds } from '../lib/cpu.ts'
-import { createPostgres } from '../lib/databases.ts'
-import { createNetwork } from '../lib/network.ts'
+import { connect } from '../lib/databases.ts'
 import { type BenchOperator, operatorOf } from '../lib/operator.ts'
-import { startAuthority } from '../lib/servers.ts'
+import { openAuthority } from '../lib/servers.ts'
 import { quantile, round } from '../lib/statistics.ts'
 
 const PARTNERS = 1000
@@ -35,18 +34,14 @@ export const partnerPulls: Bench = {
 }
 
 async function run(options: BenchOptions): Promise<BenchResult> {
-  const { cleanup, directory, profileDirectory, progress } = options
+  const { cleanup, progress } = options
   const count = options.entries ?? PARTNERS
-  const network = await createNetwork(directory)
-  const database = await createPostgres(cleanup)
   const settings = { NA_PARTNER_ADDRESSES: 'loopback' }
-  const server = await startAuthority({ network, database, profileDirectory, settings }, cleanup)
+  const { network, database, server } = await openAuthority(options, { settings })
   const operator = await operatorOf(network, server.port)
   for (let i = 0; i < count; i += 1) await addPartner(operator, await startPartner(i, cleanup))
   progress(`${count} partners registered`)
-  const client = new pg.Client({ connectionString: database.url })
-  await client.connect()
-  cleanup.add(() => client.end())
+  const client = await connect(database.url, cleanup)
   const before = processSeconds(server.pid)
   const started = performance.now()
   await client.query('update partners set next_pull_at = added_at')

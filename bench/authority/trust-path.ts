@@ -1,15 +1,14 @@
 import { Agent, request } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type RecognitionEdge, type TrustIndex, findTrustPath, indexEdges, seedSigner } from '@chancery/protocol'
-import pg from 'pg'
+import { findTrustPath, indexEdges, type RecognitionEdge, seedSigner, type TrustIndex } from '@chancery/protocol'
 import { LoopProbe } from '../../tests/campaigns/lib/loop-probe.ts'
-import { seedTreaties, seededSovereign, seededTreaty } from '../../tests/tools/seed-treaties.ts'
+import { seededSovereign, seededTreaty, seedTreaties } from '../../tests/tools/seed-treaties.ts'
 import type { Bench, BenchOptions, BenchResult } from '../lib/bench.ts'
-import { HOST, MAX_FOREIGN_CORES, MEASURE_SECONDS_MAX } from '../lib/conditions.ts'
+import { HOST, MEASURE_SECONDS_MAX } from '../lib/conditions.ts'
 import { OtherLoad, postgresPids } from '../lib/cpu.ts'
-import { createPostgres } from '../lib/databases.ts'
-import { createNetwork } from '../lib/network.ts'
-import { type Server, startAuthority } from '../lib/servers.ts'
+import { withClient } from '../lib/databases.ts'
+import { type CalmRounds, repeatCalm } from '../lib/measure.ts'
+import { openAuthority, type Server } from '../lib/servers.ts'
 import { mean, median, quantile, round } from '../lib/statistics.ts'
 
 /** Milliseconds that 99 of 100 searches may take beyond an empty route. */
@@ -37,10 +36,8 @@ export const trustPath: Bench = {
 }
 
 async function run(options: BenchOptions): Promise<BenchResult> {
-  const { cleanup, directory, profileDirectory, progress } = options
-  const network = await createNetwork(directory)
-  const database = await createPostgres(cleanup)
-  const server = await startAuthority({ network, database, profileDirectory }, cleanup)
+  const { cleanup, progress } = options
+  const { network, database, server } = await openAuthority(options)
   const caller = new Caller(server)
   cleanup.add(() => caller.close())
   const signer = await seedSigner(network.authority.keyId, network.authority.seed)
@@ -141,10 +138,8 @@ interface Rebuild {
 
 /** Another instance changes a treaty: measures the time until this one responds, and the delay of other callers. */
 async function measureRebuild(caller: Caller, server: Server, databaseUrl: string): Promise<Rebuild> {
-  const client = new pg.Client({ connectionString: databaseUrl })
-  await client.connect()
-  await client.query("update heads set version = version + 1 where name = 'treaties'")
-  await client.end()
+  const change = "update heads set version = version + 1 where name = 'treaties'"
+  await withClient(databaseUrl, (client) => client.query(change))
   const probe = new LoopProbe(`http://${HOST}:${server.port}`, PROBE_EVERY_MS)
   const [waited] = await Promise.allSettled([awaitGraph(caller)])
   const delays = Float64Array.from(await probe.stop()).sort()
@@ -196,16 +191,13 @@ async function measureRounds(
   index: TrustIndex,
   options: BenchOptions,
   own: () => readonly number[],
-): Promise<{ used: readonly Round[]; discarded: number; calm: boolean }> {
+): Promise<CalmRounds<Round>> {
   await measureRound(caller, index, 1, own)
-  const [calm, disturbed]: [Round[], Round[]] = [[], []]
-  const deadline = performance.now() + (MEASURE_SECONDS_MAX + options.waitSeconds) * 1000
-  while (calm.length < options.rounds && performance.now() < deadline) {
-    const each = await measureRound(caller, index, options.seconds, own)
-    ;(each.foreignCores <= MAX_FOREIGN_CORES ? calm : disturbed).push(each)
+  const once = async () => {
+    const figures = await measureRound(caller, index, options.seconds, own)
+    return { figures, foreignCores: figures.foreignCores, line: `${figures.route.length} paths` }
   }
-  const isCalm = calm.length * 2 >= options.rounds
-  return { used: isCalm ? calm : [...calm, ...disturbed], discarded: isCalm ? disturbed.length : 0, calm: isCalm }
+  return repeatCalm(options, once, MEASURE_SECONDS_MAX + options.waitSeconds)
 }
 
 async function measureRound(
@@ -243,7 +235,7 @@ function randomSovereign(): number {
 }
 
 function report(
-  { used, discarded, calm }: { used: readonly Round[]; discarded: number; calm: boolean },
+  { used, discarded, calm }: CalmRounds<Round>,
   rebuilds: readonly Rebuild[],
   documents: Record<string, unknown>,
 ): BenchResult {

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { Worker, isMainThread, parentPort, workerData } from 'node:worker_threads'
+import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
 import { measureSignatures } from '../lib/theoretical-limit.ts'
 
 interface Task {

@@ -1,10 +1,8 @@
 import { request } from 'node:http'
 import type { Bench, BenchOptions, BenchResult } from '../lib/bench.ts'
 import { HOST } from '../lib/conditions.ts'
-import { createPostgres } from '../lib/databases.ts'
-import { createNetwork } from '../lib/network.ts'
-import { type NodeFigures, measureAgainstLimit } from '../lib/node-bench.ts'
-import { type Server, startAuthority } from '../lib/servers.ts'
+import { measureAgainstLimit, type NodeFigures } from '../lib/node-bench.ts'
+import { openAuthority, type Server } from '../lib/servers.ts'
 import { median, round } from '../lib/statistics.ts'
 import { agreementBody, decisionBody, newSigner, worstBody } from '../lib/trust-records.ts'
 
@@ -24,11 +22,7 @@ export const verify: Bench = {
 }
 
 async function run(options: BenchOptions): Promise<BenchResult> {
-  const { cleanup, directory, profileDirectory } = options
-  const network = await createNetwork(directory)
-  const database = await createPostgres(cleanup)
-  const start = (): Promise<Server> => startAuthority({ network, database, profileDirectory }, cleanup)
-  const processes = [await start(), await start()]
+  const { database, server, processes } = await openAuthority(options, { processes: 2 })
   const signers = await Promise.all(Array.from({ length: SIGNERS }, (_, n) => newSigner(`party-${n}`)))
   const signerAt = (at: number) => signers[at % SIGNERS] ?? newSigner('none')
   const measured = (path: string, verifications: number, body: (at: number) => Promise<string>): Promise<NodeFigures> =>
@@ -49,8 +43,7 @@ async function run(options: BenchOptions): Promise<BenchResult> {
   const agreements = await measured('/agreements/verify', 2, async (at) =>
     agreementBody(await signerAt(at), await signerAt(at + 1)),
   )
-  const [first] = processes
-  const worst = first === undefined ? undefined : await measureWorst(first)
+  const worst = await measureWorst(server)
   return { bar: BAR, ...boundary, ratio: Math.min(boundary.ratio, agreements.ratio), boundary, agreements, worst }
 }
 

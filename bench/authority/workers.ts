@@ -3,13 +3,13 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { childPids } from '@chancery/testkit'
-import type { Bench, BenchOptions, BenchResult } from '../lib/bench.ts'
-import { CONNECTIONS, HOST, MAX_FOREIGN_CORES, MEASURE_SECONDS_MAX, WARM_UP_SECONDS } from '../lib/conditions.ts'
+import type { BenchOptions, BenchResult, Measurement } from '../lib/bench.ts'
+import { CONNECTIONS, HOST, WARM_UP_SECONDS } from '../lib/conditions.ts'
 import { OtherLoad, postgresPids, processSeconds } from '../lib/cpu.ts'
-import { type Database, createPostgres } from '../lib/databases.ts'
+import type { Database } from '../lib/databases.ts'
 import { LoadGenerator } from '../lib/load.ts'
-import { createNetwork } from '../lib/network.ts'
-import { type Server, startAuthority } from '../lib/servers.ts'
+import { repeatCalm } from '../lib/measure.ts'
+import { openAuthority, type Server } from '../lib/servers.ts'
 import { median, round, sum } from '../lib/statistics.ts'
 import { decisionBody, newSigner } from '../lib/trust-records.ts'
 import { repeated } from './verify.ts'
@@ -32,8 +32,7 @@ const SERVING_SHARE = 0.2
  * for one worker) without what the generator and foreign processes used. Idle time, the supervisor and the database
  * stay in the bill of the service. The ratio is of rates on whole cores: `2 * two / available : one / available`.
  */
-export const workers: Bench = {
-  name: 'workers',
+export const workers: Measurement = {
   says: `POST ${PATH} of an authority with two workers on two cores against one on one core, on PostgreSQL`,
   run,
 }
@@ -59,18 +58,15 @@ interface Round {
 }
 
 async function run(options: BenchOptions): Promise<BenchResult> {
-  const { cleanup, directory, profileDirectory } = options
+  const { cleanup } = options
   if (availableParallelism() < WORKERS) throw new Error('this benchmark needs two cores')
-  const network = await createNetwork(directory)
   const start = async (count: number): Promise<Measured> => {
-    const database = await createPostgres(cleanup)
     const settings = { NA_WORKERS: String(count), RATE_LIMIT_STORE: 'database' }
-    const server = await startAuthority({ network, database, profileDirectory, settings }, cleanup)
+    const { server, database } = await openAuthority(options, { settings })
     return { server, workers: count, database }
   }
   const [one, two] = [await start(1), await start(WORKERS)]
-  const generator = new LoadGenerator()
-  cleanup.add(() => generator.close())
+  const generator = LoadGenerator.open(cleanup)
   const own = (): number[] => [
     process.pid,
     generator.pid,
@@ -80,22 +76,17 @@ async function run(options: BenchOptions): Promise<BenchResult> {
   const load = await createLoad(generator, own, options)
   await load(one, WARM_UP_SECONDS)
   await untilBothServe(two, load)
-  const [calm, disturbed]: [Round[], Round[]] = [[], []]
-  const deadline = performance.now() + MEASURE_SECONDS_MAX * 1000
-  while (calm.length < options.rounds && performance.now() < deadline) {
+  const { used, ...rounds } = await repeatCalm(options, async () => {
     // One before and one after, so that a machine that slows down favours neither.
     const before = await load(one, options.seconds / 2)
     const both = await load(two, options.seconds)
     const after = await load(one, options.seconds / 2)
     const figures = { one: average(before, after), two: both }
-    const isCalm = foreignOf(figures) <= MAX_FOREIGN_CORES
-    ;(isCalm ? calm : disturbed).push(figures)
-    options.progress(
-      `${isCalm ? 'kept' : 'loud'}: one ${Math.round(figures.one.rate)}/s, two ${Math.round(both.rate)}/s, ratio ${ratioOf(figures).toFixed(2)}; generator ${figures.one.generatorCores.toFixed(2)} and ${both.generatorCores.toFixed(2)} cores, foreign ${foreignOf(figures).toFixed(2)}`,
-    )
-  }
-  const isCalm = calm.length * 2 >= options.rounds
-  return { ...summarize(isCalm ? calm : [...calm, ...disturbed]), calm: isCalm, discarded: disturbed.length }
+    const foreignCores = foreignOf(figures)
+    const line = `one ${Math.round(figures.one.rate)}/s, two ${Math.round(both.rate)}/s, ratio ${ratioOf(figures).toFixed(2)}; generator ${figures.one.generatorCores.toFixed(2)} and ${both.generatorCores.toFixed(2)} cores, foreign ${foreignCores.toFixed(2)}`
+    return { figures, foreignCores, line }
+  })
+  return { ...summarize(used), ...rounds }
 }
 
 async function createLoad(

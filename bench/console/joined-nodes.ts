@@ -1,5 +1,5 @@
 import { sign } from 'node:crypto'
-import { HOUR, canonicalBytes, writeInstant, writeSortable } from '@chancery/protocol'
+import { canonicalBytes, HOUR, writeInstant, writeSortable } from '@chancery/protocol'
 import { HOST } from '../lib/conditions.ts'
 import { type Database, onDatabase } from '../lib/databases.ts'
 import type { BenchNetwork } from '../lib/network.ts'

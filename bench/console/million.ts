@@ -4,18 +4,18 @@ import { writePrivateKeyFile } from '@chancery/protocol'
 import { openBrowser } from '../../tests/console/browser.ts'
 import { buildConsoleWhenChanged } from '../../tools/release/build-console.ts'
 import { PAGE_LIMITS } from '../../tools/release/page-sizes.ts'
-import { fillNodes } from '../authority/node-list.ts'
 import { putInForce } from '../authority/evaluate.ts'
+import { fillNodes } from '../authority/lists.ts'
 import type { Bench, BenchOptions, BenchResult } from '../lib/bench.ts'
 import { Cleanup } from '../lib/cleanup.ts'
 import { HOST } from '../lib/conditions.ts'
-import { type Database, createPostgres, createSqlite } from '../lib/databases.ts'
-import { createNetwork } from '../lib/network.ts'
+import { createPostgres, createSqlite, type Database } from '../lib/databases.ts'
 import { type BenchOperator, operatorOf } from '../lib/operator.ts'
-import { startAuthority } from '../lib/servers.ts'
+import { openAuthority } from '../lib/servers.ts'
 import { round } from '../lib/statistics.ts'
 import { newSigner } from '../lib/trust-records.ts'
 import { copyDecision } from './decisions.ts'
+import { map } from './map.ts'
 import { joinNodes } from './joined-nodes.ts'
 import { type Figures, measureConsole } from './measure.ts'
 
@@ -32,6 +32,7 @@ export const consoleMillion: Bench = {
   name: 'console-million',
   says: `pages of the console with ${CERTIFICATES} certificates (--entries) and a fifth as many decisions, in Chromium: the smallest bound over its figure (1)`,
   run,
+  cases: { map },
 }
 
 async function run(options: BenchOptions): Promise<BenchResult> {
@@ -76,16 +77,16 @@ async function measure(
 }
 
 /** An authority with the rows, and the key file that unlocks its console. */
-export async function prepare(
-  { cleanup, directory, profileDirectory, progress }: BenchOptions,
+async function prepare(
+  options: BenchOptions,
   database: Database,
   certificates: number,
 ): Promise<{ readonly url: string; readonly keyFile: string }> {
-  const network = await createNetwork(directory)
-  const settings = { EVIDENCE_STORE: 'on' }
-  const { port } = await startAuthority({ network, database, profileDirectory, settings }, cleanup)
+  const { directory, progress } = options
+  const { network, server } = await openAuthority(options, { database, settings: { EVIDENCE_STORE: 'on' } })
+  const { port } = server
   const operator = await operatorOf(network, port)
-  for (let index = 0; index < POLICIES; index += 1) await putInForce((path, body) => operator.post(path, body), index)
+  for (let index = 0; index < POLICIES; index += 1) await putInForce(operator, index)
   for (let index = 0; index < PARTNERS; index += 1) await recognise(operator, index)
   const member = { subject_id: 'bench', roles: ['role:client'], claims: { capabilities: ['single.send'] } }
   const { attestation_id = null } = await operator.post('/admin/attestations', member)

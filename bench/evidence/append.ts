@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { asJson, canonicalJson, chainEntry, decisionSubject } from '@chancery/protocol'
 import type { BoundaryDecision, ContextRecord } from '@chancery/protocol'
-import { type TestAuthority, startTestAuthority } from '@chancery/testkit'
-import pg from 'pg'
+import { startTestAuthority, type TestAuthority } from '@chancery/testkit'
 import type { Bench, BenchOptions, BenchResult } from '../lib/bench.ts'
-import { createPostgres } from '../lib/databases.ts'
-import { fillStore } from './filler.ts'
+import { connect, createPostgres } from '../lib/databases.ts'
 import { median, round } from '../lib/statistics.ts'
+import { evidenceExport } from './export.ts'
+import { fillStore } from './filler.ts'
+import { evidenceHttp } from './http.ts'
 
 const BAR = 0.5
 const CALLERS = 32
@@ -23,6 +24,7 @@ export const evidenceAppend: Bench = {
   name: 'evidence-append',
   says: `the evidence append with ${CALLERS} callers against the bare engine in equal batches; at least ${BAR}`,
   run,
+  cases: { export: evidenceExport, http: evidenceHttp },
 }
 
 async function run(options: BenchOptions): Promise<BenchResult> {
@@ -186,9 +188,7 @@ async function openBare({ cleanup }: BenchOptions): Promise<Bare> {
     database: { settings: { DATABASE_URL: database.url }, drop: async () => undefined },
   })
   await fresh.stop()
-  const client = new pg.Client({ connectionString: database.url })
-  await client.connect()
-  cleanup.add(() => client.end())
+  const client = await connect(database.url, cleanup)
   let sequence = 0
   const write = async (batch: number): Promise<void> => {
     const rows = Array.from({ length: batch }, () => bareRow((sequence += 1)))

@@ -5,16 +5,14 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { seedSigner } from '@chancery/protocol'
 import pg from 'pg'
-import type { Bench, BenchOptions, BenchResult } from '../lib/bench.ts'
-import { processSeconds } from '../lib/cpu.ts'
-import { createPostgres } from '../lib/databases.ts'
-import { EvidenceLines } from './lines.ts'
-import { type EvidenceSetup, drawSample, openSetup } from './setup.ts'
-import { seedEvidence } from './seed.ts'
-import { type BenchNetwork, createNetwork } from '../lib/network.ts'
-import { startAuthority } from '../lib/servers.ts'
-import { median, round } from '../lib/statistics.ts'
 import { verifyOnAllCores } from '../authority/verify-rates.ts'
+import type { BenchOptions, BenchResult, Measurement } from '../lib/bench.ts'
+import { processSeconds } from '../lib/cpu.ts'
+import type { BenchNetwork } from '../lib/network.ts'
+import { median, round } from '../lib/statistics.ts'
+import { EvidenceLines } from './lines.ts'
+import { seedEvidence } from './seed.ts'
+import { drawSample, type EvidenceSetup, openStore } from './setup.ts'
 
 const BAR = 0.5
 const VERIFY_BAR = 0.7
@@ -30,20 +28,15 @@ const SIGNED_BYTES = 1200
  * A whole store exported page by page through the route, against one bare connection that reads the same pages by the
  * same index; then the file verified offline, against bare signature checks on all cores.
  */
-export const evidenceExport: Bench = {
-  name: 'evidence-export',
+export const evidenceExport: Measurement = {
   says: `GET /admin/evidence/export of a whole store against the bare engine (${BAR}), and its offline verification against bare Ed25519 on all cores (${VERIFY_BAR})`,
   run,
 }
 
 async function run(options: BenchOptions): Promise<BenchResult> {
-  const { cleanup, directory, profileDirectory, progress } = options
+  const { directory, progress } = options
   const entries = options.entries ?? ENTRIES
-  const network = await createNetwork(directory)
-  const database = await createPostgres(cleanup)
-  const settings = { EVIDENCE_STORE: 'on', NA_ANCHOR_INTERVAL_SECONDS: '0' }
-  const server = await startAuthority({ network, database, profileDirectory, settings }, cleanup)
-  const setup = await openSetup(network, server.port)
+  const { network, database, server, setup } = await openStore(options)
   const { sample, head } = await drawSample(setup, server.port)
   const authority = await seedSigner(network.authority.keyId, network.authority.seed)
   const lines = new EvidenceLines(sample, { authority, executor: setup.executor }, head)

@@ -1,4 +1,5 @@
-import pg from 'pg'
+import type pg from 'pg'
+import { withClient } from '../lib/databases.ts'
 
 const TILE_WIDTH = 256
 const HASH_BYTES = 32
@@ -9,9 +10,7 @@ const HASH_BYTES = 32
  * verify.
  */
 export async function fillStore(url: string, entries: number): Promise<void> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  try {
+  await withClient(url, async (client) => {
     await client.query('set synchronous_commit = off')
     await client.query("set maintenance_work_mem = '512MB'")
     const { rows: indexes } = await client.query<{ name: string; definition: string }>(
@@ -32,9 +31,7 @@ export async function fillStore(url: string, entries: number): Promise<void> {
     )
     await fillLog(client, entries)
     await client.query('vacuum analyze evidence_entries')
-  } finally {
-    await client.end()
-  }
+  })
 }
 
 /** The last tile of each level, so that the log can grow from there. */

@@ -1,16 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { seedSigner, writeJson } from '@chancery/protocol'
-import pg from 'pg'
+import type pg from 'pg'
+import type { BenchOptions, BenchResult, Measurement } from '../lib/bench.ts'
+import { connect } from '../lib/databases.ts'
+import { measureAgainstLimit, type NodeWork } from '../lib/node-bench.ts'
 import type { BatchStatement } from '../lib/raw-inserts.ts'
-import type { Bench, BenchOptions, BenchResult } from '../lib/bench.ts'
-import { createPostgres } from '../lib/databases.ts'
 import { EvidenceLines, type MadeEntry } from './lines.ts'
-import { type EvidenceSetup, drawSample, openSetup } from './setup.ts'
 import { appendEntries, countAsDescribed } from './seed.ts'
-import { createNetwork } from '../lib/network.ts'
-import { type NodeWork, measureAgainstLimit } from '../lib/node-bench.ts'
-import { startAuthority } from '../lib/servers.ts'
+import { drawSample, type EvidenceSetup, openStore } from './setup.ts'
 
 const BAR = 0.5
 const PATH = '/evidence/execution'
@@ -19,25 +17,17 @@ const PATH = '/evidence/execution'
  * One authority process with the evidence store on; every response after its entry is durable. Each execution has its
  * own decision.
  */
-export const evidenceHttp: Bench = {
-  name: 'evidence-http',
+export const evidenceHttp: Measurement = {
   says: `POST ${PATH} against the limit formula; at least ${BAR}`,
   run,
 }
 
 async function run(options: BenchOptions): Promise<BenchResult> {
-  const { cleanup, directory, profileDirectory } = options
-  const network = await createNetwork(directory)
-  const database = await createPostgres(cleanup)
-  const settings = { EVIDENCE_STORE: 'on', NA_ANCHOR_INTERVAL_SECONDS: '0' }
-  const server = await startAuthority({ network, database, profileDirectory, settings }, cleanup)
-  const setup = await openSetup(network, server.port)
+  const { network, database, server, setup } = await openStore(options)
   const { sample } = await drawSample(setup, server.port)
   const authority = await seedSigner(network.authority.keyId, network.authority.seed)
   const lines = new EvidenceLines(sample, { authority, executor: setup.executor })
-  const client = new pg.Client({ connectionString: database.url })
-  await client.connect()
-  cleanup.add(() => client.end())
+  const client = await connect(database.url, options.cleanup)
   await client.query('create table bare_entries (like evidence_entries including defaults including indexes)')
 
   const bodies = async (count: number): Promise<readonly string[]> => {

@@ -1,4 +1,5 @@
-import pg from 'pg'
+import type pg from 'pg'
+import { withClient } from '../lib/databases.ts'
 import type { EvidenceLines, MadeEntry } from './lines.ts'
 
 const BATCH = 600
@@ -33,9 +34,7 @@ export async function seedEvidence(
   count: number,
   progress: (line: string) => void,
 ): Promise<void> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  try {
+  await withClient(url, async (client) => {
     await client.query('set synchronous_commit = off')
     let writing: Promise<unknown> = Promise.resolve()
     let last: MadeEntry | undefined
@@ -56,9 +55,7 @@ export async function seedEvidence(
       await countAsDescribed(client)
     }
     await client.query('vacuum analyze evidence_entries')
-  } finally {
-    await client.end()
-  }
+  })
 }
 
 /** Entries of the product come with their facts. These do not, and a job would describe them during the measurement. */

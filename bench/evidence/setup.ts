@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import { seedSigner } from '@chancery/protocol'
+import { readEventLine, seedSigner } from '@chancery/protocol'
 import type { BoundaryDecision, ExecutionEvidence, JsonObject, JsonValue, Signer, StoreHead } from '@chancery/protocol'
 import { EXECUTED_CAPABILITY as CAPABILITY, EXECUTOR_SOVEREIGN as EXECUTOR, signExecution } from '@chancery/testkit'
+import type { BenchOptions } from '../lib/bench.ts'
 import { HOST } from '../lib/conditions.ts'
-import { readEventLine } from '@chancery/protocol'
-import { type Sample, readSample } from './lines.ts'
 import type { BenchNetwork } from '../lib/network.ts'
 import { type BenchOperator, operatorOf } from '../lib/operator.ts'
+import { openAuthority } from '../lib/servers.ts'
+import { readSample, type Sample } from './lines.ts'
 
 /** Data of the evidence store of one authority process: a member, an executor, a decision. */
 export interface EvidenceSetup {
@@ -18,7 +19,14 @@ export interface EvidenceSetup {
   sign(decision: BoundaryDecision, more?: Partial<ExecutionEvidence>): Promise<ExecutionEvidence>
 }
 
-export async function openSetup(network: BenchNetwork, port: number): Promise<EvidenceSetup> {
+/** An authority process with the evidence store on, and its data. */
+export async function openStore(options: BenchOptions) {
+  const settings = { EVIDENCE_STORE: 'on', NA_ANCHOR_INTERVAL_SECONDS: '0' }
+  const opened = await openAuthority(options, { settings })
+  return { ...opened, setup: await openSetup(opened.network, opened.server.port) }
+}
+
+async function openSetup(network: BenchNetwork, port: number): Promise<EvidenceSetup> {
   const operator = await operatorOf(network, port)
   const executor = await seedSigner('rotator-key', randomBytes(32).toString('base64'))
   const key = { key_id: executor.keyId, public_key: executor.publicKey, executor_sovereign_id: EXECUTOR }

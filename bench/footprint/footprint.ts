@@ -8,7 +8,7 @@ import { HOST } from '../lib/conditions.ts'
 import { createSqlite } from '../lib/databases.ts'
 import { type BenchNetwork, createNetwork } from '../lib/network.ts'
 import { median, round } from '../lib/statistics.ts'
-import { type Ended, type Idle, type Program, measureIdle, runToEnd } from './programs.ts'
+import { type Ended, type Idle, measureIdle, type Program, runToEnd } from './programs.ts'
 
 const CHANCERY = fileURLToPath(new URL('../../apps/cli/bin/chancery.mjs', import.meta.url))
 const LIMITS = { node_run_mib: 60, authority_mib: 100, gateway_mib: 120, version_cpu_seconds: 0.15 } as const

@@ -1,12 +1,12 @@
+import { Agent, request } from 'node:http'
 import { availableParallelism } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
-import { Agent, request } from 'node:http'
 import type { BenchOptions } from '../lib/bench.ts'
 import { HOST } from '../lib/conditions.ts'
 import { processSeconds } from '../lib/cpu.ts'
-import { measureSignatures } from '../lib/theoretical-limit.ts'
 import type { Server } from '../lib/servers.ts'
 import { median, quantile, round, sum } from '../lib/statistics.ts'
+import { measureSignatures } from '../lib/theoretical-limit.ts'
 
 const RATIO_BAR = 0.55
 const SINGLE_P99_BAR_MS = 20
@@ -18,7 +18,7 @@ const WARM_UP_SECONDS = 5
 /** Interval in milliseconds of single verifications sent to each process in addition to the batches. */
 const SINGLE_EVERY_MS = 10
 
-export interface BatchWork {
+interface BatchWork {
   readonly processes: readonly Server[]
   readonly token: string
   /** A body of 100 certificates, and one of a single certificate. */

@@ -49,7 +49,7 @@ export interface CheckedNode {
   readonly signer: Signer
 }
 
-export interface Checked {
+interface Checked {
   /** The port of the check. */
   readonly check: number
   /** The gateway process. */

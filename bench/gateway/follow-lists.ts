@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { FollowedParty, createClient } from '@chancery/sdk'
+import { createClient, FollowedParty } from '@chancery/sdk'
 import { readGenesisFile } from '@chancery/sdk/nodejs'
 
 // A program that verifies certificates: reads the lists of an authority, prints each, and runs until it is stopped.

@@ -3,10 +3,10 @@ import type { AddressInfo } from 'node:net'
 import { systemClock } from '@chancery/service-kit'
 import { testProof } from '@chancery/testkit'
 import { startCheckProxy } from '../../tests/instances/check-proxies.ts'
-import type { Bench, BenchOptions, BenchResult } from '../lib/bench.ts'
+import type { BenchOptions, BenchResult, Measurement } from '../lib/bench.ts'
 import { processSeconds } from '../lib/cpu.ts'
 import { median, quantile, round } from '../lib/statistics.ts'
-import { AUDIENCE, type CheckedNode, DECIDED, PROVEN, openChecked } from './checked-network.ts'
+import { AUDIENCE, type CheckedNode, DECIDED, openChecked, PROVEN } from './checked-network.ts'
 
 /** A route that needs a proof only, and one whose decision is reused. */
 const ROUTES = [
@@ -23,8 +23,7 @@ const DECISION_SECONDS = 300
  * nginx with `auth_request` to the check, against the same nginx with a server that always answers 200. Each request has
  * a new proof. The second route needs a decision: the first request asks for it, and the others use it until its end.
  */
-export const httpCheck: Bench = {
-  name: 'http-check',
+export const httpCheck: Measurement = {
   says: 'requests through nginx that ask the HTTP check, without and with a reused decision, against auth_request to a constant 200',
   run,
 }

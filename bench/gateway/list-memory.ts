@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { seedSigner } from '@chancery/protocol'
-import type { Bench, BenchOptions, BenchResult } from '../lib/bench.ts'
+import type { BenchOptions, BenchResult, Measurement } from '../lib/bench.ts'
 import { createNetwork } from '../lib/network.ts'
 import { round } from '../lib/statistics.ts'
 import { ListServer } from './list-server.ts'
-import { measureInstall } from './lists.ts'
+import { measureInstall } from './install.ts'
 
 /** Together just below the 64 MiB that readers accept. */
 const ENTRIES = 400_000
@@ -20,8 +20,7 @@ const BAR = 1
 const PROGRAM_SECONDS = 120
 
 /** Memory that readers need for a revocation list of the largest size. */
-export const listMemory: Bench = {
-  name: 'list-memory',
+export const listMemory: Measurement = {
   says: `peak memory of gateway, status, watch, node run and a verifier of the library with a list of almost 64 MiB; the ratio is ${MOST_MIB} MiB over the most of status, watch and node run`,
   run,
 }

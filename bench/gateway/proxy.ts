@@ -4,16 +4,16 @@ import { join } from 'node:path'
 import { type JsonObject, readRevocationList, writeJson } from '@chancery/protocol'
 import { type TestClient, testClient, testPolicy } from '@chancery/testkit'
 import type { Bench, BenchOptions, BenchResult } from '../lib/bench.ts'
-import { HOST } from '../lib/conditions.ts'
 import { comparedServer, copyDocument } from '../lib/compared-servers.ts'
+import { HOST } from '../lib/conditions.ts'
 import { postgresPids } from '../lib/cpu.ts'
-import { createPostgres } from '../lib/databases.ts'
-import { serverFigures, ratioFigures, roundFigures } from '../lib/figures.ts'
-import { LoadGenerator } from '../lib/load.ts'
+import { ratioFigures, roundFigures, serverFigures } from '../lib/figures.ts'
 import type { RequestPlan } from '../lib/load-task.ts'
+import { LoadGenerator } from '../lib/load.ts'
 import { measure } from '../lib/measure.ts'
-import { type BenchNetwork, createNetwork } from '../lib/network.ts'
-import { type Server, startAuthority, startGateway } from '../lib/servers.ts'
+import type { BenchNetwork } from '../lib/network.ts'
+import { openAuthority, type Server, startGateway } from '../lib/servers.ts'
+import { httpCheck } from './http-check.ts'
 
 const BAR = 0.5
 const NETWORK = 'bench-network'
@@ -35,13 +35,12 @@ export const gatewayProxy: Bench = {
   name: 'gateway-proxy',
   says: 'a GET through the gateway against the same GET straight to the authority; the slower of two reads counts',
   run,
+  cases: { check: httpCheck },
 }
 
 async function run(options: BenchOptions): Promise<BenchResult> {
   const { cleanup, directory, profileDirectory } = options
-  const network = await createNetwork(directory)
-  const database = await createPostgres(cleanup)
-  const authority = await startAuthority({ network, database, profileDirectory: undefined }, cleanup)
+  const { network, database, server: authority } = await openAuthority({ ...options, profileDirectory: undefined })
   const caller = testClient('caller', [NETWORK], {
     requests_per_minute: 1_000_000,
     service_groups: ['network', 'administration'],
@@ -57,8 +56,7 @@ async function run(options: BenchOptions): Promise<BenchResult> {
   const headers = { Authorization: `Bearer ${caller.token}` }
   await requireSameBytes(authority, gateway, headers)
 
-  const generator = new LoadGenerator()
-  cleanup.add(() => generator.close())
+  const generator = LoadGenerator.open(cleanup)
   const groups = READS.map(({ name, path, operation, isSigned }) => {
     const through = `${SERVICES}/${operation}`
     const straightPlan = isSigned ? signedPlan(network, path) : { kind: 'plain' as const, path }

@@ -1,15 +1,15 @@
 import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
 import { writeJson } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
 import { testCertificate, testClient, testIssuer, testList, testNetwork, testPolicy } from '@chancery/testkit'
 import type { TestClient, TestIssuer } from '@chancery/testkit'
 import type { Bench, BenchOptions, BenchResult } from '../lib/bench.ts'
 import { createSqlite } from '../lib/databases.ts'
-import { BATCH, BATCHES_AT_ONCE, measureBatches } from './batches.ts'
 import { measureAgainstLimit } from '../lib/node-bench.ts'
 import { type Server, startGateway } from '../lib/servers.ts'
+import { BATCH, BATCHES_AT_ONCE, measureBatches } from './batches.ts'
 
 const BAR = 0.6
 const PER_SECOND = 16_000

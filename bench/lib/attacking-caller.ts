@@ -1,12 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { request } from 'node:http'
-import { type Socket, connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { LIMITERS } from '@chancery/contract'
 import { writeInstant } from '@chancery/protocol'
 import { costlyVerifications } from '@chancery/testkit'
-import { HOST } from './conditions.ts'
 import type { AttackMessage, AttackReport, AttackTask } from './attacking-task.ts'
+import { HOST } from './conditions.ts'
 
 /** A request, and how often it may be sent within one minute. */
 interface Attack {

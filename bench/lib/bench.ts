@@ -25,8 +25,13 @@ export interface BenchResult {
   readonly [figure: string]: unknown
 }
 
-export interface Bench {
-  readonly name: string
+export interface Measurement {
   readonly says: string
   run(options: BenchOptions): Promise<BenchResult>
+}
+
+export interface Bench extends Measurement {
+  readonly name: string
+  /** Further measurements of the same subject, with `--case NAME`. */
+  readonly cases?: Readonly<Record<string, Measurement>>
 }

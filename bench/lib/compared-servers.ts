@@ -1,7 +1,7 @@
 import type { BaselineDocument } from './baseline-task.ts'
 import { CONNECTIONS, HOST, REQUESTS_PER_SLICE_MAX, SIGNED_REQUESTS_PER_SECOND } from './conditions.ts'
-import type { LoadGenerator } from './load.ts'
 import type { RequestPlan } from './load-task.ts'
+import type { LoadGenerator } from './load.ts'
 import type { ComparedServer } from './measure.ts'
 import type { Server } from './servers.ts'
 

@@ -25,14 +25,27 @@ export function createSqlite(directory: string): Database {
   return { kind: 'sqlite', url: `sqlite:///${path}`, name: '' }
 }
 
-async function command(text: string): Promise<void> {
-  const client = new pg.Client({ connectionString: `${POSTGRES_SERVER}/postgres` })
+/** A connection that ends with the benchmark. */
+export async function connect(url: string, cleanup: Cleanup): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  cleanup.add(() => client.end())
+  return client
+}
+
+/** Uses a connection, and ends it. */
+export async function withClient<Result>(url: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
+  const client = new pg.Client({ connectionString: url })
   await client.connect()
   try {
-    await client.query(text)
+    return await work(client)
   } finally {
     await client.end()
   }
+}
+
+async function command(text: string): Promise<void> {
+  await withClient(`${POSTGRES_SERVER}/postgres`, (client) => client.query(text))
 }
 
 /** Whole numbers as rows with the column n, to insert many rows with one statement. */
@@ -48,10 +61,7 @@ export async function onDatabase(
   work: (execute: (text: string) => Promise<void>) => Promise<void>,
 ): Promise<void> {
   if (kind === 'postgres') {
-    const client = new pg.Client({ connectionString: url })
-    await client.connect()
-    await work(async (text) => void (await client.query(text)))
-    return client.end()
+    return withClient(url, (client) => work(async (text) => void (await client.query(text))))
   }
   const file = new DatabaseSync(url.slice('sqlite://'.length), { timeout: 10_000 })
   await work(async (text) => file.exec(text))

@@ -1,5 +1,5 @@
-import { readJsonBytes } from '@chancery/protocol'
 import { SECURITY_HEADERS } from '@chancery/contract'
+import { readJsonBytes } from '@chancery/protocol'
 import { fastify } from 'fastify'
 import { HOST } from './conditions.ts'
 

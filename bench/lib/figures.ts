@@ -1,7 +1,7 @@
 import type { MeasuredSlice, Round, Rounds } from './measure.ts'
 import { mean, median, round as toDigits } from './statistics.ts'
 
-export interface ContenderFigures {
+interface ContenderFigures {
   readonly rate: number
   readonly p50_ms: number
   readonly p99_ms: number
@@ -40,7 +40,7 @@ export function ratioFigures(rounds: Rounds, product: string, baseline: string):
   }
 }
 
-export interface RoundFigures {
+interface RoundFigures {
   readonly rounds: number
   readonly discarded: number
   readonly calm: boolean

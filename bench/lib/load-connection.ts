@@ -1,4 +1,4 @@
-import { type Socket, connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 
 const CONTENT_LENGTH = /\r\ncontent-length: (\d+)/i
 const CLOSES = /\r\nconnection: close/i
@@ -11,7 +11,7 @@ export interface Answered {
   readonly body: Buffer
 }
 
-export interface ConnectionEvents {
+interface ConnectionEvents {
   /** Called after each complete response; returns the next request, undefined to stop, or that `send` will follow. */
   next(answered: Answered): Buffer | 'wait' | undefined
   /** Called after `next`: the time until that request is sent. Without it, requests follow at once. */

@@ -1,7 +1,7 @@
 import { LoadConnection } from './load-connection.ts'
 import type { LoadReport, LoadTask, WorkerMessage } from './load-task.ts'
 import { requireLoopback } from './loopback.ts'
-import { type RequestSource, buildRequests } from './requests.ts'
+import { buildRequests, type RequestSource } from './requests.ts'
 import { quantile } from './statistics.ts'
 
 process.on('message', (task: LoadTask) => {

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import type { Cleanup } from './cleanup.ts'
 import type { LoadReport, LoadTask, WorkerMessage } from './load-task.ts'
 import { requireLoopback } from './loopback.ts'
 
@@ -12,6 +13,13 @@ export class LoadGenerator {
     this.#worker = fork(fileURLToPath(new URL('load-worker.ts', import.meta.url)), {
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     })
+  }
+
+  /** A generator that ends with the benchmark. */
+  static open(cleanup: Cleanup): LoadGenerator {
+    const generator = new LoadGenerator()
+    cleanup.add(() => generator.close())
+    return generator
   }
 
   get pid(): number {

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { QuietWait } from './quiet-machine.ts'
 import { MAX_FOREIGN_CORES, MEASURE_SECONDS_MAX, TURNS, WARM_UP_SECONDS } from './conditions.ts'
 import { OtherLoad, processSeconds } from './cpu.ts'
 import type { LoadReport } from './load-task.ts'
+import { QuietWait } from './quiet-machine.ts'
 import { mean } from './statistics.ts'
 
 /** A server that can be put under load for a slice. */
@@ -34,7 +34,7 @@ export interface Rounds {
   readonly calm: boolean
 }
 
-export interface MeasureOptions {
+interface MeasureOptions {
   readonly rounds: number
   /** Load on each server per round, over all its slices. */
   readonly seconds: number
@@ -103,6 +103,32 @@ async function measureRound(order: readonly ComparedServer[], options: MeasureOp
     await pause(10)
   }
   return { slices, foreignCores: otherLoad.cores() }
+}
+
+/** The rounds of the result, and how many were not calm. */
+export interface CalmRounds<Figures> {
+  readonly used: readonly Figures[]
+  readonly discarded: number
+  readonly calm: boolean
+}
+
+/** Measures rounds until enough are calm or the time is over. At least half must be calm; otherwise all are used. */
+export async function repeatCalm<Figures>(
+  { rounds, progress }: Pick<MeasureOptions, 'rounds' | 'progress'>,
+  measureOnce: () => Promise<{ readonly figures: Figures; readonly foreignCores: number; readonly line: string }>,
+  seconds: number = MEASURE_SECONDS_MAX,
+): Promise<CalmRounds<Figures>> {
+  const [calm, disturbed]: [Figures[], Figures[]] = [[], []]
+  const deadline = performance.now() + seconds * 1000
+  while (calm.length < rounds && performance.now() < deadline) {
+    const { figures, foreignCores, line } = await measureOnce()
+    const isCalm = foreignCores <= MAX_FOREIGN_CORES
+    ;(isCalm ? calm : disturbed).push(figures)
+    progress(`${isCalm ? 'kept' : 'loud'}: ${line}`)
+    await pause(20)
+  }
+  const isCalm = calm.length * 2 >= rounds
+  return { used: isCalm ? calm : [...calm, ...disturbed], discarded: disturbed.length, calm: isCalm }
 }
 
 /** At least half of the rounds must have been calm; a median of fewer is not reliable. */

@@ -39,8 +39,10 @@ export async function createNetwork(directory: string, name: string = NAME): Pro
       valid_to: writeInstant(now + 30n * DAY),
     },
   })
-  const genesisFile = join(directory, `${name}.genesis.json`)
-  const privateKeyFile = join(directory, `${name}.authority.key`)
+  // Another authority of the same benchmark may have the same name.
+  const file = join(directory, `${name}-${randomBytes(4).toString('hex')}`)
+  const genesisFile = `${file}.genesis.json`
+  const privateKeyFile = `${file}.authority.key`
   await writeFile(genesisFile, writeJson(await signList(draft, root)))
   await writeFile(privateKeyFile, writePrivateKeyFile(seeds.authority), { mode: 0o600 })
   return {

@@ -1,16 +1,16 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
-import { BareRows, type BatchStatement } from './raw-inserts.ts'
 import type { BenchOptions } from './bench.ts'
-import { CONNECTIONS, HOST, MAX_FOREIGN_CORES, MEASURE_SECONDS_MAX, WARM_UP_SECONDS } from './conditions.ts'
+import { CONNECTIONS, HOST, WARM_UP_SECONDS } from './conditions.ts'
 import { OtherLoad, postgresPids, processSeconds } from './cpu.ts'
 import type { Database } from './databases.ts'
-import { type BareRates, limitOf, measureSignatures } from './theoretical-limit.ts'
-import { LoadGenerator } from './load.ts'
 import type { LoadReport } from './load-task.ts'
+import { LoadGenerator } from './load.ts'
+import { repeatCalm } from './measure.ts'
+import { BareRows, type BatchStatement } from './raw-inserts.ts'
 import { type Server, startEcho } from './servers.ts'
 import { median, round, sum } from './statistics.ts'
+import { type BareRates, limitOf, measureSignatures } from './theoretical-limit.ts'
 
 /** Parts of a benchmark of a node route. */
 export interface NodeWork {
@@ -65,8 +65,7 @@ interface RoundFigures {
 
 /** Alternates the bare parts and the product inside every round and uses the median of the in-round ratios to L. */
 export async function measureAgainstLimit(work: NodeWork, options: BenchOptions): Promise<NodeFigures> {
-  const generator = new LoadGenerator()
-  options.cleanup.add(() => generator.close())
+  const generator = LoadGenerator.open(options.cleanup)
   const echoes = [await startEcho(options.cleanup), await startEcho(options.cleanup)]
   const rowsRate = await openRows(work, options)
   const slice = async (servers: readonly Server[], seconds: number): Promise<CountedReport> => {
@@ -99,9 +98,7 @@ export async function measureAgainstLimit(work: NodeWork, options: BenchOptions)
     ...echoes.map((s) => s.pid),
     ...postgresPids([work.database.name]),
   ]
-  const [calm, disturbed]: [RoundFigures[], RoundFigures[]] = [[], []]
-  const deadline = performance.now() + MEASURE_SECONDS_MAX * 1000
-  while (calm.length < options.rounds && performance.now() < deadline) {
+  const { used, discarded } = await repeatCalm(options, async () => {
     const otherLoad = new OtherLoad(own)
     otherLoad.start()
     const echo = await slice(echoes, options.seconds / 2)
@@ -112,17 +109,15 @@ export async function measureAgainstLimit(work: NodeWork, options: BenchOptions)
     const bare = { echo: echo.rate, verify, sign, rows: (bareRows + bareRowsAfter) / 2 }
     const bareMicros = echo.serverMicros + work.verifications * verifyMicros
     const figures = { report, bare, limit: limitOf(bare, work.verifications, work.signatures), bareMicros }
-    const isCalm = otherLoad.cores() <= MAX_FOREIGN_CORES
-    ;(isCalm ? calm : disturbed).push(figures)
     const ratio = report.rate / figures.limit
-    options.progress(
-      `${isCalm ? 'kept' : 'loud'}: ${Math.round(report.rate)}/s of L ${Math.round(figures.limit)}/s = ${ratio.toFixed(2)} (E ${Math.round(bare.echo)}, V ${Math.round(verify)}, P ${Math.round(bare.rows)})`,
-    )
-    await pause(20)
-  }
-  const used = calm.length * 2 >= options.rounds ? calm : [...calm, ...disturbed]
+    return {
+      figures,
+      foreignCores: otherLoad.cores(),
+      line: `${Math.round(report.rate)}/s of L ${Math.round(figures.limit)}/s = ${ratio.toFixed(2)} (E ${Math.round(bare.echo)}, V ${Math.round(verify)}, P ${Math.round(bare.rows)})`,
+    }
+  })
   const isPure = work.statement === undefined && work.signatures === 0
-  return summarize(used, disturbed.length, isPure)
+  return summarize(used, discarded, isPure)
 }
 
 function secondsOf(

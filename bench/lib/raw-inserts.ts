@@ -75,3 +75,18 @@ export function joinRows(): BatchStatement {
     }
   }
 }
+
+/** Nonce claim and audit event of an evaluation. */
+export function evaluateRows(): BatchStatement {
+  return (rows) => {
+    const ids = Array.from({ length: rows }, () => randomUUID())
+    return {
+      name: 'bare-evaluate',
+      text:
+        'with i as (select * from unnest($1::text[], $2::bytea[]) as t(id, claim)), ' +
+        'n as (insert into nonces (claim, expires_at) select claim, $3 from i) ' +
+        "insert into audit_events (event_id, event_type, event_json, created_at) select id, 'boundary_attestation_decision_made', repeat('x', 900), $3 from i",
+      values: [ids, ids.map(() => randomBytes(16)), EXPIRES_AT],
+    }
+  }
+}

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { seedSigner, signOperatorRequest, writeInstant } from '@chancery/protocol'
-import type { OperatorHeaders, OperatorRequest } from '@chancery/protocol'
+import { seedSigner, signOperatorRequest, writeInstant, writeJson } from '@chancery/protocol'
+import type { JsonObject, OperatorHeaders, OperatorRequest } from '@chancery/protocol'
 import type { LoadTask, RequestPlan } from './load-task.ts'
+import type { BenchNetwork } from './network.ts'
 
 /** Returns the bytes of request number `index`; undefined when there are no more. */
 export type RequestSource = (index: number) => Buffer | undefined
@@ -59,11 +60,31 @@ export async function operatorHeaders(plan: OperatorPlan): Promise<() => Promise
   return () => signOperatorRequest(operatorRequest(plan), signer)
 }
 
-export function operatorRequest({ path, audience }: OperatorPlan): Omit<OperatorRequest, 'key_id'> {
+export function operatorRequest({
+  path,
+  audience,
+}: Pick<OperatorPlan, 'path' | 'audience'>): Omit<OperatorRequest, 'key_id'> {
   const timestamp = writeInstant(BigInt(Date.now()) * 1000n)
   return { method: 'GET', path, query: {}, audience, body: {}, timestamp, nonce: randomUUID() }
 }
 
 function toBytes(lines: readonly string[]): Buffer {
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1')
+}
+
+/** Calls of an operator to a route, each with its own headers, as lines of a file with signed bodies. */
+export async function signAll(
+  path: string,
+  count: number,
+  body: JsonObject,
+  { audience, operator }: BenchNetwork,
+): Promise<readonly string[]> {
+  const signer = await seedSigner(operator.keyId, operator.seed)
+  const text = writeJson(body)
+  const lines: string[] = []
+  for (let index = 0; index < count; index += 1) {
+    const facts = { ...operatorRequest({ path, audience }), method: 'POST', body }
+    lines.push(JSON.stringify({ headers: await signOperatorRequest(facts, signer), body: text }))
+  }
+  return lines
 }

@@ -5,10 +5,11 @@ import { fileURLToPath } from 'node:url'
 import { LIMITERS } from '@chancery/contract'
 import { freePort } from '@chancery/testkit'
 import type { BaselineTask } from './baseline-task.ts'
+import type { BenchOptions } from './bench.ts'
 import type { Cleanup } from './cleanup.ts'
 import { HOST, RAISED_LIMIT } from './conditions.ts'
-import type { Database } from './databases.ts'
-import type { BenchNetwork } from './network.ts'
+import { createPostgres, type Database } from './databases.ts'
+import { type BenchNetwork, createNetwork } from './network.ts'
 
 const START_SECONDS = 60
 const STOP_SECONDS = 10
@@ -16,6 +17,28 @@ const STOP_SECONDS = 10
 export interface Server {
   readonly pid: number
   readonly port: number
+}
+
+interface OpenedAuthority {
+  readonly network: BenchNetwork
+  readonly database: Database
+  /** The first of the processes. */
+  readonly server: WatchedServer
+  readonly processes: readonly WatchedServer[]
+}
+
+/** Authority processes of a new network on one database: one process on a new PostgreSQL database unless said. */
+export async function openAuthority(
+  { cleanup, directory, profileDirectory }: Pick<BenchOptions, 'cleanup' | 'directory' | 'profileDirectory'>,
+  wanted: { readonly processes?: number; readonly settings?: NodeJS.ProcessEnv; readonly database?: Database } = {},
+): Promise<OpenedAuthority> {
+  const { processes: count = 1, settings = {}, database = await createPostgres(cleanup) } = wanted
+  const network = await createNetwork(directory)
+  const start = (): Promise<WatchedServer> => startAuthority({ network, database, profileDirectory, settings }, cleanup)
+  const server = await start()
+  const processes = [server]
+  while (processes.length < count) processes.push(await start())
+  return { network, database, server, processes }
 }
 
 /** A production authority in its own process, ready to serve. */
@@ -81,7 +104,7 @@ export interface LoopBlock {
   readonly ownMs: number
 }
 
-export interface WatchedServer extends Server {
+interface WatchedServer extends Server {
   /** Longest block of the event loop since the last call. The first call only starts the measurement. */
   blocked(): Promise<LoopBlock>
 }

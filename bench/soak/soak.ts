@@ -2,17 +2,16 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemClock } from '@chancery/service-kit'
 import { testCertificate } from '@chancery/testkit'
+import { openGatewayCaller } from '../gateway/verify.ts'
 import type { Bench, BenchOptions, BenchResult } from '../lib/bench.ts'
 import { HOST } from '../lib/conditions.ts'
 import { postgresPids, processSeconds, residentMiB } from '../lib/cpu.ts'
-import { type Database, createPostgres } from '../lib/databases.ts'
-import { LoadGenerator } from '../lib/load.ts'
+import { createPostgres, type Database } from '../lib/databases.ts'
 import type { LoadReport, RequestPlan } from '../lib/load-task.ts'
-import { createNetwork } from '../lib/network.ts'
-import { type Server, startAuthority, startGateway } from '../lib/servers.ts'
+import { LoadGenerator } from '../lib/load.ts'
+import { openAuthority, type Server, startGateway } from '../lib/servers.ts'
 import { mean, median, round, sum } from '../lib/statistics.ts'
 import { makeNodes, proof, seedCertificates } from '../lib/test-nodes.ts'
-import { openGatewayCaller } from '../gateway/verify.ts'
 import { type Slope, slopeWithNoise } from './slope.ts'
 
 /** Share of the requested rate that both services answer. */
@@ -54,7 +53,7 @@ interface Sample {
 async function run(options: BenchOptions): Promise<BenchResult> {
   const { cleanup, progress } = options
   const database = await createPostgres(cleanup)
-  const authority = await openAuthority(options, database)
+  const authority = await openHeartbeats(options, database)
   const gateway = await openGateway(options)
   for (const { generator } of [authority, gateway]) cleanup.add(() => generator.close())
   const services = [authority, gateway]
@@ -106,12 +105,9 @@ async function run(options: BenchOptions): Promise<BenchResult> {
   }
 }
 
-async function openAuthority(
-  { cleanup, directory, profileDirectory }: BenchOptions,
-  database: Database,
-): Promise<Service> {
-  const network = await createNetwork(directory)
-  const server = await startAuthority({ network, database, profileDirectory }, cleanup)
+async function openHeartbeats(options: BenchOptions, database: Database): Promise<Service> {
+  const { directory } = options
+  const { server } = await openAuthority(options, { database })
   const nodes = makeNodes(NODES)
   await seedCertificates(database.url, nodes, CERTIFICATES)
   let at = 0

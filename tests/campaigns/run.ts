@@ -26,7 +26,6 @@ const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
   ['http-check', () => import('./gateway/http-check.ts')],
   ['json-differential', () => import('./trust/json-differential.ts')],
   ['kills', () => import('./faults/kills.ts')],
-  ['large-data', () => import('./large/large-data.ts')],
   ['mcp-guard', () => import('./mcp/guard.ts')],
   ['merkle', () => import('./evidence/merkle.ts')],
   ['pack-histories', () => import('./evidence/pack-histories.ts')],
@@ -45,14 +44,18 @@ const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
   ['rolling', () => import('./faults/rolling.ts')],
   ['sdk-fleet', () => import('./sdk/nodes.ts')],
   ['sdk-outbox', () => import('./sdk/outbox.ts')],
-  ['succession', () => import('./faults/succession.ts')],
-  ['succession-live', () => import('./succession/live.ts')],
+  ['succession', () => import('./succession/succession.ts')],
   ['tamper', () => import('./evidence/tamper.ts')],
-  ['token-signing', () => import('./faults/token-signing.ts')],
   ['trust-mutation', () => import('./trust/mutation.ts')],
   ['trusted-at', () => import('./history/trusted-at.ts')],
   ['witness', () => import('./evidence/witness.ts')],
   ['weak-keys', () => import('./trust/weak-keys.ts')],
+])
+
+/** Names that stay: a case of another campaign. */
+const CASES = new Map<string, readonly [campaign: string, part: string]>([
+  ['gateway-kills', ['process-kills', 'gateway']],
+  ['succession-live', ['succession', 'live']],
 ])
 
 const USAGE =
@@ -74,12 +77,13 @@ async function main(args: string[]): Promise<number> {
     return 0
   }
   if (call.all) return runAll(call)
-  const load = CAMPAIGNS.get(call.name)
+  const [name, only] = CASES.get(call.name) ?? [call.name, call.more.only]
+  const load = CAMPAIGNS.get(name)
   if (load === undefined) {
     process.stderr.write(`no campaign ${JSON.stringify(call.name)}; known: ${[...CAMPAIGNS.keys()].join(', ')}\n`)
     return 2
   }
-  return runOne(call.name, load, call)
+  return runOne(call.name, load, { ...call, more: { ...call.more, ...(only === undefined ? {} : { only }) } })
 }
 
 /** Runs every campaign with its default count. One that throws counts as violated, and the next one runs. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { ROOT, advised, commandOf, texts } from './advised-commands.ts'
+import { ROOT, advised, commandOf, names, texts } from './advised-commands.ts'
 
 /**
  * The advice of every finding of `chancery doctor`, `chancery gateway doctor` and the console: its commands exist with
@@ -19,6 +19,16 @@ function problemOf(words: readonly string[]): string | undefined {
 
 /** Options of every command. */
 const GENERAL = new Set(['--yes', '--json', '--url', '--config', '--env-file'])
+
+/** A problem of a setting has its check from a table of patterns. */
+const OF_PATTERNS = ['oidc', 'quota', 'collector']
+
+it('names each check of a doctor in docs/operate/doctor.md, and no other', () => {
+  const [page = ''] = readFileSync(join(ROOT, 'docs/operate/doctor.md'), 'utf8').split('## Watch from outside')
+  const cells = [...page.matchAll(/^\| (`[^|]*) \|/gm)].map(([, cell = '']) => cell)
+  const listed = new Set(cells.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name)))
+  expect([...listed].toSorted()).toEqual([...names, ...OF_PATTERNS].toSorted())
+})
 
 describe('the advice of a finding', () => {
   it('names commands that exist, with their options', () => {

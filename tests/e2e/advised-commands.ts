@@ -11,17 +11,25 @@ const FINDINGS = [
   'packages/service-kit/src/**/*.ts',
 ]
 
+const sources = globSync(FINDINGS, { cwd: ROOT })
+  .filter((path) => !/\.(?:test|suite)\.ts$/.test(path))
+  .map((path) => ({ path, source: readFileSync(join(ROOT, path), 'utf8') }))
+
+/** The names of all checks. */
+export const names = new Set(
+  sources.flatMap(({ source }) =>
+    [...source.matchAll(/\b(?:good|warn|bad|skipped|make)\(\s*'([a-z-]+)'/g)].map(([, name = '']) => name),
+  ),
+)
+
 /** The texts of a source file, with their parameters as one word. */
-function textsOf(path: string): readonly string[] {
-  const source = readFileSync(join(ROOT, path), 'utf8')
+function textsOf(source: string): readonly string[] {
   return [...source.matchAll(/'((?:[^'\\\n]|\\.)*)'|`([^`]*)`|"([^"\n]*)"/g)].map(([, ...found]) =>
     (found.find((text) => text !== undefined) ?? '').replaceAll(/\$\{[^}]*\}/g, 'X'),
   )
 }
 
-export const texts = globSync(FINDINGS, { cwd: ROOT })
-  .filter((path) => !/\.(?:test|suite)\.ts$/.test(path))
-  .flatMap((path) => textsOf(path).map((text) => ({ path, text })))
+export const texts = sources.flatMap(({ path, source }) => textsOf(source).map((text) => ({ path, text })))
 
 /** The words after a program name, up to the end of the command. */
 function commandsOf(text: string): readonly string[] {

@@ -42,8 +42,7 @@ describe('campaigns with small counts', () => {
     ['paused-lease', 1, () => import('../campaigns/faults/paused-lease.ts')],
     ['policy-differential', 100_000, () => import('../campaigns/trust/policy-differential.ts')],
     ['sdk-outbox', 10, () => import('../campaigns/sdk/outbox.ts')],
-    ['succession', 1, () => import('../campaigns/faults/succession.ts')],
-    ['succession-live', 1, () => import('../campaigns/succession/live.ts')],
+    ['succession', 2, () => import('../campaigns/succession/succession.ts')],
     ['witness', 200, () => import('../campaigns/evidence/witness.ts')],
     // One authority on each engine.
     ['trusted-at', 400, () => import('../campaigns/history/trusted-at.ts')],

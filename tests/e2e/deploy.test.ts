@@ -215,7 +215,7 @@ describe('balancer of compose', () => {
       'kubernetes/base/authority.yaml',
       'helm/chancery/templates/authority.yaml',
     ])
-      expect(await read(file), file).toContain(`--management-port=${port}`)
+      expect(await read(file), file).toContain(`--management-addr=0.0.0.0:${port}`)
     expect(await read('prometheus/prometheus.yaml')).toContain(`authority-1:${port}`)
   })
 })

@@ -1,7 +1,7 @@
 import { accepted, createInvite, enroll, nodeCaller, startTestAuthority, testSigner } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Acks } from '../campaigns/lib/acknowledgements.ts'
+import { Acks } from '../campaigns/lib/rows.ts'
 import { checkEnrollment } from '../campaigns/enrollment/checks.ts'
 import { type Rows, openRows } from '../campaigns/lib/rows.ts'
 

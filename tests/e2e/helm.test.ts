@@ -181,7 +181,7 @@ describe('values that reach nothing', () => {
     for (const name of [...authorityNames(), 'NA_PROXY_HOPS']) expect(problems(settings('authority', name))).toEqual([])
     for (const name of gatewayNames()) expect(problems(settings('gateway', name))).toEqual([])
     // Misspelt, overruled by a flag of the chart, read from the file only, read by another program.
-    for (const name of ['NA_PROXY_HOP', 'NA_MANAGEMENT_PORT', 'PORT', 'DATABASE_URL', 'NA_AUDIT_NATS_STREAM'])
+    for (const name of ['NA_PROXY_HOP', 'NA_MANAGEMENT_ADDR', 'PORT', 'DATABASE_URL', 'NA_AUDIT_NATS_STREAM'])
       expect(problems(settings('authority', name)), name).not.toEqual([])
     for (const name of ['GATEWAY_TYPO', 'GATEWAY_ADDR', 'NA_PROXY_HOPS'])
       expect(problems(settings('gateway', name)), name).not.toEqual([])

@@ -22,10 +22,10 @@ beforeAll(() => writeDirectImports())
 /** Each module costs processor time at every start, and memory for as long as the program runs. */
 describe('modules that a command loads', () => {
   it.each([
-    { line: ['--version'], most: 90 },
-    { line: ['help'], most: 90 },
-    { line: ['node', 'run', '--home', NOWHERE], most: 285 },
-    { line: ['ask', 'ledger.read', '--attestation', 'a-1', '--home', NOWHERE], most: 266 },
+    { line: ['--version'], most: 75 },
+    { line: ['help'], most: 75 },
+    { line: ['node', 'run', '--home', NOWHERE], most: 165 },
+    { line: ['ask', 'ledger.read', '--attestation', 'a-1', '--home', NOWHERE], most: 126 },
   ])('$line: at most $most', async ({ line, most }) => {
     const count = await countModules(line)
     expect(count).toBeGreaterThan(20)

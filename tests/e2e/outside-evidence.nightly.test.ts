@@ -28,7 +28,7 @@ import type { OidcProvider } from '../../apps/authority/src/features/admission/o
 import { verifyWithSigstore } from '../../apps/cli/src/commands/evidence/sigstore.suite.ts'
 import { askCheck } from '../../apps/gateway/src/features/check/checked-gateway.suite.ts'
 import { problemsOf } from '../../packages/contract/src/audit-formats/schemas.suite.ts'
-import { readStream } from '../campaigns/audit/stream.ts'
+import { readStream } from '../campaigns/audit/forward.ts'
 
 /**
  * One scenario with real processes, by the commands that people type. A machine joins ALPHA by a token of its platform.
@@ -139,7 +139,6 @@ async function createNetwork(name: Name): Promise<void> {
     'EVIDENCE_STORE=on',
     `NA_LOG_ORIGIN=${name}.example/evidence-log`,
     `NA_LOG_PRIVATE_KEY_FILES=${path(name, 'keys/log.key')}`,
-    'NA_LOG_WITNESS_SECONDS=1',
     `NA_WIMSE_TRUST_DOMAIN=${name}.example`,
     'NA_PARTNER_ADDRESSES=loopback',
     'NA_ADMISSION_ADDRESSES=loopback',
@@ -353,12 +352,11 @@ async function startGateway(): Promise<void> {
     wimse: { ALPHA: 'alpha.example' },
     routes: [{ method: 'GET', path: '/jobs/{job}' }],
   }
-  await writeFile(path('gateway/policy.json'), JSON.stringify({ ...policy, check }))
+  const networks = policy['networks'] as Record<string, JsonObject>
+  const traced = { ...networks, ALPHA: { ...networks['ALPHA'], forward_traceparent: true } }
+  await writeFile(path('gateway/policy.json'), JSON.stringify({ ...policy, networks: traced, check }))
   const address = `127.0.0.1:${ports.get('check') ?? 0}`
-  await appendFile(
-    path('gateway/gateway.env'),
-    `GATEWAY_CHECK_ADDR=${address}\nGATEWAY_CHECK_DIALECT=original\nGATEWAY_FORWARD_TRACEPARENT=true\n`,
-  )
+  await appendFile(path('gateway/gateway.env'), `GATEWAY_CHECK_ADDR=${address}\nGATEWAY_CHECK_DIALECT=original\n`)
   await startInBackground('gateway', 'gateway start --env-file gateway/gateway.env')
 }
 

@@ -73,6 +73,7 @@ function unknownNames(markdown: string): readonly string[] {
 const problems: string[] = []
 /** One for all commands: building it takes longer than parsing. */
 const parser = buildParser({
+  commands: COMMANDS,
   line: COMMANDS.flatMap(({ path }) => path),
   version: '0',
   style: chooseStyle({ isTTY: false }, {}, true),

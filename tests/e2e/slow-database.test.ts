@@ -17,7 +17,7 @@ describe('a PostgreSQL whose answers take 200 ms', () => {
     proxy = await startFaultProxy({ host: url.hostname, port: Number(url.port || 5432) })
     url.host = `127.0.0.1:${proxy.port}`
     const behind = { settings: { DATABASE_URL: url.href }, drop: async () => undefined }
-    const settings = { NA_HA_MODE: 'on', RATE_LIMIT_STORE: 'database', NA_CORE_DUMPS: 'warn', NA_DRAIN_SECONDS: '0' }
+    const settings = { NA_HA_MODE: 'on', RATE_LIMIT_STORE: 'database', NA_DRAIN_SECONDS: '0' }
     for (let count = 0; count < 2; count += 1) instances.push(await startTestAuthority({ database: behind, settings }))
   }, 60_000)
   afterAll(async () => {

@@ -187,11 +187,11 @@ describe.each(['sqlite', 'postgres'] as const)('an authority on %s', (backend) =
 
 describe('a gateway', () => {
   it.each([
-    ['sends nothing of the trace to the authority', 'false'],
-    ['names its span to the authority where the settings allow it', 'true'],
+    ['sends nothing of the trace to the authority', false],
+    ['names its span to the authority where the policy allows it', true],
   ])(
     'traces the call it makes, and %s',
-    async (_name, forward) => {
+    async (_name, forward_traceparent) => {
       const seen: IncomingHttpHeaders[] = []
       const folder = await mkdtemp(join(tmpdir(), 'chancery-traces-'))
       const door = createServer((request, response) => {
@@ -203,13 +203,13 @@ describe('a gateway', () => {
       const by = await testIssuer('traced')
       const list = await testList(by, systemClock.now())
       const caller = testClient('service', ['traced'], { service_groups: ['network'] })
-      const traced = testNetwork(by, list, { authority_url: `http://127.0.0.1:${port}`, allow_http: true })
+      const reached = { authority_url: `http://127.0.0.1:${port}`, allow_http: true, forward_traceparent }
+      const traced = testNetwork(by, list, reached)
       await writeFile(join(folder, 'policy.json'), writeJson(testPolicy({ traced }, [caller])), { mode: 0o600 })
       const gateway = await startGatewayProcess({
         ...(await collector.settings()),
         NODE_OPTIONS: `--import ${REGISTER}`,
         GATEWAY_POLICY_FILE: join(folder, 'policy.json'),
-        GATEWAY_FORWARD_TRACEPARENT: forward,
       })
       try {
         const { traceId, headers } = newTrace()
@@ -221,7 +221,7 @@ describe('a gateway', () => {
         expect(wayUp(spans, call)).toEqual(['call authority', 'GET /v1/networks/{network}/services/{operation}'])
         expect(seen).toHaveLength(1)
         for (const name of ['tracestate', 'baggage']) expect(seen[0]).not.toHaveProperty(name)
-        const expected = forward === 'true' ? `00-${traceId}-${call?.spanId}-01` : undefined
+        const expected = forward_traceparent ? `00-${traceId}-${call?.spanId}-01` : undefined
         expect(seen[0]?.['traceparent']).toBe(expected)
         // What joins the two traces: the one id both carry.
         const id = spans.flatMap(({ attributes }) => attributes).find(({ key }) => key === 'chancery.request_id')

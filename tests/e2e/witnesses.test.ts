@@ -109,7 +109,6 @@ beforeAll(async () => {
       NA_LOG_ORIGIN: originOf(network),
       NA_LOG_PRIVATE_KEY_FILES: file,
       NA_LOG_WITNESSES: setting,
-      NA_LOG_WITNESS_SECONDS: '1',
     })
     parties.set(network, { origin: originOf(network), witness, na: await startAuthority(network) })
   }
@@ -137,7 +136,7 @@ it('two authorities witness each other: the job asks, and serves the cosigned ch
   for (const network of NETWORKS) {
     const { na, origin } = partyOf(network)
     await decide(na, 3)
-    await expect.poll(() => statesOf(na), { timeout: 20_000 }).toMatchObject({ cosigners: 1, pending_since: null })
+    await expect.poll(() => statesOf(na), { timeout: 30_000 }).toMatchObject({ cosigners: 1, pending_since: null })
     const note = (await na.request('GET', '/evidence-log/cosigned-checkpoint')).text
     expect(note.split('\n')[0]).toBe(origin)
     // The log key, the authority, the witness of the other network.
@@ -209,7 +208,7 @@ it('a log that lost its database is refused by the witness, alarms, and signs no
   await decide(na, 1)
   const alarmed = { alarm: 'rolled_back', proven: true }
   await expect
-    .poll(async () => (await statesOf(na))['witnesses'], { timeout: 20_000 })
+    .poll(async () => (await statesOf(na))['witnesses'], { timeout: 30_000 })
     .toEqual([expect.objectContaining(alarmed)])
   const shown = await chancery('evidence witnesses --config BETA-NET.toml')
   expect([shown.code, shown.out]).toEqual([1, expect.stringContaining('THE LOG WAS ROLLED BACK')])

@@ -31,8 +31,6 @@ export interface SeedOptions {
   readonly authority?: { readonly keyId: string; readonly seed: string }
   /** Time of issue and last heartbeat of all certificates; by default the start of this UTC day. */
   readonly at?: Instant
-  /** Time of the last heartbeat, if not `at`. */
-  readonly heardAt?: Instant
   /**
    * A network in use, for a database that no authority has open: `at` is the time of the fill, certificates have the
    * ages of {@link seededAge}, every node has its address, and the last heartbeats are of the end of the fill. Indexes are built
@@ -80,7 +78,7 @@ async function seedInThreads(options: SeedOptions, at: Instant): Promise<void> {
     authority,
     at,
     isAged,
-    heardAt: isAged ? undefined : (options.heardAt ?? at),
+    heardAt: isAged ? undefined : at,
   }
   const ranges = rangesOf(from, count)
   let stored = 0

@@ -54,6 +54,11 @@ const STATIC_STEPS: readonly Step[] = [
   },
   { name: 'words', command: ['node', 'tools/check/check-words.ts'], repeat: 'npx node tools/check/check-words.ts' },
   {
+    name: 'sizes',
+    command: ['node', 'tools/check/sizes.ts', '--check'],
+    repeat: 'npm run sizes -- --check',
+  },
+  {
     name: 'generated',
     command: ['node', SOURCES, 'tools/generate/generate.ts', '--check'],
     repeat: 'npm run generate -- --check   (fix: npm run generate)',

@@ -21,7 +21,12 @@ export const SERVED_ROUTES: readonly ServedRoute[] = [
     const feature = featureOf(route)
     const member = Object.entries<Route>({ ...ROUTES[feature] }).find(([, each]) => each.id === route.id)?.[0] ?? ''
     const index = `apps/authority/src/features/${toKebabCase(feature)}/index.ts`
-    return { service: 'authority' as const, method, path, place: placeOf([index], `\\w+[.]${member}`) }
+    return {
+      service: 'authority' as const,
+      method,
+      path,
+      place: placeOf([index], `[(](?:${feature}|routes)[.]${member}`),
+    }
   }),
   ...Object.entries<GatewayRoute>(GATEWAY_ROUTES).map(([name, { method, path }]) => {
     const indexes = globSync('apps/gateway/src/features/*/index.ts', { cwd: ROOT })
@@ -31,7 +36,7 @@ export const SERVED_ROUTES: readonly ServedRoute[] = [
 
 /** The features bind each route to a function, which they declare or import. */
 function placeOf(indexes: readonly string[], route: string): string {
-  const binding = new RegExp(`\\b${route}\\b,([^]*?)(?:\\),?\\n|\\)\\]|\\},?\\n|\\} *\\])`)
+  const binding = new RegExp(`${route}\\b,([^]*?)(?:\\),?\\n|\\)\\]|\\},?\\n|\\} *\\])`)
   for (const index of indexes) {
     const text = readFileSync(join(ROOT, index), 'utf8')
     const bound = binding.exec(text)?.[1]
@@ -47,7 +52,12 @@ function placeOf(indexes: readonly string[], route: string): string {
 
 function lineOf(file: string, name: string): number {
   const lines = readFileSync(join(ROOT, file), 'utf8').split('\n')
-  return lines.findIndex((line) => new RegExp(`\\b(?:function|const) ${name}\\b`).test(line)) + 1
+  // Outside of functions, or in the function that opens the feature.
+  const [outside, inside] = ['', '  '].map(
+    (start) => new RegExp(`^${start}(?:export )?(?:async )?(?:function|const) ${name}\\b`),
+  )
+  const at = lines.findIndex((line) => outside?.test(line))
+  return (at >= 0 ? at : lines.findIndex((line) => inside?.test(line))) + 1
 }
 
 function toKebabCase(text: string): string {

@@ -7,6 +7,7 @@ import { COMMAND_PAGES, commandsPage } from './command-pages.ts'
 import { SCHEMA_FILES, recordsPage } from './record-pages.ts'
 import { auditEventsPage, errorsPage, routesPage, settingsPage } from './reference-pages.ts'
 import { clientLibraryPage } from './sdk-reference.ts'
+import { surfaceSnapshot } from './surface.ts'
 
 /** `npm run generate`: writes docs/reference from the contract, the readers of records and the declarations of the library, the names of settings in the schema of the chart, and the conformance cases. With --check it only compares. */
 
@@ -23,6 +24,7 @@ const PAGES: Readonly<Record<string, () => string>> = {
   'records.md': recordsPage,
   ...SCHEMA_FILES,
   '../../deploy/helm/chancery/values.schema.json': chartSchema,
+  '../../packages/contract/src/surface.snapshot.json': surfaceSnapshot,
   ...Object.fromEntries(
     Object.entries(CONFORMANCE_FILES).map(([name, text]) => [`../../packages/vectors/cases/${name}`, text]),
   ),

@@ -10,8 +10,7 @@ import type { AuthoritySettings } from './settings/authority-settings.ts'
 import { coreJobs } from './startup/core-jobs.ts'
 import { isOutage } from './startup/is-outage.ts'
 import { keepReserve, reserveJob } from './startup/keep-reserve.ts'
-import { buildServer, openListeners } from './startup/listeners.ts'
-import { callsWaiting, jobsWaiting } from './startup/wait-at-switch.ts'
+import { buildServer, callsWaiting, jobsWaiting, openListeners } from './startup/listeners.ts'
 import { jobsOfWorker } from './startup/worker-jobs.ts'
 import { type AppParts, openCore } from './startup/open-core.ts'
 
@@ -59,9 +58,9 @@ export async function startAuthority(settings: AuthoritySettings, options: AppPa
     instance: core.instance,
     sovereign: core.network.name,
     backend: core.database.engine,
-    ed25519: signatureLibrary,
+    ed25519: signatureLibrary(),
   })
-  if (signatureLibrary !== 'libsodium' && process.env['CHANCERY_NATIVE'] !== 'off')
+  if (signatureLibrary() !== 'libsodium' && process.env['CHANCERY_NATIVE'] !== 'off')
     log.info('signatures take half the processor time with libsodium', { install: installCommand('sodium') })
   return {
     url,

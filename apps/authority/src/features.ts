@@ -178,11 +178,11 @@ export function openFeatures(core: Core, settings: AuthoritySettings): Features 
 /** The routes of each listener: all on one, or the internal routes on a second. */
 export function bindingsOf(
   features: Features,
-  { managementPort }: { readonly managementPort: number | undefined },
+  { management }: Pick<AuthoritySettings, 'management'>,
 ): { readonly open: readonly Binding[]; readonly management: readonly Binding[] } {
   const shared = inDocumentOrder(features).flatMap((feature) => feature.routes)
   const { routes, briefRoutes } = features.health
-  if (managementPort === undefined) return { open: [...routes, ...shared], management: [] }
+  if (management === undefined) return { open: [...routes, ...shared], management: [] }
   return { open: [...briefRoutes, ...shared], management: routes }
 }
 

@@ -1,4 +1,4 @@
-import { type Command, GLOBAL_OPTIONS, PROGRAM_NAME } from '@chancery/contract'
+import { type Command, GLOBAL_OPTIONS, PROGRAM_NAME, commandsOf } from '@chancery/contract'
 import { visible } from '@chancery/protocol'
 import { type Command as Parser, CommanderError } from 'commander'
 import type { CommandContext, Context, ProcessContext } from './context.ts'
@@ -12,7 +12,7 @@ import { type PrintForm, printError, printResult } from './output/print.ts'
 import { shellWord } from './output/shell-word.ts'
 import { screenedPrompts } from './prompts/prompts.ts'
 import { requireReadable } from './files/files.ts'
-import { buildParser, givenOptions } from './arguments/parser.ts'
+import { buildParser, firstWord, givenOptions } from './arguments/parser.ts'
 
 /** Runs one command line and returns the exit code: 0 done, 1 refused or failed, 2 usage error. */
 export async function runProgram(argv: readonly string[], processContext: ProcessContext): Promise<number> {
@@ -30,6 +30,7 @@ export async function runProgram(argv: readonly string[], processContext: Proces
   let outcome: Outcome | undefined
   let line: readonly string[] = []
   const parser = buildParser({
+    commands: await commandsOf(firstWord(argv)),
     line: argv,
     version: packageVersion(),
     style,

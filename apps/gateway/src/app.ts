@@ -1,13 +1,37 @@
 import type { AddressInfo } from 'node:net'
 import { type Job, type RunningService, collectProcessMetrics } from '@chancery/service-kit'
-import type { Core, FeatureListener } from './core.ts'
-import { GatewayEdge } from './edge/server.ts'
-import { openFeatures } from './features.ts'
+import type { Core, FeatureListener, Feature } from './core.ts'
+import { type GatewayListener, createGatewayListener } from './edge/server.ts'
 import type { Configuration } from './policy/load-configuration.ts'
 import type { GatewaySettings } from './settings/gateway-settings.ts'
 import { recordOpening, startBackground } from './startup/background.ts'
 import { type CoreOptions, type OpenedCore, openCore } from './startup/open-core.ts'
 import { reload } from './startup/reload.ts'
+import type { TlsMaterial } from './policy/tls-files.ts'
+import { openCheck } from './features/check/index.ts'
+import { openConsole } from './features/console/index.ts'
+import { openDecisions } from './features/decisions/index.ts'
+import { openMesh } from './features/mesh/index.ts'
+import { openOperations } from './features/operations/index.ts'
+import { openProxy } from './features/proxy/index.ts'
+import { openVerify } from './features/verify/index.ts'
+
+export interface FeatureOptions {
+  readonly tls: TlsMaterial | undefined
+}
+
+/** Opens every feature of this release. */
+export function openFeatures(core: Core, { tls }: FeatureOptions): readonly Feature[] {
+  return [
+    openConsole(),
+    openVerify(core),
+    openOperations({ ...core, hasTls: tls !== undefined }),
+    openProxy(core),
+    openMesh(core),
+    openDecisions(core),
+    openCheck(core, tls),
+  ]
+}
 
 export interface RunningGateway extends RunningService {
   readonly address: AddressInfo
@@ -42,7 +66,7 @@ export async function startGateway(
 }
 
 interface ServedGateway {
-  readonly listeners: readonly Pick<GatewayEdge, 'replaceTls'>[]
+  readonly listeners: readonly Pick<GatewayListener, 'replaceTls'>[]
   /** Jobs of the features. */
   readonly jobs: readonly Job[]
   logServing(): void
@@ -59,7 +83,7 @@ export async function serveGateway(
   const features = openFeatures(core, { tls: configuration?.tls })
   const processMetrics = collectProcessMetrics(core.metrics.registry, core.clock)
   const routes = features.flatMap((feature) => feature.routes)
-  const edge = new GatewayEdge(core, routes, configuration?.tls)
+  const edge = createGatewayListener(core, routes, configuration?.tls)
   const address = await edge.listen(settings.address.host, settings.address.port)
   const listeners = features.flatMap((feature) => feature.listeners ?? [])
   const listening: Partial<Record<FeatureListener['name'], AddressInfo>> = {}

@@ -4,7 +4,7 @@ import { GATEWAY_AUDIT_EVENTS, GATEWAY_ERRORS, GATEWAY_ROUTES } from '@chancery/
 import { describeSettings, systemClock } from '@chancery/service-kit'
 import { expect, it } from 'vitest'
 import type { Core } from './core.ts'
-import { openFeatures } from './features.ts'
+import { openFeatures } from './app.ts'
 import { createMetrics } from './metrics.ts'
 import { GATEWAY_SETTINGS } from './settings/gateway-settings.ts'
 
@@ -69,9 +69,6 @@ it('the defaults are the published ones', () => {
     GATEWAY_REDIS_URL_FILE: undefined,
     GATEWAY_QUOTA_NAMESPACE: undefined,
     GATEWAY_AUDIT_URL: undefined,
-    GATEWAY_AUDIT_ALLOW_PRIVATE: 'false',
-    GATEWAY_FORWARD_TRACEPARENT: 'false',
-    GATEWAY_NAME_CALLERS: 'false',
     GATEWAY_AUDIT_TOKEN_FILE: undefined,
     GATEWAY_TLS_CERT_FILE: undefined,
     GATEWAY_TLS_KEY_FILE: undefined,
@@ -89,7 +86,6 @@ it('the defaults are the published ones', () => {
     GATEWAY_TLS_MIN: '1.3',
     GATEWAY_REDIS_PLAINTEXT: 'refuse',
     GATEWAY_MAX_LIST_BYTES: '67108864',
-    GATEWAY_UNREAD_LIST_SECONDS: '900',
     GATEWAY_WORKERS: '1',
     GATEWAY_STATE_MAX_BYTES: '1073741824',
   })

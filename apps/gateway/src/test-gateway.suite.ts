@@ -31,6 +31,8 @@ export interface TestSetupOptions extends Omit<TestGatewayOptions, 'policy'> {
   readonly entries?: readonly { certificate_id: string; reason?: string }[]
   readonly network?: JsonObject
   readonly client?: JsonObject
+  /** Further members of the policy. */
+  readonly more?: JsonObject
 }
 
 export async function startTestSetup(options: TestSetupOptions = {}): Promise<TestGatewaySetup> {
@@ -39,8 +41,8 @@ export async function startTestSetup(options: TestSetupOptions = {}): Promise<Te
   const list = await testList(by, clock.now(), { entries: options.entries ?? [] })
   const caller = testClient('caller', ['agency'], options.client)
   const metricsClient = testClient('watcher', [], { metrics: true })
-  const policy = testPolicy({ agency: testNetwork(by, list, options.network) }, [caller, metricsClient])
-  const gateway = await startTestGateway({ ...options, policy })
+  const written = testPolicy({ agency: testNetwork(by, list, options.network) }, [caller, metricsClient])
+  const gateway = await startTestGateway({ ...options, policy: { ...written, ...options.more } })
   const post = (path: string, body: JsonObject): Promise<GatewayResponse> =>
     gateway.request('POST', path, { token: caller.token, body })
   return {

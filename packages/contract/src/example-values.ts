@@ -4,8 +4,6 @@ import type { JsonObject } from '@chancery/protocol'
  * Values of example bodies. Text in angle brackets stands for a record, a key or a name that only the caller has. The
  * explorer shows it and replaces the times; the authority fills it in for GET /swagger.json.
  */
-export const EXAMPLE_KEY = '<public key>'
-export const EXAMPLE_SIGNATURE = '<signature>'
 export const EXAMPLE_TIME = '2026-01-01T00:00:00Z'
 export const EXAMPLE_LATER = '2027-01-01T00:00:00Z'
 

@@ -36,11 +36,6 @@ export function openBody<const Shape extends shape.Members>(
 /** The parameters of a query. Each may be left out. */
 export type QueryForm = Readonly<Record<string, Read<string | number>>>
 
-/** True for a route whose parameters have no readers yet. */
-export function isNames(query: QueryForm | readonly string[]): query is readonly string[] {
-  return Array.isArray(query)
-}
-
 type Flat<Value> = Value extends readonly unknown[] ? Value : { readonly [Name in keyof Value]: Value[Name] }
 
 /** What the server reads. */

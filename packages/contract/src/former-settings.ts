@@ -1,13 +1,27 @@
+const NETWORK = 'is a member of a network in the policy file'
 const TOKEN = 'is in NA_KEY_URI: pkcs11:token=LABEL;object=LABEL?module-path=FILE'
 const VAULT = 'is in NA_KEY_URI: vault+https://HOST/MOUNT/KEY?version=1'
 const GOOGLE = 'is in NA_KEY_URI: gcpkms://projects/…/cryptoKeyVersions/N'
 
-/** Names of settings of 0.2.0 that are gone, until 1.0. One of them stops the start, with these words after its name. */
+/** Names of settings that are gone, until 1.0. One of them stops the start, with these words after its name. */
 export const FORMER_SETTINGS: Readonly<Record<string, string>> = {
   NA_CONSOLE_KEY_IDLE_MINUTES: 'is 15 minutes and no setting; remove it',
   GATEWAY_CONSOLE_KEY_IDLE_MINUTES: 'is 15 minutes and no setting; remove it',
   NA_INVITE_KEPT_DAYS: 'is 30 days and no setting; remove it',
   NA_REJECTION_KEPT_DAYS: 'is 90 days and no setting; remove it',
+  NA_CONSOLE_PASSKEYS: 'is on and no setting; remove it',
+  NA_CORE_DUMPS:
+    'is no setting: core dumps stop the start in HA mode, and in a container they are a warning; remove it',
+  NA_LIST_READER_BYTES: 'is 64 MiB and no setting; remove it',
+  NA_LOG_WITNESS_SECONDS: 'is 10 and no setting; remove it',
+  NA_FACT_CA_FILE: 'is NA_CA_FILE',
+  NA_LOG_WITNESS_CA_FILE: 'is NA_CA_FILE',
+  NA_MANAGEMENT_HOST: 'is in NA_MANAGEMENT_ADDR=127.0.0.1:9464',
+  NA_MANAGEMENT_PORT: 'is in NA_MANAGEMENT_ADDR=127.0.0.1:9464',
+  GATEWAY_AUDIT_ALLOW_PRIVATE: 'is audit_allow_private in the policy file',
+  GATEWAY_FORWARD_TRACEPARENT: `${NETWORK}: forward_traceparent`,
+  GATEWAY_NAME_CALLERS: `${NETWORK}: name_callers`,
+  GATEWAY_UNREAD_LIST_SECONDS: 'is 900 and no setting; remove it',
   NA_HEARTBEAT_MAX_SECONDS: 'follows NA_HEARTBEAT_MODE; remove it',
   NA_ACCESS_LOG_LEVEL: 'is NA_ACCESS_LOG: all, or failures for off',
   NA_ACCESS_LOG_EVERY: 'is NA_ACCESS_LOG=1/100 for one of 100',
@@ -31,7 +45,8 @@ export const FORMER_SETTINGS: Readonly<Record<string, string>> = {
   NA_PKCS11_PIN: 'is a file: NA_KEY_TOKEN_FILE',
   NA_PKCS11_PIN_FILE: 'is NA_KEY_TOKEN_FILE',
   NA_PKCS11_SESSIONS: 'is &sessions=4 in NA_KEY_URI',
-  NA_PKCS11_FORMER_KEY: 'is NA_FORMER_KEY_URI, written as NA_KEY_URI',
+  NA_PKCS11_FORMER_KEY: 'is &former-object=LABEL in NA_KEY_URI',
+  NA_FORMER_KEY_URI: 'is &former-object=LABEL in NA_KEY_URI',
   NA_VAULT_ADDR: VAULT,
   NA_VAULT_KEY: VAULT,
   NA_VAULT_KEY_VERSION: VAULT,

@@ -1,4 +1,3 @@
-// oxlint-disable max-lines -- one table of all limits
 import type { Limit, Route } from './route.ts'
 
 /** What a counter counts. IPv6 addresses count by their /64, because a single host owns that many. */
@@ -29,174 +28,55 @@ export const RETRY_AFTER_SECONDS = 60
 /** Largest policy file of a gateway (protocol/gateway 3). It contains the first revocation list of each network. */
 export const GATEWAY_POLICY_BYTES = 16_777_216
 
+const SHARED = { minimum: 1, store: 'shared', perRoute: false } as const
+const BY_ADDRESS = { ...SHARED, keys: ['address'] } as const
+const BY_NODE_KEY = { ...SHARED, keys: ['node-key'] } as const
+const BY_OPERATOR_KEY = { ...SHARED, keys: ['operator-key'] } as const
+
 /** protocol/core 21. The window is WINDOW_SECONDS unless stated otherwise. */
 export const LIMITERS = {
-  admin: {
-    setting: 'NA_RATE_LIMIT_ADMIN_PER_MINUTE',
-    default: 30,
-    minimum: 1,
-    store: 'shared',
-    keys: ['address'],
-    perRoute: false,
-  },
+  admin: { ...BY_ADDRESS, setting: 'NA_RATE_LIMIT_ADMIN_PER_MINUTE', default: 30 },
   // Reads of operators that protocol/core does not have. Counted after signature and nonce were accepted, so that
   // only the owner of the key can spend it. A call that does not verify counts as a failure of its address.
-  operator_read: {
-    setting: 'NA_RATE_LIMIT_OPERATOR_READ_PER_MINUTE',
-    default: 300,
-    minimum: 1,
-    store: 'shared',
-    keys: ['operator-key'],
-    perRoute: false,
-  },
+  operator_read: { ...BY_OPERATOR_KEY, setting: 'NA_RATE_LIMIT_OPERATOR_READ_PER_MINUTE', default: 300 },
   // Decisions that an operator key asks for, such as that of a decision point. Counted like operator_read. The
   // admin limit applies when it is higher: these decisions counted there before, and a raised limit stays in effect.
-  operator_decision: {
-    setting: 'NA_RATE_LIMIT_OPERATOR_DECISION_PER_MINUTE',
-    default: 600,
-    minimum: 1,
-    store: 'shared',
-    keys: ['operator-key'],
-    perRoute: false,
-  },
+  operator_decision: { ...BY_OPERATOR_KEY, setting: 'NA_RATE_LIMIT_OPERATOR_DECISION_PER_MINUTE', default: 600 },
   // A revocation spends this when the admin limit of its address is used up. It is spent only after the signature and the
   // nonce were accepted, so that only the owner of the key can spend it.
-  revocation: {
-    setting: 'NA_RATE_LIMIT_REVOCATION_PER_MINUTE',
-    default: 120,
-    minimum: 1,
-    store: 'shared',
-    keys: ['operator-key'],
-    perRoute: false,
-  },
+  revocation: { ...BY_OPERATOR_KEY, setting: 'NA_RATE_LIMIT_REVOCATION_PER_MINUTE', default: 120 },
   // Counts failures only. A configured key id counts in addition to the address.
   admin_auth_failed: {
+    ...SHARED,
+    keys: ['address', 'address-and-key'],
     setting: 'NA_RATE_LIMIT_ADMIN_AUTH_FAILURES_PER_MINUTE',
     default: 30,
-    minimum: 1,
-    store: 'shared',
-    keys: ['address', 'address-and-key'],
-    perRoute: false,
   },
-  verify: {
-    setting: 'NA_RATE_LIMIT_VERIFY_PER_MINUTE',
-    default: 60,
-    minimum: 1,
-    store: 'shared',
-    keys: ['address'],
-    perRoute: true,
-  },
-  evidence: {
-    setting: 'NA_RATE_LIMIT_EVIDENCE_PER_MINUTE',
-    default: 120,
-    minimum: 1,
-    store: 'shared',
-    keys: ['address'],
-    perRoute: false,
-  },
-  read: {
-    setting: 'NA_RATE_LIMIT_READ_PER_MINUTE',
-    default: 120,
-    minimum: 1,
-    store: 'shared',
-    keys: ['address'],
-    perRoute: false,
-  },
-  join: {
-    setting: 'NA_RATE_LIMIT_JOIN_PER_MINUTE',
-    default: 10,
-    minimum: 1,
-    store: 'shared',
-    keys: ['address'],
-    perRoute: false,
-  },
+  verify: { ...BY_ADDRESS, setting: 'NA_RATE_LIMIT_VERIFY_PER_MINUTE', default: 60, perRoute: true },
+  evidence: { ...BY_ADDRESS, setting: 'NA_RATE_LIMIT_EVIDENCE_PER_MINUTE', default: 120 },
+  read: { ...BY_ADDRESS, setting: 'NA_RATE_LIMIT_READ_PER_MINUTE', default: 120 },
+  join: { ...BY_ADDRESS, setting: 'NA_RATE_LIMIT_JOIN_PER_MINUTE', default: 10 },
   // Counts failed invite checks; a valid token is never refused by it.
-  'join-token-fail': {
-    setting: 'NA_RATE_LIMIT_JOIN_FAILURES_PER_MINUTE',
-    default: 3,
-    minimum: 1,
-    store: 'shared',
-    keys: ['address'],
-    perRoute: false,
-  },
-  discover: {
-    setting: 'NA_RATE_LIMIT_DISCOVER_PER_MINUTE',
-    default: 30,
-    minimum: 1,
-    store: 'shared',
-    keys: ['address'],
-    perRoute: false,
-  },
-  node: {
-    setting: 'NA_RATE_LIMIT_NODE_PER_MINUTE',
-    default: 600,
-    minimum: 1,
-    store: 'shared',
-    keys: ['address'],
-    perRoute: false,
-  },
+  'join-token-fail': { ...BY_ADDRESS, setting: 'NA_RATE_LIMIT_JOIN_FAILURES_PER_MINUTE', default: 3 },
+  discover: { ...BY_ADDRESS, setting: 'NA_RATE_LIMIT_DISCOVER_PER_MINUTE', default: 30 },
+  node: { ...BY_ADDRESS, setting: 'NA_RATE_LIMIT_NODE_PER_MINUTE', default: 600 },
   // Spent only after the proof verified, so that no caller can spend it for another node.
-  'node-key': {
-    setting: 'NA_RATE_LIMIT_NODE_KEY_PER_MINUTE',
-    default: 30,
-    minimum: 1,
-    store: 'shared',
-    keys: ['node-key'],
-    perRoute: false,
-  },
+  'node-key': { ...BY_NODE_KEY, setting: 'NA_RATE_LIMIT_NODE_KEY_PER_MINUTE', default: 30 },
   // Counted by the certificates that were issued: each renewal leaves one more for the revocation list.
-  'renew-key': {
-    setting: 'NA_RATE_LIMIT_RENEW_PER_KEY_PER_HOUR',
-    default: 6,
-    minimum: 1,
-    store: 'shared',
-    keys: ['node-key'],
-    perRoute: false,
-    windowSeconds: 3600,
-  },
-  'decision-address': {
-    setting: 'NA_RATE_LIMIT_DECISION_ADDRESS_PER_MINUTE',
-    default: 6000,
-    minimum: 1,
-    store: 'shared',
-    keys: ['address'],
-    perRoute: false,
-  },
+  'renew-key': { ...BY_NODE_KEY, setting: 'NA_RATE_LIMIT_RENEW_PER_KEY_PER_HOUR', default: 6, windowSeconds: 3600 },
+  'decision-address': { ...BY_ADDRESS, setting: 'NA_RATE_LIMIT_DECISION_ADDRESS_PER_MINUTE', default: 6000 },
   // By the key of the subject. This and the next two count only after a signature verified, so that no caller can spend
   // the limit of another.
-  decision: {
-    setting: 'NA_RATE_LIMIT_DECISION_PER_MINUTE',
-    default: 600,
-    minimum: 1,
-    store: 'shared',
-    keys: ['node-key'],
-    perRoute: false,
-  },
-  'decision-relay': {
-    setting: 'NA_RATE_LIMIT_DECISION_RELAY_PER_MINUTE',
-    default: 6000,
-    minimum: 1,
-    store: 'shared',
-    keys: ['node-key'],
-    perRoute: false,
-  },
+  decision: { ...BY_NODE_KEY, setting: 'NA_RATE_LIMIT_DECISION_PER_MINUTE', default: 600 },
+  'decision-relay': { ...BY_NODE_KEY, setting: 'NA_RATE_LIMIT_DECISION_RELAY_PER_MINUTE', default: 6000 },
   'decision-issuer': {
+    ...SHARED,
+    keys: ['issuer'],
     setting: 'NA_RATE_LIMIT_DECISION_ISSUER_PER_MINUTE',
     default: 6000,
-    minimum: 1,
-    store: 'shared',
-    keys: ['issuer'],
-    perRoute: false,
   },
   // Counts refused requests for a decision; a good request is never refused by it.
-  'decision-fail': {
-    setting: 'NA_RATE_LIMIT_DECISION_FAILURES_PER_MINUTE',
-    default: 60,
-    minimum: 1,
-    store: 'shared',
-    keys: ['address'],
-    perRoute: false,
-  },
+  'decision-fail': { ...BY_ADDRESS, setting: 'NA_RATE_LIMIT_DECISION_FAILURES_PER_MINUTE', default: 60 },
   // A public read must not cause a write, so it is never counted in a shared store.
   public: {
     setting: 'NA_RATE_LIMIT_PUBLIC_PER_MINUTE',
@@ -238,6 +118,8 @@ export const LIMITS = {
   /** A nonce row lives this long after its signed timestamp; deleting earlier reopens the replay window. */
   nonceRetentionSeconds: 360,
   activeNodeWindowSeconds: 300,
+  /** Readers of revocation lists read this many bytes unless they are set otherwise; the authority warns from half of it on. */
+  listReaderBytes: 67_108_864,
   /** Pages of authority and gateway delete an operator key after this time without input. */
   consoleKeyIdleMinutes: 15,
   agentLifetimeMaxSeconds: 86_400,

@@ -1,6 +1,6 @@
-import type { JsonObject, Read } from '@chancery/protocol'
+import type { Read } from '@chancery/protocol'
 import type { ErrorCode } from './errors.ts'
-import { type BodyForm, type QueryForm, isNames } from './form.ts'
+import type { BodyForm, QueryForm } from './form.ts'
 import type { RefusalCode } from './refusal.ts'
 
 export type Method = 'GET' | 'POST' | 'DELETE'
@@ -65,22 +65,6 @@ export interface GatewayFacts {
   readonly maxResponseBytes?: number
 }
 
-/** The body of a route, as GET /swagger.json and the explorer describe it. Types of members follow from their values. */
-export interface BodyFacts {
-  /** A body that passes the form checks of the route when its bracketed values are filled in. */
-  readonly example: JsonObject
-  /** Members of the example that may be omitted. */
-  readonly optional?: readonly string[]
-  /** Further members, which the example omits, with a possible value. */
-  readonly more?: JsonObject
-  /** Members that may be null. */
-  readonly nullable?: readonly string[]
-  /** Values of members that take only these. */
-  readonly choices?: Readonly<Record<string, readonly string[]>>
-  /** Other members are refused with unexpected_field. */
-  readonly closed?: true
-}
-
 export interface RouteFacts {
   readonly access: Access
   readonly limit: Limit
@@ -94,15 +78,15 @@ export interface RouteFacts {
   /** The codes this route can answer, besides those that follow from its access, limit and body. */
   readonly errors?: readonly ErrorCode[]
   /** The query the route reads; absent where its names are those of `gateway.query`. */
-  readonly query?: QueryForm | readonly string[]
+  readonly query?: QueryForm
   /** The route takes an Idempotency-Key. */
   readonly repeatable?: true
   /** Absent for routes that read none. */
-  readonly body?: BodyFacts | BodyForm
+  readonly body?: BodyForm
   /** Also answers as an event stream, to a caller whose Accept names text/event-stream. */
   readonly stream?: true
-  /** Answer of success: the name of a record schema, or its members with possible values. Absent: any object. */
-  readonly answer?: string | JsonObject | Read<unknown>
+  /** Answer of success. Absent: any object. */
+  readonly answer?: Read<unknown>
   /** Answer to a body with `dry_run: true`. */
   readonly preview?: Read<unknown>
   /** A second call ends in the same state, so that a client may repeat it. */
@@ -212,6 +196,5 @@ export function routes<const Entries extends Readonly<Record<string, RouteEntry>
 
 /** The names of the parameters that a route takes. */
 export function queryNames({ query, gateway }: Pick<RouteFacts, 'query' | 'gateway'>): readonly string[] {
-  if (query === undefined) return gateway?.query ?? []
-  return isNames(query) ? query : Object.keys(query)
+  return query === undefined ? (gateway?.query ?? []) : Object.keys(query)
 }

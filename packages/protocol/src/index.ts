@@ -3,7 +3,6 @@ export * from './canonical/read-json.ts'
 export * from './canonical/canonical-json.ts'
 export * from './canonical/plain-json.ts'
 export * from './canonical/base64.ts'
-export * from './canonical/base64url.ts'
 export * from './canonical/digest.ts'
 export * from './canonical/byte-blocks.ts'
 export * from './canonical/time.ts'
@@ -17,29 +16,24 @@ export {
   seedSigner,
   signatureLibrary,
   verifySignature,
-  verifySignatureBytes,
   writePrivateKeyFile,
   writePublicKeyFile,
 } from './signing/keys.ts'
 export type { KeyFile, Signature, Signer } from './signing/keys.ts'
 export {
-  CHECKS_PER_RECORD,
   CheckSlices,
-  HASHED_BYTES_PER_RECORD,
   TooManyChecksError,
   asJson,
   signList,
   signOnce,
   signedBytes,
   verifyAny,
-  verifyEvery,
   verifyList,
-  verifyOnce,
 } from './signing/verify-any.ts'
 export type { SignedList, SignedOnce } from './signing/verify-any.ts'
 export * from './signing/jws.ts'
 export * from './signing/received.ts'
-export { FormError, NO_PLACE, described, placeOf, schemaOf } from './reading/schema.ts'
+export { FormError, described, placeOf, schemaOf } from './reading/schema.ts'
 export type { Read, ReadBy } from './reading/schema.ts'
 export * from './reading/read-or-undefined.ts'
 export type { DefaultMember, Member, OptionalMember, ValueOf } from './reading/shape.ts'
@@ -59,14 +53,7 @@ export * from './artifacts/join-certificate.ts'
 export * from './artifacts/crl.ts'
 export * from './artifacts/policy-manifest.ts'
 export * from './artifacts/admission-rule.ts'
-export {
-  ADMISSION_ALGORITHMS,
-  GITHUB_ISSUER,
-  KUBERNETES_CLAIMS,
-  isSpiffeAlgorithm,
-  keysUrlOf,
-  readSpiffeId,
-} from './admission/check-rule.ts'
+export { GITHUB_ISSUER, KUBERNETES_CLAIMS, keysUrlOf, readSpiffeId } from './admission/check-rule.ts'
 export type {
   AdmissionAlgorithm,
   AdmissionKind,
@@ -156,13 +143,7 @@ export * from './artifacts/evidence-store-entry.ts'
 export * from './artifacts/retention-checkpoint.ts'
 export * from './artifacts/log-identity.ts'
 export * from './evidence/read-event.ts'
-export {
-  CHECKPOINT_SUBJECT,
-  decisionSubject,
-  executionSubject,
-  isPresentedBound,
-  lineShortcuts,
-} from './evidence/shortcuts.ts'
+export { CHECKPOINT_SUBJECT, decisionSubject, executionSubject, lineShortcuts } from './evidence/shortcuts.ts'
 export type { DecisionParts, LineShortcuts } from './evidence/shortcuts.ts'
 export * from './evidence/secret-material.ts'
 export * from './evidence/report.ts'
@@ -203,15 +184,7 @@ export { CompactCrl } from './trust/compact-crl.ts'
 export * from './trust/evaluate-certificate.ts'
 export * from './trust/trust-decision.ts'
 export * from './history/trust-history.ts'
-export {
-  RECORD_SUBJECTS,
-  digestOfRecord,
-  fromAttestation,
-  fromCertificate,
-  fromTreaty,
-  readSubject,
-  subjectKindOf,
-} from './history/subject.ts'
+export { RECORD_SUBJECTS, digestOfRecord, readSubject, subjectKindOf } from './history/subject.ts'
 export type { RecordSubject, SubjectRecord, TrustSubject } from './history/subject.ts'
 export type { HistoryPage, ProofRecord, SavedLists } from './history/pages.ts'
 export { finding as historyFinding, outsideFinding } from './history/verify-own.ts'

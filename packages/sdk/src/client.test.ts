@@ -1,7 +1,8 @@
 import { inspect } from 'node:util'
 import { type Signer, seedSigner, writeInstant } from '@chancery/protocol'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { type Client, type ClientOptions, createClient } from './client.ts'
+import { type Client, createClient } from './client.ts'
+import type { ClientOptions } from './http/connection.ts'
 import { type Reply, type TestServer, isSignedFor, listen, refusal } from './http/http-server.suite.ts'
 import { METADATA, NA_PUBLIC_KEY, OPERATOR_SEED, POLICY, PARTNER_PUBLIC_KEY } from './testing/records.suite.ts'
 

@@ -1,50 +1,102 @@
-import type { RouteTable } from '@chancery/contract'
+import {
+  type RouteTable,
+  admission,
+  audit,
+  changes,
+  consensus,
+  dataUsage,
+  findings,
+  history,
+  operatorKeys,
+  partners,
+  recognitionPolicy,
+  sovereign,
+  trustEvidence,
+} from '@chancery/contract'
 import { type AgentsApi, agentsApi } from './api/agents.ts'
-import { type AgreementsApi, agreementsApi } from './api/agreements.ts'
-import { type AttestationsApi, attestationsApi } from './api/attestations.ts'
+import { type AgreementsApi, type DisclosureApi, agreementsApi, disclosureApi } from './api/agreements.ts'
 import { type BoundaryApi, boundaryApi } from './api/boundary.ts'
 import { type BoundaryPoliciesApi, boundaryPoliciesApi } from './api/boundary-policies.ts'
-import { type ConnectomeApi, connectomeApi } from './api/connectome.ts'
-import { type ConsensusApi, consensusApi } from './api/consensus.ts'
 import { type CrlApi, crlApi } from './api/crl.ts'
-import { type DashboardApi, dashboardApi } from './api/dashboard.ts'
-import { type DataUsageApi, dataUsageApi } from './api/data-usage.ts'
-import { type DisclosureApi, disclosureApi } from './api/disclosure.ts'
-import { type RosterApi, rosterApi } from './api/roster.ts'
 import { type EnrollmentApi, enrollmentApi } from './api/enrollment.ts'
 import { type EvidenceLogApi, evidenceLogApi } from './api/evidence-log.ts'
 import { type EvidenceApi, evidenceApi } from './api/evidence.ts'
 import { type HealthApi, healthApi } from './api/health.ts'
-import { type AuditApi, auditApi } from './api/audit.ts'
-import { type FindingsApi, findingsApi } from './api/findings.ts'
-import { type HistoryApi, historyApi } from './api/history.ts'
-import { type ChangesApi, changesApi } from './api/changes.ts'
-import { type OperatorKeysApi, operatorKeysApi } from './api/operator-keys.ts'
-import { type AdmissionApi, admissionApi } from './api/admission.ts'
-import { type PartnersApi, partnersApi } from './api/partners.ts'
+import { type RosterApi, rosterApi } from './api/nodes.ts'
 import { type PolicyApi, policyApi } from './api/policy.ts'
-import { type RecognitionPolicyApi, recognitionPolicyApi } from './api/recognition-policy.ts'
-import { type RecognitionTreatiesApi, recognitionTreatiesApi } from './api/recognition-treaties.ts'
-import { type ReferenceApi, referenceApi } from './api/reference.ts'
-import { type RevocationFeedsApi, revocationFeedsApi } from './api/revocation-feeds.ts'
-import { type SovereignApi, sovereignApi } from './api/sovereign.ts'
-import { type TrustEvidenceApi, trustEvidenceApi } from './api/trust-evidence.ts'
-import { type Connection, type ConnectionOptions, makeCaller, toCallerParts } from './http/call.ts'
-import { type NodeKey, type Operator, nodeIdentity, operatorSigning } from './http/node-signing.ts'
+import {
+  type AttestationsApi,
+  type RecognitionTreatiesApi,
+  type RevocationFeedsApi,
+  attestationsApi,
+  recognitionTreatiesApi,
+  revocationFeedsApi,
+} from './api/recognition.ts'
+import {
+  type ConnectomeApi,
+  type DashboardApi,
+  type ReferenceApi,
+  connectomeApi,
+  dashboardApi,
+  referenceApi,
+} from './api/views.ts'
+import type { Connection } from './http/call.ts'
+import { type ClientOptions, openConnection } from './http/connection.ts'
+import { type RouteApi, routeApi } from './http/route-api.ts'
 
-export interface ClientOptions extends ConnectionOptions {
-  /** Signs admin calls. Without it only public calls work. */
-  readonly operator?: Operator
-  /** Proves possession of a node key: join, heartbeat, renew, and the registrations of an agent. */
-  readonly node?: NodeKey
-}
+/** As operator. The same rule added again gives the stored one. */
+export type AdmissionApi = RouteApi<typeof admission>
+
+/** Beta. As operator. */
+export type AuditApi = RouteApi<typeof audit>
+
+/** Beta. As operator. `current` returns what changed since the joint version of an earlier call. */
+export type ChangesApi = RouteApi<typeof changes>
+
+/**
+ * `vote`: as operator, the vote of this authority on a justification that it or another authority issued; `castVote`
+ * votes without an authority. `proof`: as operator, the collected votes as one signed proof.
+ */
+export type ConsensusApi = RouteApi<typeof consensus>
+
+/**
+ * `publish` and `intent`: as operator, for this network; `publish` replaces the policy in force for the same licensee.
+ * `current` returns the policy in force for a licensee, or without a filter the newest, as signed: verify its signature
+ * with the key you trust. `record`: as operator, the same check as `verify`; violations are stored as one entry of the
+ * evidence store. Beta.
+ */
+export type DataUsageApi = RouteApi<typeof dataUsage>
+
+/** Beta. As operator. */
+export type FindingsApi = RouteApi<typeof findings>
+
+/** Beta. As operator. Write all pages of `archive` for an archive. */
+export type HistoryApi = RouteApi<typeof history>
+
+/** As operator. A revocation is permanent, and in force from the next request on; a repeat changes nothing. */
+export type OperatorKeysApi = RouteApi<typeof operatorKeys>
+
+/** As operator. After an unknown outcome `add` is repeated only with an idempotency key. */
+export type PartnersApi = RouteApi<typeof partners>
+
+/** `publish`: as operator. It becomes the only active policy. */
+export type RecognitionPolicyApi = RouteApi<typeof recognitionPolicy>
+
+/**
+ * Documents as served. Check a block with protocol's verifyGenesisBlock and against the root key you trust, former keys
+ * with verifyKeyHistory, and a succession with verifySuccession against your stored block.
+ */
+export type SovereignApi = RouteApi<typeof sovereign>
+
+/** `issue`: as operator. For `verify` keys default to those of the called authority. */
+export type TrustEvidenceApi = RouteApi<typeof trustEvidence>
 
 /** A method for each route of the contract, by its name. */
 export type RouteMethods = {
   readonly [Feature in keyof RouteTable]: { readonly [Name in keyof RouteTable[Feature]]: unknown }
 }
 
-/** The API groups of an authority, one per feature of the contract. A new one needs a file in api/ and a line here. */
+/** The API groups of an authority, one per feature of the contract. A new one needs a line here, and a file in api/ for separate methods. */
 export interface Client {
   readonly health: HealthApi
   readonly sovereign: SovereignApi
@@ -83,54 +135,38 @@ export function createClient(options: ClientOptions): Client {
   return toAreas(openConnection(options))
 }
 
-/** Shared parts of the API groups of a client. `headers` are sent with every call. */
-export function openConnection(options: ClientOptions, headers: Readonly<Record<string, string>> = {}): Connection {
-  const { operator } = options
-  const parts = { ...toCallerParts(options), headers: () => Promise.resolve(headers) }
-  const { endpoints, clock } = parts
-  const open = sovereignApi({
-    call: makeCaller({ ...parts, sign: undefined }),
-    clock,
-    node: undefined,
-    endpoints: endpoints.all,
-  })
-  const fetchAudience = async (): Promise<string> => (await open.metadata()).network_authority.public_key
-  const sign = operator === undefined ? undefined : operatorSigning(operator, fetchAudience)
-  const node = options.node === undefined ? undefined : nodeIdentity(options.node, fetchAudience)
-  return { call: makeCaller({ ...parts, sign }), clock, node, endpoints: endpoints.all }
-}
-
+/** Every area over one connection. */
 export function toAreas(connection: Connection): Client {
   return {
     health: healthApi(connection),
-    sovereign: sovereignApi(connection),
+    sovereign: routeApi(sovereign, connection),
     enrollment: enrollmentApi(connection),
     roster: rosterApi(connection),
     crl: crlApi(connection),
     agents: agentsApi(connection),
     policy: policyApi(connection),
     attestations: attestationsApi(connection),
-    recognitionPolicy: recognitionPolicyApi(connection),
+    recognitionPolicy: routeApi(recognitionPolicy, connection),
     recognitionTreaties: recognitionTreatiesApi(connection),
     revocationFeeds: revocationFeedsApi(connection),
-    partners: partnersApi(connection),
-    admission: admissionApi(connection),
+    partners: routeApi(partners, connection),
+    admission: routeApi(admission, connection),
     agreements: agreementsApi(connection),
     boundary: boundaryApi(connection),
     boundaryPolicies: boundaryPoliciesApi(connection),
     evidence: evidenceApi(connection),
     evidenceLog: evidenceLogApi(connection),
     disclosure: disclosureApi(connection),
-    consensus: consensusApi(connection),
-    dataUsage: dataUsageApi(connection),
-    trustEvidence: trustEvidenceApi(connection),
+    consensus: routeApi(consensus, connection),
+    dataUsage: routeApi(dataUsage, connection),
+    trustEvidence: routeApi(trustEvidence, connection),
     connectome: connectomeApi(connection),
     dashboard: dashboardApi(connection),
-    operatorKeys: operatorKeysApi(connection),
-    audit: auditApi(connection),
-    findings: findingsApi(connection),
-    history: historyApi(connection),
-    changes: changesApi(connection),
+    operatorKeys: routeApi(operatorKeys, connection),
+    audit: routeApi(audit, connection),
+    findings: routeApi(findings, connection),
+    history: routeApi(history, connection),
+    changes: routeApi(changes, connection),
     reference: referenceApi(connection),
   } satisfies RouteMethods
 }

@@ -5,13 +5,13 @@ import { expect, it } from 'vitest'
 const API = join(import.meta.dirname, 'api')
 
 /** Types that no method takes or returns. */
-const INTERNAL = ['Bounds']
+const INTERNAL = ['Bounds', 'RouteMethods']
 
-it('every type of api/ is exported by index.ts, so that callers can name it and the reference shows it', () => {
+it('every type of api/ and client.ts is exported by index.ts, so that callers can name it and the reference shows it', () => {
   const index = readFileSync(join(import.meta.dirname, 'index.ts'), 'utf8')
-  const lists = [...index.matchAll(/^export (?:type )?\{([^}]*)\} from '\.\/api\//gm)]
+  const lists = [...index.matchAll(/^export (?:type )?\{([^}]*)\} from '\.\/(?:api\/|client\.ts)/gm)]
   const exported = new Set(lists.flatMap(([, names = '']) => names.match(/\w+/g) ?? []))
-  const declared = readdirSync(API)
+  const declared = ['../client.ts', ...readdirSync(API)]
     .filter((file) => file.endsWith('.ts') && !/\.(test|suite)\.ts$/.test(file))
     .flatMap((file) => [...readFileSync(join(API, file), 'utf8').matchAll(/^export (?:interface|type) (\w+)/gm)])
     .map(([, name = '']) => name)

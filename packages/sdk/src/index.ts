@@ -1,6 +1,21 @@
-// oxlint-disable max-lines -- one list of everything that the package exports
-export { createClient } from './client.ts'
-export type { Client, ClientOptions } from './client.ts'
+export { createClient, toAreas } from './client.ts'
+export type {
+  AdmissionApi,
+  AuditApi,
+  ChangesApi,
+  Client,
+  ConsensusApi,
+  DataUsageApi,
+  FindingsApi,
+  HistoryApi,
+  OperatorKeysApi,
+  PartnersApi,
+  RecognitionPolicyApi,
+  SovereignApi,
+  TrustEvidenceApi,
+} from './client.ts'
+export { openConnection } from './http/connection.ts'
+export type { ClientOptions } from './http/connection.ts'
 export type { Call, CallOptions, Caller, Connection, ConnectionOptions, WriteOptions } from './http/call.ts'
 export { createGatewayClient } from './gateway/client.ts'
 export type { GatewayClient, GatewayDescription, GatewayNetworks, GatewayOptions } from './gateway/client.ts'
@@ -27,9 +42,12 @@ export {
 } from './errors.ts'
 export type { RefusedCode, RefusedFacts } from './errors.ts'
 export { Node } from './node/node.ts'
+export { nodeAreas } from './node/areas.ts'
+export type { NodeAreas } from './node/areas.ts'
 export { EvidenceError, freshEvidence } from './node/evidence.ts'
 export type { EvidenceAudience, EvidenceSource, NodeEvidence } from './node/evidence.ts'
-export type { FetchAsOptions, NodeOptions } from './node/node.ts'
+export type { FetchAsOptions } from './node/node.ts'
+export type { NodeOptions } from './node/options.ts'
 export { requireNodeDecision } from './node/ask.ts'
 export type { AskOptions, AskedDecision } from './node/ask.ts'
 export { CertificateError, isFinalRefusal } from './node/certificate.ts'
@@ -51,216 +69,31 @@ export { RETRY_DEFAULTS, canFailOver, canRetry, isContention } from './http/retr
 export type { RetryDelay, RetryOptions } from './http/retry.ts'
 export type { Fetch } from './http/transport.ts'
 export type { AgentFacts, AgentRegistration, AgentsApi } from './api/agents.ts'
-export type { AttestationsApi } from './api/attestations.ts'
-export type { AgreementsApi } from './api/agreements.ts'
+export { boundaryApi } from './api/boundary.ts'
 export type { BoundaryApi } from './api/boundary.ts'
-export type { TrustEvidenceApi } from './api/trust-evidence.ts'
 export type { BoundaryPoliciesApi } from './api/boundary-policies.ts'
-export type { ConnectomeApi } from './api/connectome.ts'
 export type { BlastRadius, ForeignDecisionFault, NodeAction as SignedNodeAction } from '@chancery/protocol'
-export type { ConsensusApi } from './api/consensus.ts'
 export type { CrlApi, RevocationRequest, RevocationResult, RevokedCertificates } from './api/crl.ts'
-export type { DashboardApi } from './api/dashboard.ts'
-export type { DataUsageApi } from './api/data-usage.ts'
-export type { DisclosureApi } from './api/disclosure.ts'
-export { DryRunUnsupportedError } from './http/route-api.ts'
-export type { CountedSample } from './http/route-api.ts'
+export { DryRunUnsupportedError, routeApi } from './http/route-api.ts'
+export type { CountedSample, RouteApi } from './http/route-api.ts'
 export type { EnrollmentApi, JoinRequest } from './api/enrollment.ts'
-export type { RosterApi } from './api/roster.ts'
-export type { EvidenceApi } from './api/evidence.ts'
-export type { ExportOptions, ExportedPage } from './api/evidence-export.ts'
-export type { AuditApi } from './api/audit.ts'
-export type { HistoryApi } from './api/history.ts'
-export type { FindingsApi } from './api/findings.ts'
-export type { ChangesApi } from './api/changes.ts'
+export type { EvidenceApi, ExportOptions, ExportedPage } from './api/evidence.ts'
+export type { AgreementsApi, DisclosureApi } from './api/agreements.ts'
+export type { RosterApi } from './api/nodes.ts'
+export type {
+  AttestationsApi,
+  FeedPartsImportRequest,
+  RecognitionTreatiesApi,
+  RevocationFeedsApi,
+} from './api/recognition.ts'
+export type { ConnectomeApi, DashboardApi, ReferenceApi } from './api/views.ts'
 export type { EvidenceLogApi } from './api/evidence-log.ts'
 export type { ClockReading, EndpointState, HealthApi } from './api/health.ts'
-export type { OperatorKeysApi } from './api/operator-keys.ts'
 export type { PageQuery } from './api/pages.ts'
-export type {
-  ActiveBoundaryPolicies,
-  AddedRule,
-  AdmissionRequest,
-  AdmissionVerdict,
-  AgentFilter,
-  AgentPage,
-  AgreementTermsRequest,
-  AgreementVerdict,
-  AnchorPage,
-  AnchorResult,
-  ArchivePage,
-  AssemblyRequest,
-  Atlas,
-  AttestationFilter,
-  AttestationPage,
-  AttestationPreview,
-  AttestationRequest,
-  AttestationRow,
-  AttestationVerdict,
-  AuditPage,
-  AuditQuery,
-  BoundaryContext,
-  BoundaryPolicyHistory,
-  BoundaryPolicyIssue,
-  BoundaryPolicyPage,
-  BoundaryPolicyRow,
-  BoundaryPolicyValidation,
-  BoundaryPolicyVerdict,
-  BoundaryPolicyVersion,
-  BoundaryVerdict,
-  CapabilityCount,
-  CapabilityPage,
-  CertificateFilter,
-  CertificatePage,
-  Changes,
-  CommitRequest,
-  Connectome,
-  ConsensusVerdict,
-  DashboardView,
-  DecideRequest,
-  DecisionCountQuery,
-  DecisionCounts,
-  DecisionGroup,
-  DecisionGroupPage,
-  DisclosureVerdict,
-  ErrorCode,
-  EvaluateRequest,
-  EvaluateResult,
-  EvidenceEvent,
-  EvidenceFilter,
-  EvidencePage,
-  ExecutorKey,
-  FeedImport,
-  FeedImportRequest,
-  FirstSteps,
-  GatewayErrorCode,
-  Health,
-  HeartbeatRequest,
-  HeartbeatResponse,
-  IntentRequest,
-  Invite,
-  InviteBatch,
-  InviteBatchRequest,
-  InviteFilter,
-  InvitePage,
-  InvitePreview,
-  InviteRequest,
-  InviteRow,
-  InviteState,
-  InviteWithdrawal,
-  InviteWithdrawalRequest,
-  IssuedCertificate,
-  IssuedState,
-  IssuedWit,
-  JoinEvidence,
-  KeySuccession,
-  LicenseRequest,
-  ListedAgent,
-  ListedAgentPage,
-  ListedPartner,
-  ListedRule,
-  Liveness,
-  LogDescription,
-  LogWitnessState,
-  LogWitnesses,
-  Method as HttpMethod,
-  NetworkFinding,
-  NetworkFindings,
-  NewestFilter,
-  NewestPage,
-  NodeAuditEvents,
-  NodeDecision,
-  NodeDecisionRequest,
-  NodeDetails,
-  NodeFilter,
-  NodePage,
-  NodeState,
-  NodeSummary,
-  OfferRequest,
-  OperatorIdentity,
-  OperatorKeyActivity,
-  OperatorKeyList,
-  OperatorKeyPreview,
-  OperatorKeyRequest,
-  OperatorKeyRevocation,
-  OperatorKeyRow,
-  OperatorLimit,
-  Partner,
-  PartnerAlarm,
-  PartnerChanges,
-  PartnerPage,
-  PartnerPin,
-  PartnerPull,
-  PartnerRequest,
-  PartnerState,
-  PartnerTreaties,
-  PastAnswer,
-  PolicyActivation,
-  PolicyHistory,
-  PolicySimulation,
-  PolicyText,
-  PolicyVersion,
-  PresentedAttestation,
-  PresentedCertificate,
-  ProveRequest,
-  Readiness,
-  RecordedEvidence,
-  RecordedUsage,
-  RejectedEvidence,
-  RejectionPage,
-  RemovedPartner,
-  RemovedRule,
-  RenewRequest,
-  RenewedTreaty,
-  ResourceHistory,
-  RetentionPreview,
-  RetentionRequest,
-  RetentionResult,
-  RevocationAnswer,
-  RevocationPreview,
-  RevocationTerms,
-  RevokedPage,
-  Roster,
-  RosterEntry,
-  RulePage,
-  SaltedCommitment,
-  SavedRecognitionPolicy,
-  SimulationRequest,
-  SovereignMetadata,
-  StoreStatus,
-  StoreVerification,
-  StoredDecisionCount,
-  Surface,
-  SurfaceAccess,
-  SurfaceGroup,
-  SurfaceMap,
-  Surfaces,
-  TestedEvidence,
-  TreatyAttestationVerdict,
-  TreatyFilter,
-  TreatyPage,
-  TreatyPreview,
-  TreatyRequest,
-  TreatyRow,
-  TreatyVerdict,
-  TrustDecision,
-  TrustEvidenceRequest,
-  TrustEvidenceVerdict,
-  UsageRequest,
-  UsageVerdict,
-  UsageViolation,
-  VendorHistory,
-} from '@chancery/contract'
-export type { PartnersApi } from './api/partners.ts'
-export type { AdmissionApi } from './api/admission.ts'
+export * from './contract-types.ts'
 export type { PolicyApi, PolicyRequest, PublishedPolicy } from './api/policy.ts'
-export type { RecognitionPolicyApi } from './api/recognition-policy.ts'
-export type { RecognitionTreatiesApi } from './api/recognition-treaties.ts'
-export type { ReferenceApi } from './api/reference.ts'
-export type { FeedPartsImportRequest, RevocationFeedsApi } from './api/revocation-feeds.ts'
 export { readFeedInParts, readWholeFeed } from './trust/whole-feed.ts'
 export type { FeedInParts, WholeFeed, WholeFeedOptions } from './trust/whole-feed.ts'
-export type { SovereignApi } from './api/sovereign.ts'
 export { GovernedActionRunner } from './governed/action-runner.ts'
 export type {
   ActionReport,

@@ -1,17 +1,52 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import { setTimeout as pause } from 'node:timers/promises'
-import { COMPILE_CACHE, createTestDatabase, startTemporaryNats } from '@chancery/testkit'
-import type { TestDatabase, TemporaryNats } from '@chancery/testkit'
-import pg from 'pg'
 import { systemClock } from '@chancery/service-kit'
+import { COMPILE_CACHE, createTestDatabase, startTemporaryNats } from '@chancery/testkit'
+import type { TemporaryNats, TestDatabase } from '@chancery/testkit'
+import { AckPolicy, jetstream, jetstreamManager } from '@nats-io/jetstream'
+import { connect } from '@nats-io/transport-node'
+import pg from 'pg'
 import { migrate } from '../../../apps/authority/src/database/migrate.ts'
 import { openDatabase } from '../../../apps/authority/src/database/open.ts'
-import { readStream } from './stream.ts'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
+import { CLI } from '../lib/command.ts'
 import { type Random, seededRandom } from '../lib/random.ts'
+
+interface RecordedStream {
+  readonly messages: number
+  /** Content by Nats-Msg-Id. */
+  readonly byId: ReadonlyMap<string, string>
+  /** Ids with two contents, or an id that is not that of its event. */
+  readonly contradictions: number
+}
+
+/** Reads the whole stream like any other consumer. */
+export async function readStream(url: string, stream: string): Promise<RecordedStream> {
+  const connection = await connect({ servers: url })
+  try {
+    const manager = await jetstreamManager(connection)
+    const { messages } = (await manager.streams.info(stream)).state
+    await manager.consumers.add(stream, { name: 'checker', ack_policy: AckPolicy.None })
+    const consumer = await jetstream(connection).consumers.get(stream, 'checker')
+    const byId = new Map<string, string>()
+    let [seen, contradictions] = [0, 0]
+    while (seen < messages) {
+      const batch = await consumer.fetch({ max_messages: Math.min(1000, messages - seen), expires: 5000 })
+      for await (const message of batch) {
+        seen += 1
+        const [id, text] = [message.headers?.get('Nats-Msg-Id') ?? '', message.string()]
+        const isSame = (byId.get(id) ?? text) === text
+        if (!isSame || (JSON.parse(text) as { event_id?: string }).event_id !== id) contradictions += 1
+        byId.set(id, text)
+      }
+    }
+    return { messages, byId, contradictions }
+  } finally {
+    await connection.close()
+  }
+}
 
 export const summary =
   'audit events forwarded to NATS while forwarder and broker are killed: none lost, none under two ids'
@@ -130,9 +165,8 @@ async function forwardThroughKills(
 
 /** Runs the command from sources. */
 function startForwarder({ settings, url }: Forward, ...words: readonly string[]): ChildProcess {
-  const main = fileURLToPath(new URL('../../../apps/cli/src/main.ts', import.meta.url))
   const place = ['--to', url, '--stream', STREAM, '--subject', 'campaign.audit']
-  return spawn(process.execPath, ['--conditions=development', main, 'audit', 'forward', ...place, ...words], {
+  return spawn(process.execPath, ['--conditions=development', CLI, 'audit', 'forward', ...place, ...words], {
     env: { ...COMPILE_CACHE, PATH: process.env['PATH'], ...settings },
     stdio: 'ignore',
   })

@@ -1,9 +1,8 @@
 import { hours, instantOf, isJsonObject, writeInstant } from '@chancery/protocol'
 import type { Crl, Instant, JsonObject } from '@chancery/protocol'
-import { EXECUTED_CAPABILITY, accepted, entryOf, fetchCrl, seedCertificates } from '@chancery/testkit'
+import { accepted, entryOf, EXECUTED_CAPABILITY, fetchCrl, seedCertificates } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
-import { type Check, TOLERANCE, later } from './check.ts'
-import { type ClockSetup, loggedEvents, text } from './setup.ts'
+import { type Check, type ClockSetup, later, loggedEvents, text, TOLERANCE } from './setup.ts'
 
 /** How far the latest record of a kind may be dated ahead before the authority must log it (reliability 8). */
 const alarmsOf = (setup: ClockSetup, head: string): number =>

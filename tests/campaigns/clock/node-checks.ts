@@ -1,8 +1,7 @@
 import { DAY, draftAgentDescriptor, hours, seconds, signAgentDelete, signList, writeInstant } from '@chancery/protocol'
 import type { Instant, JsonObject } from '@chancery/protocol'
-import { type NodeCaller, type TestAuthority, accepted, enroll, entryOf, fetchCrl } from '@chancery/testkit'
-import { type Check, earlier, isWithinTolerance, later } from './check.ts'
-import { text, loggedEvents } from './setup.ts'
+import { accepted, enroll, entryOf, fetchCrl, type NodeCaller, type TestAuthority } from '@chancery/testkit'
+import { type Check, earlier, isWithinTolerance, later, loggedEvents, text } from './setup.ts'
 
 /** protocol/core 7, checks 11 and 12: the authority grants no tolerance. */
 const certificateLife: Check = {

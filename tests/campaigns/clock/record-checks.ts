@@ -9,9 +9,8 @@ import {
   wireText,
 } from '@chancery/testkit'
 import type { ForeignObject } from '@chancery/testkit'
-import { type Check, earlier, later, near } from './check.ts'
-import { exportEntries, isInsideGenesis, attestForLong, decideOn } from './dating-checks.ts'
-import { text, loggedEvents } from './setup.ts'
+import { attestForLong, decideOn, exportEntries, isInsideGenesis } from './dating-checks.ts'
+import { type Check, earlier, later, loggedEvents, near, text } from './setup.ts'
 
 const read = (record: ForeignObject): JsonObject => readJson(wireText(record)) as JsonObject
 

@@ -1,12 +1,12 @@
-import { DAY, type Instant, type JsonObject, isJsonObject, readInstant } from '@chancery/protocol'
+import { DAY, type Instant, isJsonObject, type JsonObject, readInstant } from '@chancery/protocol'
 import { type Clock, createLog, systemClock } from '@chancery/service-kit'
-import { ManualClock, enroll, nodeCaller, startTestAuthority, testSigner } from '@chancery/testkit'
-import type { Backend, NodeCaller, TestResponse, TestAuthority, TestDatabase } from '@chancery/testkit'
+import { enroll, ManualClock, nodeCaller, startTestAuthority, testSigner } from '@chancery/testkit'
+import type { Backend, NodeCaller, TestAuthority, TestDatabase, TestResponse } from '@chancery/testkit'
 import { jobsOf } from '../../../apps/authority/src/features.ts'
 import { coreJobs } from '../../../apps/authority/src/startup/core-jobs.ts'
-import type { Move, Pattern } from './patterns.ts'
 import type { OwnServer } from '../lib/private-postgres.ts'
 import type { Random } from '../lib/random.ts'
+import type { Move, Pattern } from './patterns.ts'
 
 /** An authority that compares its clock with that of its PostgreSQL; one for the whole campaign. */
 export interface CheckedAuthority {
@@ -17,7 +17,7 @@ export interface CheckedAuthority {
 }
 
 /** The real clock with an offset, because only that can be compared with the clock of a real database. */
-export class SkewedClock implements Clock {
+class SkewedClock implements Clock {
   skew: Instant = 0n
   now(): Instant {
     return systemClock.now() + this.skew
@@ -59,7 +59,7 @@ const FOUNDED_BEFORE = 60n * DAY
 const OLD_NODES = 5
 export const QUIET_READS_PER_MINUTE = 3
 
-export interface OpenSetupOptions extends ClockSetup {
+interface OpenSetupOptions extends ClockSetup {
   readonly moves: readonly Move[]
   /** Moves the clock, then runs the jobs of both authorities once. */
   move(move: Move): Promise<void>
@@ -200,4 +200,45 @@ export function text(record: JsonObject, name: string, absent?: string): string 
   const value = record[name] ?? absent
   if (typeof value !== 'string') throw new TypeError(`${name} is not a text`)
   return value
+}
+
+/** Compares what a rule expects, computed from the rule and the clock alone, with what the authority did. */
+export type Compare = (what: string, expected: Outcome, got: Outcome) => void
+type Outcome = string | number | boolean
+
+/** One rule of the protocol that depends on time. */
+export interface Check {
+  readonly name: string
+  /** Creates the test data at the time `stage.made`. */
+  prepare(setup: ClockSetup, compare: Compare): Promise<RunningCheck>
+}
+
+/** The test data of one check during one pattern. */
+export interface RunningCheck {
+  /** Called whenever the clock is steady; the last time directly before the verification. */
+  atRest?(): Promise<void>
+  verify?(): Promise<void>
+}
+
+/**
+ * The tolerance for signed timestamps (protocol/core 21). Not imported, so that the check is independent of the
+ * product.
+ */
+export const TOLERANCE: Instant = 300_000_000n
+
+export function isWithinTolerance(timestamp: Instant, now: Instant): boolean {
+  return now - timestamp <= TOLERANCE && timestamp - now <= TOLERANCE
+}
+
+export function later(a: Instant, b: Instant): Instant {
+  return a > b ? a : b
+}
+
+export function earlier(a: Instant, b: Instant): Instant {
+  return a < b ? a : b
+}
+
+/** Exactly at a bound, one microsecond from it, or farther away. */
+export function near(bound: Instant, random: Random): Instant {
+  return bound + random.pick([0n, 1n, -1n, 1_000_000n, -1_000_000n, 1_800_000_000n, -1_800_000_000n])
 }

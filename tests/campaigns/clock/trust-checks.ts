@@ -1,8 +1,8 @@
 import { DAY, hours, readJson, seconds, writeInstant } from '@chancery/protocol'
 import type { BoundaryDecision, Instant, JsonObject } from '@chancery/protocol'
 import {
-  EXECUTOR_SOVEREIGN,
   accepted,
+  EXECUTOR_SOVEREIGN,
   foreignAgreement,
   foreignAttestation,
   foreignFeed,
@@ -15,10 +15,9 @@ import {
   testSigner,
   wireText,
 } from '@chancery/testkit'
-import type { ForeignObject, TestResponse, TestAuthority } from '@chancery/testkit'
-import { type Check, TOLERANCE, earlier, near } from './check.ts'
+import type { ForeignObject, TestAuthority, TestResponse } from '@chancery/testkit'
 import { attestForLong, decideOn } from './dating-checks.ts'
-import { type ClockSetup, loggedEvents, text } from './setup.ts'
+import { type Check, type ClockSetup, earlier, loggedEvents, near, text, TOLERANCE } from './setup.ts'
 
 const read = (record: ForeignObject): JsonObject => readJson(wireText(record)) as JsonObject
 const post = (na: TestAuthority, target: string, body: JsonObject): Promise<TestResponse> =>

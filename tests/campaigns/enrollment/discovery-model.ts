@@ -16,7 +16,7 @@ import {
 import type { Instant, JsonObject, Signer } from '@chancery/protocol'
 import { ManualClock, type TestAuthority, type TestResponse, startTestAuthority } from '@chancery/testkit'
 import { purgeAgents } from '../../../apps/authority/src/features/agents/index.ts'
-import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
+import { type CampaignOptions, type CampaignResult, conclude } from '../lib/campaign.ts'
 import { startOwnServer } from '../lib/private-postgres.ts'
 import { type Random, seededRandom } from '../lib/random.ts'
 import { type Rows, openRows, text } from '../lib/rows.ts'
@@ -108,8 +108,7 @@ export async function run(options: CampaignOptions): Promise<CampaignResult> {
   }
   const answers = [...model.answers].map(([answer, count]) => `${answer}: ${count}`)
   for (const line of answers.sort((a, b) => (a < b ? -1 : 1))) options.log(line)
-  for (const violation of model.violations.slice(0, 20)) options.log(`violation: ${violation}`)
-  return { cases: options.count, violations: model.violations.length }
+  return conclude(options.log, options.count, model.violations)
 }
 
 async function runGroup(model: ModelRun, size: number): Promise<void> {

@@ -1,8 +1,7 @@
 import { type JsonObject, sha256Hex } from '@chancery/protocol'
 import type { TestResponse } from '@chancery/testkit'
-import { newSigner, seedCertificates, seedInvites } from '../lib/seed.ts'
 import type { RaceRunner } from '../lib/race-runner.ts'
-import { text } from '../lib/rows.ts'
+import { newSigner, seedCertificates, seedInvites, text } from '../lib/rows.ts'
 
 export type Race = (runner: RaceRunner) => Promise<void>
 

@@ -1,6 +1,5 @@
 import { zstdDecompressSync } from 'node:zlib'
 import {
-  TreeRange,
   entryOf,
   fromHex,
   fromUtf8,
@@ -11,19 +10,19 @@ import {
   segmentName,
   sha256Hex,
   toUtf8,
+  TreeRange,
   writeArchiveManifest,
   writeHashes,
 } from '@chancery/protocol'
 import type { ArchiveManifest, ArchiveSegment, JsonObject } from '@chancery/protocol'
 import { compress } from '../../../apps/cli/src/commands/evidence/archive-files/read.ts'
 import type { Random } from '../lib/random.ts'
-import { editLine, forgeFrom } from './forging.ts'
-import { alter, leavesOf, replaceAt } from './json-leaves.ts'
+import { alter, editLine, forgeFrom, leavesOf, replaceAt } from './forging.ts'
 
 /** The files of an archive by name. */
 export type ArchiveContent = ReadonlyMap<string, Uint8Array>
 
-export interface ChangedArchive {
+interface ChangedArchive {
   readonly way: string
   readonly content: ArchiveContent
 }

@@ -29,12 +29,11 @@ import type { Backend, TestAuthority } from '@chancery/testkit'
 import type { ArchiveFiles } from '../../../apps/cli/src/commands/evidence/archive-files/files.ts'
 import { verifyArchive } from '../../../apps/cli/src/commands/evidence/archive-files/verify.ts'
 import { ArchiveWriter } from '../../../apps/cli/src/commands/evidence/archive-files/write.ts'
-import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
+import { type CampaignOptions, type CampaignResult, tryWays } from '../lib/campaign.ts'
 import { seededRandom } from '../lib/random.ts'
-import { tryWays } from '../lib/ways.ts'
 import { type ArchiveContent, tamperArchive } from './archive-changes.ts'
 import { foundNetwork } from './found-network.ts'
-import { EvidenceScenario, decisionOf, objectOf, servedHere } from './scenario.ts'
+import { decisionOf, EvidenceScenario, objectOf, servedHere } from './scenario.ts'
 
 /** An archive, and what its readers trust and compare it with. */
 interface Prepared {

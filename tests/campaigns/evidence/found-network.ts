@@ -5,7 +5,7 @@ import { DAY, draftGenesisBlock, signList, writeInstant, writeJson, writePrivate
 import type { GenesisBlock } from '@chancery/protocol'
 import { type ManualClock, testSeed, testSigner } from '@chancery/testkit'
 
-export interface FoundedNetwork {
+interface FoundedNetwork {
   readonly genesis: GenesisBlock
   readonly settings: Readonly<Record<string, string>>
   /** The caller removes it. */

@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type JsonObject, writeInstant } from '@chancery/protocol'
-import { EndedAtStartError, createTestNetwork, startAuthorityProcess } from '@chancery/testkit'
-import type { AuthorityProcess, SendOptions, TestResponse, TestDatabase, TestNetwork } from '@chancery/testkit'
 import { systemClock } from '@chancery/service-kit'
+import { createTestNetwork, EndedAtStartError, startAuthorityProcess } from '@chancery/testkit'
+import type { AuthorityProcess, SendOptions, TestDatabase, TestNetwork, TestResponse } from '@chancery/testkit'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
-import { EvidenceScenario, decisionOf, objectOf } from './scenario.ts'
+import { endingOf, killBoth, type KillTarget, type KillTargetParts } from '../lib/kill-target.ts'
 import { waitUntilIdle } from '../lib/rows.ts'
-import { type KillTarget, type KillTargetParts, endingOf, killBoth } from '../lib/kill-target.ts'
+import { decisionOf, EvidenceScenario, objectOf } from './scenario.ts'
 
 /** Points of apps/authority/src/faults/fault-points.ts. */
 const POINTS = [

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { DAY, HOUR, asJson, draftAttestation, signList, writeInstant } from '@chancery/protocol'
+import { asJson, DAY, draftAttestation, HOUR, signList, writeInstant } from '@chancery/protocol'
 import type { Instant, JsonObject, Signer } from '@chancery/protocol'
 import { testSigner } from '@chancery/testkit'
 import type { Random } from '../lib/random.ts'

@@ -48,7 +48,7 @@ interface Made {
 }
 
 /** A pack, the genesis blocks that its reader may have pinned, and the key history of the newest one. */
-export interface MadePack {
+interface MadePack {
   readonly pack: EvidencePack
   readonly pins: readonly GenesisBlock[]
   readonly keyHistory?: KeyHistory | undefined

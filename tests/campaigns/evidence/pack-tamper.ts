@@ -1,11 +1,10 @@
 import { asJson, canonicalJson, chainEntry, decisionSubject, readEventLine, readJson } from '@chancery/protocol'
 import type { BoundaryDecision, ContextRecord, JsonObject, JsonValue } from '@chancery/protocol'
-import { EvidencePackError, checkEvidencePack, readEvidencePack, sealPack, writeEvidencePack } from '@chancery/sdk'
+import { checkEvidencePack, EvidencePackError, readEvidencePack, sealPack, writeEvidencePack } from '@chancery/sdk'
 import type { EvidencePack, PackCheck, PackTrust } from '@chancery/sdk'
-import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
+import { type CampaignOptions, type CampaignResult, tryWays } from '../lib/campaign.ts'
 import { type Random, seededRandom } from '../lib/random.ts'
-import { tryWays } from '../lib/ways.ts'
-import { type Path, alter, leavesOf, replaceAt } from './json-leaves.ts'
+import { alter, leavesOf, type Path, replaceAt } from './forging.ts'
 import { PackScenario } from './pack-scenario.ts'
 
 const SCENARIOS = 4

@@ -16,7 +16,7 @@ interface Change {
   readonly apply: (tx: Query) => Promise<unknown>
 }
 
-export interface RowCase {
+interface RowCase {
   readonly way: string
   readonly places: readonly number[]
   readonly findings: readonly StoreFinding[]

@@ -1,4 +1,4 @@
-import { type BoundaryDecision, type JsonObject, type Signer, isJsonObject } from '@chancery/protocol'
+import { type BoundaryDecision, isJsonObject, type JsonObject, type Signer } from '@chancery/protocol'
 import { EXECUTED_CAPABILITY as CAPABILITY, signExecution, testSigner } from '@chancery/testkit'
 import type { SendOptions, TestAuthority, TestResponse } from '@chancery/testkit'
 

@@ -1,19 +1,18 @@
 import {
   AnchorChecker,
-  StoreChecker,
   lineShortcuts,
   readEventLine,
   readReceived,
   storeAnchorForm,
+  StoreChecker,
 } from '@chancery/protocol'
 import type { JsonValue, StoreFinding } from '@chancery/protocol'
 import { type Backend, startTestAuthority } from '@chancery/testkit'
-import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
+import { type CampaignOptions, type CampaignResult, tryWays } from '../lib/campaign.ts'
+import { type Random, seededRandom } from '../lib/random.ts'
 import { editLine, forgeFrom, nextAnchored } from './forging.ts'
 import { TamperedTables } from './rows.ts'
-import { EvidenceScenario, decisionOf, objectOf, servedHere } from './scenario.ts'
-import { type Random, seededRandom } from '../lib/random.ts'
-import { tryWays } from '../lib/ways.ts'
+import { decisionOf, EvidenceScenario, objectOf, servedHere } from './scenario.ts'
 
 /** A valid export, and the inputs of an auditor. */
 interface Audit {

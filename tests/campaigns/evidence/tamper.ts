@@ -1,5 +1,4 @@
-import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
-import { runParts } from '../lib/parts.ts'
+import { type CampaignOptions, type CampaignResult, runParts } from '../lib/campaign.ts'
 import { run as runPolicies } from '../trust/policy-tamper.ts'
 import { run as runArchives } from './archive-tamper.ts'
 import { run as runPacks } from './pack-tamper.ts'

@@ -5,7 +5,7 @@ import { type EvidenceAcks, inspectGoingOn, inspectStore, noEvidenceAcks, served
 import { EvidenceScenario, decisionOf } from '../evidence/scenario.ts'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
 import type { Random } from '../lib/random.ts'
-import { type FaultSetup, runFaultCases } from './fault-cases.ts'
+import { type FaultSetup, runFaultCases } from './fault-checks.ts'
 import { openFaultInstances } from './fault-instances.ts'
 
 export const summary =

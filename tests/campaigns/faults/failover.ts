@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
-import { type FaultSetup, runFaultCases } from './fault-cases.ts'
+import { type FaultSetup, runFaultCases } from './fault-checks.ts'
 import { type FaultInstances, openFaultInstances } from './fault-instances.ts'
-import { startReplicatedServer } from '../lib/replicated-server.ts'
+import { startReplicatedServer } from '../lib/private-postgres.ts'
 
 export const summary = 'a synchronous standby takes over under the load of three instances; the old primary is fenced'
 export const defaultCount = 4

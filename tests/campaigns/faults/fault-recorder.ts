@@ -1,14 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Instant, type JsonObject, type Signer, isJsonObject, writeInstant } from '@chancery/protocol'
+import { type Instant, isJsonObject, type JsonObject, type Signer, writeInstant } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
-import { type AuthorityProcess, type NodeCaller, type TestResponse, nodeCaller } from '@chancery/testkit'
-import { Acks } from '../lib/acknowledgements.ts'
-import type { CheckedInstances } from './fault-instances.ts'
-import { newSigner } from '../lib/seed.ts'
+import { type AuthorityProcess, type NodeCaller, nodeCaller, type TestResponse } from '@chancery/testkit'
 import { RaceNotes } from '../lib/race-runner.ts'
 import type { Random } from '../lib/random.ts'
-import { text } from '../lib/rows.ts'
+import { Acks, newSigner, text } from '../lib/rows.ts'
+import type { CheckedInstances } from './fault-instances.ts'
 
 const WORKERS = 6
 const CAPABILITY = 'secret.rotate'
@@ -25,7 +23,7 @@ interface Member {
 }
 
 /** An accepted call. Its nonce is spent permanently on every instance. */
-export interface SpentCall {
+interface SpentCall {
   readonly nonce: string
   readonly timestamp: string
 }

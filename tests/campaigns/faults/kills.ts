@@ -1,7 +1,6 @@
-import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
 import { run as runEnrollment } from '../enrollment/kills.ts'
 import { run as runEvidence } from '../evidence/kills.ts'
-import { runParts } from '../lib/parts.ts'
+import { type CampaignOptions, type CampaignResult, runParts } from '../lib/campaign.ts'
 import { run as runTransitions } from './transition-kills.ts'
 
 export const summary =

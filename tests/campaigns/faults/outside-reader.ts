@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { rm } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type JsonObject, isJsonObject, readJson } from '@chancery/protocol'
+import { isJsonObject, type JsonObject, readJson } from '@chancery/protocol'
 import {
   accepted,
   createTestDatabase,
@@ -12,11 +12,10 @@ import {
   wireText,
 } from '@chancery/testkit'
 import type { AuthorityProcess, TestDatabase, TestNetwork } from '@chancery/testkit'
-import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
-import { Acks } from '../lib/acknowledgements.ts'
-import { createLoad } from '../enrollment/load.ts'
+import { createLoad } from '../enrollment/kills.ts'
+import { type CampaignOptions, type CampaignResult, conclude } from '../lib/campaign.ts'
 import { type Random, seededRandom } from '../lib/random.ts'
-import { text, withRows } from '../lib/rows.ts'
+import { Acks, text, withRows } from '../lib/rows.ts'
 
 export const summary =
   'other programs read the SQLite file of an authority that is killed; nothing acknowledged is lost'
@@ -60,8 +59,7 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
   } finally {
     await network.remove()
   }
-  for (const violation of violations.slice(0, 20)) log(`violation: ${violation}`)
-  return { cases: count, violations: violations.length }
+  return conclude(log, count, violations)
 }
 
 async function readOneDatabase(network: TestNetwork, random: Random, kills: number): Promise<string[]> {

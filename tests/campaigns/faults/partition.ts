@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type FaultProxy, startFaultProxy } from '@chancery/testkit'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
-import { type FaultSetup, runFaultCases } from './fault-cases.ts'
+import { type FaultSetup, runFaultCases } from './fault-checks.ts'
 import { openFaultInstances } from './fault-instances.ts'
 import { startOwnServer } from '../lib/private-postgres.ts'
 import type { Random } from '../lib/random.ts'

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type JsonObject, isJsonObject, writeInstant } from '@chancery/protocol'
+import { isJsonObject, type JsonObject, writeInstant } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
 import { createTestNetwork, startAuthorityProcess } from '@chancery/testkit'
-import type { AuthorityProcess, SendOptions, TestResponse, TestNetwork } from '@chancery/testkit'
-import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
-import { EvidenceScenario, decisionOf, objectOf } from '../evidence/scenario.ts'
+import type { AuthorityProcess, SendOptions, TestNetwork, TestResponse } from '@chancery/testkit'
+import { decisionOf, EvidenceScenario, objectOf } from '../evidence/scenario.ts'
+import { type CampaignOptions, type CampaignResult, runCases } from '../lib/campaign.ts'
 import { type OwnServer, startOwnServer } from '../lib/private-postgres.ts'
 
 export const summary = 'an instance is paused while it holds a lease; another takes over; the late writes must fail'
@@ -31,22 +31,18 @@ const SETTINGS = {
   NA_GENESIS_WINDOW: 'warn',
 }
 
-export async function run({ count, seed, log }: CampaignOptions): Promise<CampaignResult> {
+export async function run(options: CampaignOptions): Promise<CampaignResult> {
   const network = await createTestNetwork('PAUSE-NET')
   const server = await startOwnServer()
-  let violations = 0
   try {
-    for (let index = 0; index < count; index += 1) {
-      const point = POINTS[(seed + index) % POINTS.length] ?? POINTS[0]
-      const found = await pauseAt(point, network, server)
-      violations += found.length
-      for (const sentence of found) log(`violation: case ${index}, paused at ${point}: ${sentence}`)
-    }
+    return await runCases(options, async (index) => {
+      const point = POINTS[(options.seed + index) % POINTS.length] ?? POINTS[0]
+      return (await pauseAt(point, network, server)).map((sentence) => `paused at ${point}: ${sentence}`)
+    })
   } finally {
     await server.remove()
     await network.remove()
   }
-  return { cases: count, violations }
 }
 
 async function pauseAt(point: string, network: TestNetwork, server: OwnServer): Promise<string[]> {

@@ -1,6 +1,5 @@
-import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
 import { run as runGateway } from '../gateway/kills.ts'
-import { runParts } from '../lib/parts.ts'
+import { type CampaignOptions, type CampaignResult, runParts } from '../lib/campaign.ts'
 import { run as runWorkers } from '../workers/kills.ts'
 
 export const summary =

@@ -1,7 +1,6 @@
 import { testSigner } from '@chancery/testkit'
 import { checkEnrollment } from '../enrollment/checks.ts'
 import {
-  type Race,
   differentRevocations,
   joinAgainstCompromise,
   mixedReasons,
@@ -10,9 +9,10 @@ import {
   sameInvite,
   sameNonce,
 } from '../enrollment/race-kinds.ts'
-import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
+import type { Race } from '../enrollment/race-kinds.ts'
+import { type CampaignOptions, type CampaignResult, conclude } from '../lib/campaign.ts'
 import { startOwnServer } from '../lib/private-postgres.ts'
-import { RaceNotes, type RaceOptions, type RaceRunner, openRaceRunner } from '../lib/race-runner.ts'
+import { openRaceRunner, RaceNotes, type RaceOptions, type RaceRunner } from '../lib/race-runner.ts'
 import { seededRandom } from '../lib/random.ts'
 import { changedPolicy } from '../trust/policy-race.ts'
 import {
@@ -64,7 +64,7 @@ export function run(options: CampaignOptions): Promise<CampaignResult> {
   return runRaces({ ...options, callers: CALLERS })
 }
 
-export interface RacesOptions extends CampaignOptions {
+interface RacesOptions extends CampaignOptions {
   readonly callers: number
   /** Only the races with one winner and the real clock, before each merge. */
   readonly isShort?: boolean
@@ -89,8 +89,7 @@ export async function runRaces(options: RacesOptions): Promise<CampaignResult> {
     await server.remove()
   }
   for (const [answer, times] of [...notes.answers].sort(([a], [b]) => (a < b ? -1 : 1))) log(`${answer}: ${times}`)
-  for (const violation of notes.violations.slice(0, 20)) log(`violation: ${violation}`)
-  return { cases: count, violations: notes.violations.length }
+  return conclude(log, count, notes.violations)
 }
 
 /** Two more operators, who try to revoke each other. */

@@ -1,40 +1,30 @@
-import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { promisify } from 'node:util'
-import { type JsonObject, isJsonObject, writeInstant } from '@chancery/protocol'
-import { COMPILE_CACHE, type FaultProxy, type TestResponse, startFaultProxy, testSigner } from '@chancery/testkit'
-import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
+import { isJsonObject, type JsonObject, writeInstant } from '@chancery/protocol'
+import { type FaultProxy, startFaultProxy, type TestResponse, testSigner } from '@chancery/testkit'
+import { type CampaignOptions, type CampaignResult, runCases } from '../lib/campaign.ts'
+import { tryCommand } from '../lib/command.ts'
+import { startOwnServer } from '../lib/private-postgres.ts'
+import { type Random, seededRandom } from '../lib/random.ts'
+import { newSigner, text } from '../lib/rows.ts'
 import { checkInspection, checkReplays } from './fault-checks.ts'
 import { type FaultInstances, openFaultInstances } from './fault-instances.ts'
 import { FaultRecorder } from './fault-recorder.ts'
-import { startOwnServer } from '../lib/private-postgres.ts'
-import { newSigner } from '../lib/seed.ts'
-import { type Random, seededRandom } from '../lib/random.ts'
-import { text } from '../lib/rows.ts'
 
 export const summary =
   'a backup taken under load is restored behind three instances: detected, all requests refused, recovered'
 export const defaultCount = 3
 
-const COMMAND = join(import.meta.dirname, '..', '..', '..', 'apps', 'cli', 'src', 'main.ts')
 const FLOOR_MS = 301_000
 const NOTICED_SECONDS = 20
 const MARKED_SECONDS = 20
 const GONE = 'op-gone'
 const HALTED = '"state_rollback"'
 
-export async function run({ count, seed, log }: CampaignOptions): Promise<CampaignResult> {
-  const random = seededRandom(seed)
-  let violations = 0
-  for (let index = 0; index < count; index += 1) {
-    const found = await restoreOnce(random)
-    violations += found.length
-    for (const sentence of found.slice(0, 20)) log(`violation: case ${index}: ${sentence}`)
-    if (index % 5 === 4) log(`${index + 1} restores, ${violations} violations`)
-  }
-  return { cases: count, violations }
+export function run(options: CampaignOptions): Promise<CampaignResult> {
+  const random = seededRandom(options.seed)
+  return runCases(options, () => restoreOnce(random))
 }
 
 async function restoreOnce(random: Random): Promise<string[]> {
@@ -162,16 +152,10 @@ class RestoreScenario {
 
   /** Runs the command like an operator; returns its JSON output, if any. */
   async #command(name: string, ...more: string[]): Promise<JsonObject | undefined> {
-    const args = ['authority', name, '--env-file', this.#instances.envFile, ...more, '--json']
-    try {
-      const { stdout } = await promisify(execFile)(process.execPath, ['--conditions=development', COMMAND, ...args], {
-        env: COMPILE_CACHE,
-      })
-      return stdout.startsWith('{') ? (JSON.parse(stdout) as JsonObject) : undefined
-    } catch (error) {
-      this.#violation(`${name} failed: ${String(error).slice(0, 300)}`)
-      return undefined
-    }
+    const words = ['authority', name, '--env-file', this.#instances.envFile, ...more, '--json']
+    const { code, stdout, stderr } = await tryCommand(words)
+    if (code !== 0) this.#violation(`${name} failed: ${stderr.slice(0, 300)}`)
+    return stdout.startsWith('{') ? (JSON.parse(stdout) as JsonObject) : undefined
   }
 
   async #checkInstance(index: number): Promise<void> {

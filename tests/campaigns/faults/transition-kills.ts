@@ -8,13 +8,40 @@ import { systemClock } from '@chancery/service-kit'
 import { createTestNetwork, startAuthorityProcess } from '@chancery/testkit'
 import type { AuthorityProcess, TestDatabase, TestNetwork } from '@chancery/testkit'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
-import { toEnv } from './fault-instances.ts'
-import { withMoreOperators } from '../lib/more-operators.ts'
-import { SPARE_OPERATORS } from './own-transitions.ts'
+import { withMoreOperators } from '../lib/instances.ts'
+import { endingOf, killBoth, type KillTarget, type KillTargetParts } from '../lib/kill-target.ts'
 import { type Rows, waitUntilIdle, withRows } from '../lib/rows.ts'
-import type { PreparedRequest, Signed, Transition } from './transition.ts'
-import { TRANSITIONS } from './transitions.ts'
-import { type KillTarget, type KillTargetParts, endingOf, killBoth } from '../lib/kill-target.ts'
+import * as trust from '../trust/transitions.ts'
+import { toEnv } from './fault-instances.ts'
+import { type PreparedRequest, type Signed, SPARE_OPERATORS, type Transition } from './transition.ts'
+import * as own from './transition.ts'
+
+/**
+ * Every kind of change. Neighbours have different events, also in their preparation, because one start checks a change
+ * and is killed during the next.
+ */
+const TRANSITIONS: readonly Transition[] = [
+  own.inviteCreated,
+  own.certificateRevoked,
+  own.policyPublished,
+  own.agentDeregistered,
+  trust.membershipAttestationIssued,
+  own.crlPublished,
+  trust.recognitionTreatyIssued,
+  trust.membershipAttestationRevoked,
+  trust.recognitionPolicySaved,
+  trust.recognitionTreatyRevoked,
+  trust.boundaryPolicyPublished,
+  trust.executorKeyRegistered,
+  trust.boundaryPolicyActivated,
+  trust.sovereignRevocationFeedImported,
+  trust.boundaryPolicyDeactivated,
+  own.policyRolledBack,
+  trust.executorKeyRetired,
+  trust.dataLicensePolicyCreated,
+  own.operatorKeyRevoked,
+  trust.capabilityOfferBuilt,
+]
 
 const ROUNDS_PER_DATABASE = SPARE_OPERATORS.length
 

@@ -8,7 +8,7 @@ import type { Call } from './partner-hostile.ts'
 const FEED = '/sovereign-revocation-feed'
 const CLAIMS = { capabilities: ['ledger.read'] }
 
-export interface HostileParts {
+interface HostileParts {
   readonly name: string
   readonly call: Call
   readonly now: () => bigint

@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type RunningAuthority, readAuthoritySettings, startAuthority } from '@chancery/authority'
+import { readAuthoritySettings, type RunningAuthority, startAuthority } from '@chancery/authority'
 import { type JsonObject, readGenesisBlock, readInstant, readJson } from '@chancery/protocol'
 import { requireValues, silentLog } from '@chancery/service-kit'
 import {
@@ -18,7 +18,7 @@ import {
 import type { Backend, ManualClock, Succeeded, TestDatabase, TestNetwork, TestResponse } from '@chancery/testkit'
 import type { ModelAttestation, ModelFeed, ModelTreaty } from './model.ts'
 
-export interface IssuedTreaty extends ModelTreaty {
+interface IssuedTreaty extends ModelTreaty {
   readonly record: JsonObject
 }
 
@@ -29,7 +29,7 @@ export interface IssuedAttestation extends ModelAttestation {
 }
 
 /** A partner as the operator registered it. */
-export interface ModelPartner {
+interface ModelPartner {
   importFeeds: boolean
   isPaused: boolean
   interval: number

@@ -2,9 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { JsonObject } from '@chancery/protocol'
 import { accepted, testSigner } from '@chancery/testkit'
 import { CAPABILITIES } from './decisions.ts'
-import { importFeeds } from './foreign-feeds.ts'
-import { type Sovereign, instantIn } from './sovereign.ts'
-import type { Scenario } from './scenario.ts'
+import { importFeeds, type Scenario } from './scenario.ts'
+import { instantIn, type Sovereign } from './sovereign.ts'
 
 const ROLES = ['role:client', 'role:service', 'role:operator'] as const
 const SUBJECTS = 6

@@ -2,11 +2,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { retrySeconds } from '../../../packages/sdk/src/node/schedule.ts'
 import { seededAge, seededCertificateId } from '../../tools/seeded-nodes.ts'
 import { type Random, seededRandom } from '../lib/random.ts'
-import { FleetCounts } from './fleet-counts.ts'
-import { Lanes } from './lanes.ts'
-import type { FleetReplies, FleetReport, FleetTask, SampledNode } from './messages.ts'
+import type { FleetReplies, FleetReport, FleetTask, SampledNode } from './generator.ts'
+import { FleetCounts, Lanes, TimingWheel } from './lanes.ts'
 import { NodeRequests } from './node-requests.ts'
-import { TimingWheel } from './timing-wheel.ts'
 
 const TICK_MS = 5
 const STOP_SECONDS = 10

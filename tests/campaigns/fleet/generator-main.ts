@@ -1,5 +1,5 @@
 import { Fleet } from './fleet.ts'
-import type { FleetCall } from './messages.ts'
+import type { FleetCall } from './generator.ts'
 
 let fleet: Fleet | undefined
 

@@ -1,13 +1,11 @@
 import { availableParallelism } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
-import { percentile } from '../lib/latencies.ts'
-import { type CheckParts, FleetChecks } from './checks.ts'
-import { FleetGenerator } from './generator.ts'
-import type { FleetReport, FleetTask } from './messages.ts'
+import { percentile } from '../lib/loop-probe.ts'
+import { type CheckParts, FleetChecks, Trickle, TURN_MS } from './checks.ts'
+import { FleetGenerator, type FleetReport, type FleetTask } from './generator.ts'
 import { type ResourceFigures, ResourceWatch } from './resources.ts'
-import { type FleetPlan, type Site, openSite } from './site.ts'
-import { TURN_MS, Trickle } from './trickle.ts'
+import { type FleetPlan, openSite, type Site } from './site.ts'
 
 export const summary =
   'a fleet with real keys: heartbeats, renewals, list polls, joins and revocations at one authority on PostgreSQL'

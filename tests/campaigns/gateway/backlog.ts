@@ -2,11 +2,11 @@ import { Agent, request } from 'node:http'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type JsonObject, canonicalJson, sha256Hex } from '@chancery/protocol'
+import { canonicalJson, type JsonObject, sha256Hex } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
-import { TestCa, startTestGateway, testClient, testIssuer, testList, testNetwork, testPolicy } from '@chancery/testkit'
+import { startTestGateway, TestCa, testClient, testIssuer, testList, testNetwork, testPolicy } from '@chancery/testkit'
 import type { TestGateway } from '@chancery/testkit'
-import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
+import { type CampaignOptions, type CampaignResult, conclude } from '../lib/campaign.ts'
 import { type Random, seededRandom } from '../lib/random.ts'
 
 export const summary =
@@ -85,8 +85,7 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
     }
     log(`${collector.seen.size} delivered ${Math.round((performance.now() - returnedAt) / 1000)} s after the return`)
     const violations = [...collector.problems, ...check(collector, answered, pending)]
-    for (const violation of violations.slice(0, 20)) log(`violation: ${violation}`)
-    return { cases: pending, violations: violations.length }
+    return conclude(log, pending, violations)
   } finally {
     await setup.close()
   }

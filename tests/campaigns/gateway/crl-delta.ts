@@ -1,7 +1,7 @@
 import {
-  CompactCrl,
   canonicalJson,
   checkListAdvance,
+  CompactCrl,
   fromUtf8,
   joinBytes,
   listDeltaText,
@@ -19,7 +19,7 @@ import { offeredWithDelta, scannedList } from '../../../packages/sdk/src/trust/s
 import { RelyingParty } from '../../../packages/sdk/src/verify/relying-party.ts'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
 import { type Random, seededRandom } from '../lib/random.ts'
-import { WRONG_DELTAS, changeOf } from './wrong-deltas.ts'
+import { changeOf, WRONG_DELTAS } from './wrong-deltas.ts'
 
 export const summary = 'wrong, cut and mixed deltas of a revocation list at the three readers: none is accepted'
 export const defaultCount = 10_000

@@ -1,4 +1,4 @@
-import { contentDigest, seconds, toUtf8, writeInstant, HOUR } from '@chancery/protocol'
+import { contentDigest, HOUR, seconds, toUtf8, writeInstant } from '@chancery/protocol'
 import type { JoinCertificate, Signer } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
 import {
@@ -12,12 +12,12 @@ import {
   testProof,
   testSigner,
 } from '@chancery/testkit'
-import { DIALECT_OF, PROXIES, startCheckProxy, startCheckedService } from '../../instances/check-proxies.ts'
-import type { CheckProxy, CheckedService, ServedRequest } from '../../instances/check-proxies.ts'
+import { DIALECT_OF, PROXIES, startCheckedService, startCheckProxy } from '../../instances/check-proxies.ts'
+import type { CheckedService, CheckProxy, ServedRequest } from '../../instances/check-proxies.ts'
 import { sendRaw } from '../../instances/raw-requests.ts'
-import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
+import { type CampaignOptions, type CampaignResult, conclude } from '../lib/campaign.ts'
 import { seededRandom } from '../lib/random.ts'
-import { type CertificateKind, type CheckCase, caseOf } from './http-check-cases.ts'
+import { caseOf, type CertificateKind, type CheckCase } from './http-check-cases.ts'
 
 export const summary = 'through nginx, Caddy and HAProxy only requests with a fresh proof of a trusted node pass'
 /** Requests. */
@@ -48,8 +48,7 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
     const statuses = await sendAll(cases, setup, log)
     const { violations, passed } = compare(cases.slice(0, statuses.length), statuses, setup)
     log(`${statuses.length} requests, ${passed} passed`)
-    for (const violation of violations.slice(0, 20)) log(`violation: ${violation}`)
-    return { cases: statuses.length, violations: violations.length }
+    return conclude(log, statuses.length, violations)
   } finally {
     await setup.close()
   }

@@ -9,8 +9,8 @@ import { commands, initializeState, readGatewaySettings } from '@chancery/gatewa
 import { seconds, writeJson } from '@chancery/protocol'
 import { requireValues, systemClock, systemIds } from '@chancery/service-kit'
 import {
-  TestCa,
   startGatewayProcess,
+  TestCa,
   testCertificate,
   testClient,
   testIssuer,

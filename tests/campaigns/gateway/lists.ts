@@ -1,13 +1,13 @@
-import { type Server, createServer } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type JsonObject, seconds } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
 import { startTestGateway, testCertificate, testClient, testIssuer, testNetwork, testPolicy } from '@chancery/testkit'
 import type { TestClient, TestGateway, TestIssuer } from '@chancery/testkit'
-import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
-import { BEHAVIOURS, type Behaviour, STORED_SEQUENCE, validList } from './malicious-lists.ts'
+import { type CampaignOptions, type CampaignResult, conclude } from '../lib/campaign.ts'
 import { seededRandom } from '../lib/random.ts'
+import { type Behaviour, BEHAVIOURS, STORED_SEQUENCE, validList } from './malicious-lists.ts'
 
 export const summary =
   'malicious list servers: every behaviour against a separate network of a gateway; nothing is wrongly accepted'
@@ -26,8 +26,7 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
     violations.push(...found.flat())
     log(`${first + rounds.length} rounds of ${BEHAVIOURS.length} behaviours, ${violations.length} violations`)
   }
-  for (const violation of violations.slice(0, 20)) log(`violation: ${violation}`)
-  return { cases: count * BEHAVIOURS.length, violations: violations.length }
+  return conclude(log, count * BEHAVIOURS.length, violations)
 }
 
 /** One gateway with a network for each behaviour, so that a slow server could also delay the others. */

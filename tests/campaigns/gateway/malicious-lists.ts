@@ -20,7 +20,7 @@ export interface Behaviour {
   answer(response: ServerResponse, offer: Offer): void | Promise<void>
 }
 
-export interface Offer {
+interface Offer {
   readonly by: TestIssuer
   /** Valid, authentic and newer; it leaves out what the current list revokes. */
   readonly newer: RevocationList

@@ -2,7 +2,7 @@ import { type ListChange, type RevocationList, canonicalJson, changeBetween, lis
 import type { Random } from '../lib/random.ts'
 
 /** The signed versions of one authority, in order. */
-export interface History {
+interface History {
   readonly lists: readonly RevocationList[]
   /** The same numbers and entries, signed by another key of the same name. */
   readonly forged: readonly RevocationList[]
@@ -18,7 +18,7 @@ function textsOf({ revoked_certificates }: RevocationList): readonly string[] {
 }
 
 /** One kind of wrong delta, made from a right one or from several. */
-export interface WrongDelta {
+interface WrongDelta {
   readonly name: string
   make(held: RevocationList, next: RevocationList, history: History): string
 }

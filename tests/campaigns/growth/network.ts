@@ -1,4 +1,4 @@
-import { DAY, type JsonObject, draftAgentDescriptor, readJson, signList, writeInstant } from '@chancery/protocol'
+import { DAY, draftAgentDescriptor, type JsonObject, readJson, signList, writeInstant } from '@chancery/protocol'
 import {
   accepted,
   createMigratedDatabase,
@@ -12,13 +12,13 @@ import {
   wireText,
 } from '@chancery/testkit'
 import type { Backend, NodeCaller, TestAuthority, TestDatabase, TestResponse } from '@chancery/testkit'
-import { jobsOf } from '../../../apps/authority/src/features.ts'
 import { storePosition } from '../../../apps/authority/src/audit/forward.ts'
 import { EXPORT_NAME } from '../../../apps/authority/src/audit/sequence.ts'
 import type { TableName } from '../../../apps/authority/src/database/sizes/table-ends.ts'
+import { jobsOf } from '../../../apps/authority/src/features.ts'
 import { coreJobs } from '../../../apps/authority/src/startup/core-jobs.ts'
-import { EvidenceScenario, decisionOf } from '../evidence/scenario.ts'
-import { inTurns } from '../lib/in-turns.ts'
+import { decisionOf, EvidenceScenario } from '../evidence/scenario.ts'
+import { inTurns } from '../lib/campaign.ts'
 import type { Random } from '../lib/random.ts'
 import { text } from '../lib/rows.ts'
 

@@ -1,5 +1,4 @@
-import { isJsonObject, readJson } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { isJsonObject, type JsonObject, readInstant, readJson, writeInstant } from '@chancery/protocol'
 import {
   accepted,
   foreignAttestation,
@@ -10,7 +9,6 @@ import {
   wireText,
 } from '@chancery/testkit'
 import type { ForeignObject, ForeignSovereign, NodeCaller } from '@chancery/testkit'
-import { readInstant, writeInstant } from '@chancery/protocol'
 import type { Random } from '../lib/random.ts'
 import { text } from '../lib/rows.ts'
 import type { PastAuthority } from './authority.ts'

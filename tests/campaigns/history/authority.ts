@@ -1,15 +1,15 @@
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Features, commands } from '@chancery/authority'
+import { commands, type Features } from '@chancery/authority'
 import { readGenesisBlock, readJson, writeJson, writePrivateKeyFile } from '@chancery/protocol'
 import type { GenesisBlock, JsonObject, KeyHistory, Signer } from '@chancery/protocol'
 import { silentLog } from '@chancery/service-kit'
 import {
-  FIRST_KEY,
-  ManualClock,
   createMigratedDatabase,
   createTestDatabase,
+  FIRST_KEY,
+  ManualClock,
   operatorCaller,
   runTestStep,
   signSuccession,

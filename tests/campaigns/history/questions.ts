@@ -1,16 +1,16 @@
 import {
-  SUBJECT_KINDS,
   readSubject,
   readTrustHistoryPage,
   signList,
+  SUBJECT_KINDS,
   writeInstant,
   writeTrustHistoryPage,
 } from '@chancery/protocol'
 import type { GenesisBlock, JsonObject, TrustHistoryPage, TrustSubject } from '@chancery/protocol'
 import { type PackTrust, readHistoryLine, verifyPast } from '@chancery/sdk'
-import { FIRST_KEY, accepted, testSigner } from '@chancery/testkit'
+import { accepted, FIRST_KEY, testSigner } from '@chancery/testkit'
 import type { World } from './actions.ts'
-import { type ModelRecord, type ModelState, type ModelView, edgesOf, stateAt } from './model.ts'
+import { edgesOf, type ModelRecord, type ModelState, type ModelView, stateAt } from './model.ts'
 
 /** Asks about the past, and compares each answer with the model. */
 export class Questions {

@@ -4,9 +4,9 @@ import { type JsonObject, readJson, writeInstant, writeJson } from '@chancery/pr
 import { systemClock } from '@chancery/service-kit'
 import { costlyVerifications, foreignAttestation, foreignSovereign, foreignTreaty, wireText } from '@chancery/testkit'
 import type { ForeignObject } from '@chancery/testkit'
-import type { AuthoritySetup } from './setup.ts'
-import { type RawResponse, exchange, post, readLittle, withhold } from './raw-requests.ts'
 import type { Random } from '../lib/random.ts'
+import { exchange, post, type RawResponse, readLittle, withhold } from './raw-requests.ts'
+import type { AuthoritySetup } from './setup.ts'
 
 /** The responses to an attack, and the violations found. */
 export interface Outcome {

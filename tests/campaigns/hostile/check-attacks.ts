@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { Client, credentials } from '@grpc/grpc-js'
-import { type JoinCertificate, type JsonObject, type Signer, seconds, toUtf8 } from '@chancery/protocol'
+import { type JoinCertificate, type JsonObject, seconds, type Signer, toUtf8 } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
 import {
   sendGatewayRequest,
@@ -16,10 +15,11 @@ import {
   testSigner,
 } from '@chancery/testkit'
 import type { GatewayResponse, TestIssuer } from '@chancery/testkit'
-import { type Attack, outcomeOf } from './authority-attacks.ts'
-import { AUDIENCE, CHECK, type GatewaySetup, NODE_REQUESTS } from './setup.ts'
-import { post } from './raw-requests.ts'
+import { Client, credentials } from '@grpc/grpc-js'
 import type { Random } from '../lib/random.ts'
+import { type Attack, outcomeOf } from './authority-attacks.ts'
+import { post } from './raw-requests.ts'
+import { AUDIENCE, CHECK, type GatewaySetup, NODE_REQUESTS } from './setup.ts'
 
 const QUICK_MS = 2000
 

@@ -1,19 +1,21 @@
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
-import { AUTHORITY_ATTACKS, type Attack } from './authority-attacks.ts'
-import { ANSWER_ATTACKS } from './answer-attacks.ts'
-import { CALLER_ATTACKS } from './caller-attacks.ts'
+import { type Random, seededRandom } from '../lib/random.ts'
+import { type Attack, AUTHORITY_ATTACKS } from './authority-attacks.ts'
+import { CALLER_ATTACKS, DECISION_ATTACKS } from './caller-attacks.ts'
 import { CHECK_ATTACKS } from './check-attacks.ts'
-import { CLIENT_ATTACKS, openClients } from './client-attacks.ts'
-import { checkGatewayServed, checkReleased, checkStored, checkOutcome, checkServed } from './checks.ts'
-import { DECISION_ATTACKS } from './decision-attacks.ts'
-import { GATEWAY_ATTACKS } from './gateway-attacks.ts'
-import { GUARD_ATTACKS, openGuard } from './guard-attacks.ts'
-import { NODE_ATTACKS } from './node-attacks.ts'
+import {
+  checkGatewayServed,
+  checkOutcome,
+  checkReleased,
+  checkServed,
+  checkStored,
+  CLIENT_ATTACKS,
+  openClients,
+} from './client-attacks.ts'
+import { GATEWAY_ATTACKS, GUARD_ATTACKS, openGuard } from './gateway-attacks.ts'
+import { ANSWER_ATTACKS, NODE_ATTACKS, openWorkers, SLOW_ATTACKS, WORKER_ATTACKS } from './node-attacks.ts'
 import { PARTNER_ATTACKS } from './partner-attacks.ts'
 import { type AuthoritySetup, type GatewaySetup, openAuthority, openGateway } from './setup.ts'
-import { SLOW_ATTACKS } from './slow-attacks.ts'
-import { WORKER_ATTACKS, openWorkers } from './worker-attacks.ts'
-import { type Random, seededRandom } from '../lib/random.ts'
 
 export const summary =
   'attacks over HTTP drawn at random against an authority on each database, one of two workers, a gateway, an MCP guard and programs with the client library: nothing leaks, no answer is wrong, others are served'

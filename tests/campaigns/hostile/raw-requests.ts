@@ -3,7 +3,7 @@ import { type Socket, connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 
 /** Target of the calls, and the local address to call from. */
-export interface Place {
+interface Place {
   readonly url: string
   readonly from: string
 }
@@ -41,7 +41,7 @@ export function exchange(place: Place, bytes: string | Buffer, limitMs: number):
   })
 }
 
-export interface Post {
+interface Post {
   readonly path: string
   readonly body: string | Buffer
   readonly headers?: Readonly<Record<string, string>>
@@ -76,7 +76,7 @@ export function post(place: Place, { path, body, headers }: Post, leaveAfterMs?:
   })
 }
 
-export interface Withheld {
+interface Withheld {
   readonly path: string
   readonly announced: number
   readonly sent: number

@@ -36,12 +36,11 @@ import type {
   TestNetwork,
   TestResponse,
 } from '@chancery/testkit'
-import { type FactServer, openFactServer } from './facts.ts'
-import { CEDAR_CAPABILITY, amountIntent, cedarIntent, factIntent } from './policies.ts'
-import { type SvidIssuer, openSvidIssuer } from './svids.ts'
-import { withMoreOperators } from '../lib/more-operators.ts'
+import { withMoreOperators } from '../lib/instances.ts'
 import type { Random } from '../lib/random.ts'
-import { type Rows, openRows } from '../lib/rows.ts'
+import { openRows, type Rows } from '../lib/rows.ts'
+import { amountIntent, CEDAR_CAPABILITY, cedarIntent, factIntent, openFactServer, openSvidIssuer } from './members.ts'
+import type { FactServer, SvidIssuer } from './members.ts'
 
 /** A real authority with the usual limits, and the other callers that it must serve. */
 export interface AuthoritySetup {

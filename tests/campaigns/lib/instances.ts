@@ -1,13 +1,26 @@
 import { type JsonObject, writeInstant } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
 import { createTestNetwork, operatorCaller, send, testSigner } from '@chancery/testkit'
-import type { TestResponse, TestNetwork } from '@chancery/testkit'
+import type { TestNetwork, TestResponse } from '@chancery/testkit'
 import { type BalancedInstances, startBalancedInstances } from '../../instances/balanced-instances.ts'
-import { withMoreOperators } from './more-operators.ts'
 import { startOwnServer } from './private-postgres.ts'
 
+/** Settings of a network with further operators of the standard tier, each with a test key of its name. */
+export async function withMoreOperators(
+  network: TestNetwork,
+  names: readonly string[],
+): Promise<Readonly<Record<'OPERATOR_PUBLIC_KEYS_JSON' | 'OPERATOR_KEY_TIERS_JSON', string>>> {
+  const keys = JSON.parse(network.settings['OPERATOR_PUBLIC_KEYS_JSON'] ?? '{}') as Record<string, string>
+  const tiers = JSON.parse(network.settings['OPERATOR_KEY_TIERS_JSON'] ?? '{}') as Record<string, string>
+  for (const name of names) {
+    keys[name] = (await testSigner(name)).publicKey
+    tiers[name] = 'standard'
+  }
+  return { OPERATOR_PUBLIC_KEYS_JSON: JSON.stringify(keys), OPERATOR_KEY_TIERS_JSON: JSON.stringify(tiers) }
+}
+
 /** Three instances behind a balancer on a separate PostgreSQL, with additional operators as needed. */
-export interface Fleet {
+interface Fleet {
   readonly instances: BalancedInstances
   readonly network: TestNetwork
   /** A signed operator call to one instance, or through the balancer. */
@@ -23,7 +36,7 @@ export interface Fleet {
 }
 
 /** Fixed when a call is to be repeated byte for byte. */
-export interface Signed {
+interface Signed {
   readonly nonce: string
   readonly timestamp: string
 }

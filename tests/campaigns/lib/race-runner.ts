@@ -3,13 +3,13 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Instant, type Signer, isJsonObject } from '@chancery/protocol'
+import { type Instant, isJsonObject, type Signer } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
 import { createTestNetwork, nodeCaller, startAuthorityProcess } from '@chancery/testkit'
-import type { AuthorityProcess, NodeCaller, TestResponse, TestNetwork } from '@chancery/testkit'
+import type { AuthorityProcess, NodeCaller, TestNetwork, TestResponse } from '@chancery/testkit'
 import type { OwnServer } from './private-postgres.ts'
 import type { Random } from './random.ts'
-import { type Rows, openRows } from './rows.ts'
+import { openRows, type Rows } from './rows.ts'
 
 /** Several authorities on one new PostgreSQL database, and the results of a round. */
 export interface RaceRunner {

@@ -6,7 +6,7 @@ import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 
 /** The sources of a release in a separate folder, with the modules of this checkout. */
-export interface ReleaseTree {
+interface ReleaseTree {
   readonly folder: string
   remove(): Promise<void>
 }
@@ -41,11 +41,7 @@ export async function unpackCommit(commit: string): Promise<ReleaseTree> {
  */
 export async function makeNextRelease(): Promise<ReleaseTree> {
   return makeTree(async (folder) => {
-    for (const part of PARTS)
-      await cp(join(OWN, part), join(folder, part), {
-        recursive: true,
-        filter: (source) => basename(source) !== 'node_modules',
-      })
+    await copyParts(folder, PARTS)
     const database = join(folder, 'apps', 'authority', 'src', 'database')
     const version = await addMigration(join(database, 'migrations'))
     const file = join(database, 'migrate.ts')
@@ -55,6 +51,19 @@ export async function makeNextRelease(): Promise<ReleaseTree> {
     const line = `import { nextRelease } from './migrations/${nameOf(version)}'\n`
     await writeFile(file, line + text.replace(end, ', nextRelease]'))
   })
+}
+
+/** Returns these sources with further parts, which the caller may change. */
+export function copySources(more: readonly string[]): Promise<ReleaseTree> {
+  return makeTree((folder) => copyParts(folder, [...PARTS.filter((part) => !part.startsWith('tests/')), ...more]))
+}
+
+async function copyParts(folder: string, parts: readonly string[]): Promise<void> {
+  for (const part of parts)
+    await cp(join(OWN, part), join(folder, part), {
+      recursive: true,
+      filter: (source) => basename(source) !== 'node_modules',
+    })
 }
 
 function nameOf(version: number): string {
@@ -67,7 +76,7 @@ async function addMigration(folder: string): Promise<number> {
   const source = `import { sql } from 'kysely'
 import type { Migration } from '../database.ts'
 
-export const nextRelease: Migration = {
+const nextRelease: Migration = {
   version: ${version},
   servesFrom: ${version - 1},
   async up(tx) {

@@ -8,7 +8,7 @@ export interface CampaignLine {
 }
 
 /** A campaign that a person must look at. */
-export interface FailedCampaign {
+interface FailedCampaign {
   readonly name: string
   readonly seed: number
   readonly reason: string

@@ -1,16 +1,16 @@
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile, readdir } from 'node:fs/promises'
-import { type Server, createServer } from 'node:http'
+import { readdir, readFile } from 'node:fs/promises'
+import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { JoinCertificate } from '@chancery/protocol'
 import { createGatewayClient } from '@chancery/sdk'
 import { mcpNodeProof } from '@chancery/sdk/mcp'
-import { type GatewayProcess, freePort, startGatewayProcess } from '@chancery/testkit'
+import { freePort, type GatewayProcess, startGatewayProcess } from '@chancery/testkit'
 import { type GuardedNetwork, openGuardedNetwork, raiseQuota, startProgram } from '../../mcp/guarded-network.ts'
-import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
+import { type CampaignOptions, type CampaignResult, conclude } from '../lib/campaign.ts'
 import { type Random, seededRandom } from '../lib/random.ts'
 
 export const summary =
@@ -53,8 +53,7 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
   } finally {
     await setup.close()
   }
-  for (const violation of violations.slice(0, 20)) log(`violation: ${violation}`)
-  return { cases: count, violations: violations.length }
+  return conclude(log, count, violations)
 }
 
 /** A tool server that asks the gateway about its callers, and a guard in front of it that asks the authority. */

@@ -2,14 +2,14 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { HOUR, type JsonObject, isJsonObject, readJson, writePrivateKeyFile } from '@chancery/protocol'
+import { HOUR, isJsonObject, type JsonObject, readJson, writePrivateKeyFile } from '@chancery/protocol'
 import { MemoryNodeStore, Node } from '@chancery/sdk'
 import { silentLog } from '@chancery/service-kit'
 import {
-  FIRST_KEY,
-  ManualClock,
   createInvite,
   createMigratedDatabase,
+  FIRST_KEY,
+  ManualClock,
   signSuccession,
   startTestAuthority,
   startTestGateway,
@@ -22,8 +22,7 @@ import {
 import type { Backend, Succeeded, TestAuthority, TestGateway } from '@chancery/testkit'
 import { runRotation } from '../../../apps/authority/src/commands/rotate-key.ts'
 import { Alarms } from './alarms.ts'
-import { passHours, shortenLongWaits } from './quick-days.ts'
-import { Findings, ONE_PROCESS, type OperateCase, instantIn } from './tools.ts'
+import { Findings, instantIn, ONE_PROCESS, type OperateCase, passHours, shortenLongWaits } from './tools.ts'
 
 const NETWORK = 'TEST-NET'
 const NEXT = { keyId: 'na-2', seed: 'na-2' }
@@ -48,11 +47,7 @@ export const announcedKeyOnPostgres: OperateCase = {
 }
 
 /** Authority, gateway and node run in this process on one clock that the case moves. */
-export async function announceFor(
-  backend: Backend,
-  days: number,
-  log: (line: string) => void,
-): Promise<readonly string[]> {
+async function announceFor(backend: Backend, days: number, log: (line: string) => void): Promise<readonly string[]> {
   const endQuick = shortenLongWaits()
   const folder = await mkdtemp(join(tmpdir(), 'chancery-announced-'))
   const clock = new ManualClock()

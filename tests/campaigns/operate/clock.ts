@@ -1,4 +1,3 @@
-import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,22 +6,22 @@ import { systemClock } from '@chancery/service-kit'
 import { checkPromises } from '../faults/fault-checks.ts'
 import { type FaultInstances, openFaultInstances } from '../faults/fault-instances.ts'
 import { FaultRecorder } from '../faults/fault-recorder.ts'
-import { Alarms } from './alarms.ts'
-import {
-  Findings,
-  SCRAPES_AFTER,
-  WITHOUT_STANDBY,
-  authorityTargets,
-  doctorOn,
-  healthOf,
-  readinessNames,
-} from './tools.ts'
-import type { OperateCase } from './tools.ts'
+import { tryCommand } from '../lib/command.ts'
 import { startOwnServer } from '../lib/private-postgres.ts'
 import type { Random } from '../lib/random.ts'
 import { text, withRows } from '../lib/rows.ts'
+import { Alarms } from './alarms.ts'
+import {
+  authorityTargets,
+  doctorOn,
+  Findings,
+  healthOf,
+  readinessNames,
+  SCRAPES_AFTER,
+  WITHOUT_STANDBY,
+} from './tools.ts'
+import type { OperateCase } from './tools.ts'
 
-const MAIN = join(import.meta.dirname, '..', '..', '..', 'apps', 'cli', 'src', 'main.ts')
 const MOVED_CLOCK = new URL('../lib/moved-clock.ts', import.meta.url).href
 const NOTICED_SECONDS = 20
 /** An instance compares its clock every 30 seconds. */
@@ -107,17 +106,11 @@ async function datedAhead(rows: Parameters<typeof checkPromises>[2]): Promise<st
 }
 
 /** Runs `chancery doctor` on the machine whose clock is wrong. */
-function doctorAt({ envFile }: FaultInstances, offsetMs: number): Promise<string> {
-  const args = ['--conditions=development', '--import', MOVED_CLOCK, MAIN, 'doctor', '--env-file', envFile, '--json']
-  const env = { CHANCERY_MOVED_CLOCK_MS: String(offsetMs) }
-  return new Promise((resolve) => {
-    execFile(process.execPath, args, { env }, (_error, stdout, stderr) => {
-      try {
-        const { findings } = JSON.parse(stdout) as { findings: { check: string; status: string }[] }
-        resolve(findings.find(({ check }) => check === 'clock')?.status ?? 'absent')
-      } catch {
-        resolve(`no answer: ${stderr.slice(0, 200)}`)
-      }
-    })
-  })
+async function doctorAt({ envFile }: FaultInstances, offsetMs: number): Promise<string> {
+  const settings = { CHANCERY_MOVED_CLOCK_MS: String(offsetMs) }
+  const words = ['doctor', '--env-file', envFile, '--json']
+  const { stdout, stderr } = await tryCommand(words, { settings, imports: [MOVED_CLOCK] })
+  if (!stdout.startsWith('{')) return `no answer: ${stderr.slice(0, 200)}`
+  const { findings } = JSON.parse(stdout) as { findings: { check: string; status: string }[] }
+  return findings.find(({ check }) => check === 'clock')?.status ?? 'absent'
 }

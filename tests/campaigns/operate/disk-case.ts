@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { type JoinCertificate, type JsonObject, type JsonValue, isJsonObject } from '@chancery/protocol'
+import { isJsonObject, type JoinCertificate, type JsonObject, type JsonValue } from '@chancery/protocol'
+import { systemClock } from '@chancery/service-kit'
 import { accepted, enroll, nodeCaller, testSigner } from '@chancery/testkit'
 import type { NodeCaller, TestDatabase, TestNetwork, TestResponse } from '@chancery/testkit'
 import type { Random } from '../lib/random.ts'
 import { type Rows, text as columnOf, withRows } from '../lib/rows.ts'
 import type { SmallDisk } from '../lib/small-disk.ts'
 import type { CaseProcess } from './disk-full.ts'
-import { systemClock } from '@chancery/service-kit'
 import type { Findings } from './tools.ts'
 
 const LANES = 8

@@ -1,30 +1,26 @@
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import {
-  type AuthorityProcess,
-  type TemporaryPostgres,
-  type TestDatabase,
-  startTemporaryPostgres,
-} from '@chancery/testkit'
+import { startTemporaryPostgres } from '@chancery/testkit'
+import type { AuthorityProcess, TemporaryPostgres, TestDatabase } from '@chancery/testkit'
 import pg from 'pg'
 import { checkPromises } from '../faults/fault-checks.ts'
 import { type FaultInstances, openFaultInstances } from '../faults/fault-instances.ts'
 import { FaultRecorder } from '../faults/fault-recorder.ts'
+import type { Random } from '../lib/random.ts'
+import { withRows } from '../lib/rows.ts'
+import { mountSmallDisk, type SmallDisk } from '../lib/small-disk.ts'
 import { Alarms } from './alarms.ts'
 import {
-  Findings,
-  SCRAPES_AFTER,
-  WITHOUT_STANDBY,
   authorityTargets,
   doctorOn,
+  Findings,
   healthOf,
   readinessNames,
   requireJobsRecover,
+  SCRAPES_AFTER,
+  WITHOUT_STANDBY,
 } from './tools.ts'
 import type { OperateCase } from './tools.ts'
-import type { Random } from '../lib/random.ts'
-import { withRows } from '../lib/rows.ts'
-import { type SmallDisk, mountSmallDisk } from '../lib/small-disk.ts'
 
 const SQLITE_MEGABYTES = 48
 /** A new cluster takes 40 MB, its write-ahead log 16 MB more for each segment. */

@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { statSync } from 'node:fs'
-import { type Server, createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { rm, writeFile } from 'node:fs/promises'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { commands } from '@chancery/gateway'
@@ -20,8 +20,7 @@ import {
 import type { TestGateway, TestIssuer } from '@chancery/testkit'
 import { toEnv } from '../faults/fault-instances.ts'
 import { Alarms } from './alarms.ts'
-import { shortenLongWaits } from './quick-days.ts'
-import { Findings, ONE_PROCESS, type OperateCase, instantIn } from './tools.ts'
+import { Findings, instantIn, ONE_PROCESS, type OperateCase, shortenLongWaits } from './tools.ts'
 
 const REQUESTS = 5_000_000
 /** About 83,000 requests a day. */
@@ -42,7 +41,7 @@ export const gatewayAudit: OperateCase = {
   run: (_random, log) => fillState({ requests: REQUESTS, days: DAYS, settings: {}, log }),
 }
 
-export interface FillOptions {
+interface FillOptions {
   readonly requests: number
   readonly days: number
   /** In addition to the defaults; none in the campaign. */
@@ -55,7 +54,7 @@ export interface FillOptions {
  * during and after. The other requests begin at the audit of the gateway, with the intent and the completion that a
  * verification writes: over HTTP they would take days. The clock is moved, and long waits of jobs are shortened.
  */
-export async function fillState(options: FillOptions): Promise<readonly string[]> {
+async function fillState(options: FillOptions): Promise<readonly string[]> {
   const endQuick = shortenLongWaits()
   const clock = new ManualClock()
   const by = await testIssuer('agency')

@@ -1,4 +1,7 @@
+import { run as failOver } from '../faults/failover.ts'
+import { upgradeFromLastRelease } from '../faults/rolling-instances.ts'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
+import { type Random, seededRandom } from '../lib/random.ts'
 import { announcedKeyOnPostgres, announcedKeyOnSqlite } from './announced-key.ts'
 import { clockOff } from './clock.ts'
 import { diskFullOnPostgres, diskFullOnSqlite, logDiskFullOnPostgres } from './disk.ts'
@@ -8,13 +11,39 @@ import { databaseGone, databaseSilent } from './outage.ts'
 import { powerCut } from './power-cut.ts'
 import { redisGone } from './redis.ts'
 import { oldRestore } from './restore.ts'
-import { promotedStandby, upgradedUnderLoad } from './rolled.ts'
-import { slowDatabase } from './slow-database.ts'
 import { partnerSilentOnPostgres, partnerSilentOnSqlite } from './silent-partner.ts'
+import { slowDatabase } from './slow-database.ts'
 import { tokenLostOnPostgres, tokenLostOnSqlite } from './token.ts'
 import type { OperateCase } from './tools.ts'
 import { brokenUpgrade } from './upgrade.ts'
-import { seededRandom } from '../lib/random.ts'
+
+/** Two instances of the last release under load, replaced one after the other by this one: no request fails. */
+const upgradedUnderLoad: OperateCase = {
+  name: 'upgrade from the last release under load',
+  run: (random, log) => violationsOf(upgradeFromLastRelease, { count: 1, random, log }),
+}
+
+/** The old primary is killed, cut off, and killed after its standby could confirm nothing. */
+const promotedStandby: OperateCase = {
+  name: 'promotion of a synchronous standby',
+  run: (random, log) => violationsOf(failOver, { count: 3, random, log }),
+}
+
+/** Runs a campaign as one case. Its violations are lines of its log. */
+async function violationsOf(
+  campaign: (options: CampaignOptions) => Promise<CampaignResult>,
+  { count, random, log }: Pick<CampaignOptions, 'count' | 'log'> & { readonly random: Random },
+): Promise<readonly string[]> {
+  const found: string[] = []
+  const keep = (line: string): void => {
+    if (line.startsWith('violation: ')) found.push(line.slice('violation: '.length))
+    else log(line)
+  }
+  const { violations } = await campaign({ count, seed: random.below(2 ** 32), log: keep })
+  // A campaign shows only the first ones.
+  const more = violations - found.length
+  return more > 0 ? [...found, `${more} more violations`] : found
+}
 
 export const summary =
   'full disks, database, Redis and clock gone, a list over its bound, an old restore, a broken upgrade: alarms fire and end'

@@ -4,25 +4,25 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { systemClock } from '@chancery/service-kit'
 import { operatorCaller, send, startFaultProxy, startTemporaryPostgres } from '@chancery/testkit'
-import type { AuthorityProcess, FaultProxy, TestNetwork, TemporaryPostgres } from '@chancery/testkit'
+import type { AuthorityProcess, FaultProxy, TemporaryPostgres, TestNetwork } from '@chancery/testkit'
 import { startShippedHaproxy } from '../../instances/shipped-haproxy.ts'
 import { checkPromises } from '../faults/fault-checks.ts'
 import { type FaultInstances, openFaultInstances } from '../faults/fault-instances.ts'
 import { FaultRecorder } from '../faults/fault-recorder.ts'
+import type { Random } from '../lib/random.ts'
+import { withRows } from '../lib/rows.ts'
 import { Alarms } from './alarms.ts'
 import {
-  Findings,
-  SCRAPES_AFTER,
-  WITHOUT_STANDBY,
   authorityTargets,
   doctorOn,
+  Findings,
   healthOf,
   readinessNames,
   requireJobsRecover,
+  SCRAPES_AFTER,
+  WITHOUT_STANDBY,
 } from './tools.ts'
 import type { OperateCase } from './tools.ts'
-import type { Random } from '../lib/random.ts'
-import { withRows } from '../lib/rows.ts'
 
 const GONE_SECONDS = 60
 const READY_SECONDS = 30

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import {
-  EndedAtStartError,
   createTestNetwork,
+  EndedAtStartError,
   freePort,
   startAuthorityProcess,
   startTemporaryPostgres,

@@ -9,11 +9,11 @@ import { checkPromises } from '../faults/fault-checks.ts'
 import { type FaultInstances, openFaultInstances } from '../faults/fault-instances.ts'
 import { FaultRecorder } from '../faults/fault-recorder.ts'
 import { readGauge } from '../lib/loop-probe.ts'
-import { Alarms, type ScrapeTarget } from './alarms.ts'
-import { Findings, type OperateCase, SCRAPES_AFTER, WITHOUT_STANDBY, authorityTargets, healthOf } from './tools.ts'
 import { startOwnServer } from '../lib/private-postgres.ts'
 import type { Random } from '../lib/random.ts'
 import { type Rows, withRows } from '../lib/rows.ts'
+import { Alarms, type ScrapeTarget } from './alarms.ts'
+import { authorityTargets, Findings, healthOf, type OperateCase, SCRAPES_AFTER, WITHOUT_STANDBY } from './tools.ts'
 
 const LIMIT = 20
 const BACK_SECONDS = 20

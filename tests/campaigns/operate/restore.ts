@@ -1,31 +1,29 @@
-import { execFile } from 'node:child_process'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Instant, type JsonObject, isJsonObject, writeInstant } from '@chancery/protocol'
+import { type Instant, isJsonObject, type JsonObject, writeInstant } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
-import { COMPILE_CACHE, nodeCaller, startFaultProxy } from '@chancery/testkit'
+import { nodeCaller, startFaultProxy } from '@chancery/testkit'
 import type { AuthorityProcess, NodeCaller, TestResponse } from '@chancery/testkit'
 import { checkInspection } from '../faults/fault-checks.ts'
 import { type FaultInstances, openFaultInstances } from '../faults/fault-instances.ts'
+import { tryCommand } from '../lib/command.ts'
+import { startOwnServer } from '../lib/private-postgres.ts'
+import type { Random } from '../lib/random.ts'
+import { newSigner, text } from '../lib/rows.ts'
 import { Alarms } from './alarms.ts'
 import {
-  FOLLOWING,
-  Findings,
-  SCRAPES_AFTER,
-  WITHOUT_STANDBY,
   authorityTargets,
   doctorOn,
+  Findings,
+  FOLLOWING,
   healthOf,
   readinessNames,
+  SCRAPES_AFTER,
+  WITHOUT_STANDBY,
 } from './tools.ts'
 import type { OperateCase } from './tools.ts'
-import { startOwnServer } from '../lib/private-postgres.ts'
-import { newSigner } from '../lib/seed.ts'
-import type { Random } from '../lib/random.ts'
-import { text } from '../lib/rows.ts'
 
-const COMMAND = join(import.meta.dirname, '..', '..', '..', 'apps', 'cli', 'src', 'main.ts')
 const NOTICED_SECONDS = 20
 const MARKED_SECONDS = 20
 const FLOOR_MS = 301_000
@@ -276,13 +274,9 @@ class RestoreScenario {
   }
 
   /** Runs a command like an operator, with the settings of the service; returns its output. */
-  #command(...args: string[]): Promise<string> {
-    const all = ['--conditions=development', COMMAND, ...args, '--env-file', this.#instances.envFile]
-    return new Promise((resolve) => {
-      execFile(process.execPath, all, { env: COMPILE_CACHE }, (error, stdout, stderr) => {
-        if (error !== null) this.#findings.add(`chancery ${args.join(' ')} failed: ${stderr.slice(0, 300)}`)
-        resolve(stdout)
-      })
-    })
+  async #command(...words: string[]): Promise<string> {
+    const { code, stdout, stderr } = await tryCommand([...words, '--env-file', this.#instances.envFile])
+    this.#findings.require(code === 0, `chancery ${words.join(' ')} failed: ${stderr.slice(0, 300)}`)
+    return stdout
   }
 }

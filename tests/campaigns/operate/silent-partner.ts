@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { commands } from '@chancery/gateway'
 import { type JoinCertificate, type JsonObject, readJson } from '@chancery/protocol'
 import {
-  ManualClock,
   createMigratedDatabase,
   enroll,
+  ManualClock,
   newNodeCaller,
   startFaultProxy,
   startTestAuthority,
@@ -17,8 +17,7 @@ import {
 import type { Backend, FaultProxy, TestAuthority, TestGateway } from '@chancery/testkit'
 import { toEnv } from '../faults/fault-instances.ts'
 import { Alarms } from './alarms.ts'
-import { passHours, shortenLongWaits } from './quick-days.ts'
-import { Findings, ONE_PROCESS, type OperateCase } from './tools.ts'
+import { Findings, ONE_PROCESS, type OperateCase, passHours, shortenLongWaits } from './tools.ts'
 
 const HOME = 'HOME-NET'
 const PARTNER = 'PARTNER-NET'

@@ -1,16 +1,16 @@
 import { readFile } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseEnv } from 'node:util'
-import { type JoinCertificate, type JsonObject, isJsonObject } from '@chancery/protocol'
+import { isJsonObject, type JoinCertificate, type JsonObject } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
 import {
-  TestToken,
   createMigratedDatabase,
   enroll,
   findTokenObstacle,
   newNodeCaller,
   startAuthorityProcess,
   testSeed,
+  TestToken,
 } from '@chancery/testkit'
 import type { AuthorityProcess, Backend, NodeCaller, TestDatabase, TestResponse } from '@chancery/testkit'
 import { checkPromises } from '../faults/fault-checks.ts'
@@ -20,18 +20,19 @@ import { readGauge } from '../lib/loop-probe.ts'
 import type { Random } from '../lib/random.ts'
 import { withRows } from '../lib/rows.ts'
 import { Alarms } from './alarms.ts'
-import { ATTESTATION, type SigningCall, signingCalls } from './signing-calls.ts'
 import {
-  FOLLOWING,
-  Findings,
-  SCRAPES_AFTER,
-  WITHOUT_STANDBY,
+  ATTESTATION,
   authorityTarget,
+  Findings,
+  FOLLOWING,
   healthOf,
   readinessNames,
   requireJobsRecover,
+  SCRAPES_AFTER,
+  signingCalls,
+  WITHOUT_STANDBY,
 } from './tools.ts'
-import type { OperateCase } from './tools.ts'
+import type { OperateCase, SigningCall } from './tools.ts'
 
 const LOST_SESSIONS = new URL('../lib/lost-sessions.ts', import.meta.url).href
 const KEY_LABEL = 'na-known'

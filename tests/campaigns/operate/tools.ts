@@ -1,10 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { commands } from '@chancery/authority'
-import { type Instant, type JsonObject, isJsonObject, readInstant } from '@chancery/protocol'
-import type { AuthorityProcess } from '@chancery/testkit'
-import type { ScrapeTarget } from './alarms.ts'
+import { type Instant, isJsonObject, type JsonObject, readInstant } from '@chancery/protocol'
+import { systemClock } from '@chancery/service-kit'
+import { createInvite, newNodeCaller, testSigner } from '@chancery/testkit'
+import type { AuthorityProcess, ManualClock, NodeCaller, TestResponse } from '@chancery/testkit'
 import type { FaultInstances } from '../faults/fault-instances.ts'
+import type { FaultRecorder } from '../faults/fault-recorder.ts'
 import type { Random } from '../lib/random.ts'
+import type { ScrapeTarget } from './alarms.ts'
 
 /** One fault from operation. Returns one sentence for each violation; throws when it cannot be set up. */
 export interface OperateCase {
@@ -75,7 +78,7 @@ export async function requireJobsRecover(processes: readonly AuthorityProcess[],
 }
 
 /** Returns the members of /readyz, also from a refusal. */
-export async function readinessOf(process: AuthorityProcess): Promise<JsonObject> {
+async function readinessOf(process: AuthorityProcess): Promise<JsonObject> {
   const { json } = await process.request('GET', '/readyz')
   const body = isJsonObject(json) ? json : {}
   const error = isJsonObject(body['error']) ? body['error'] : {}
@@ -108,3 +111,65 @@ export function instantIn(body: JsonObject, name: string): Instant | undefined {
   const value = body[name]
   return typeof value === 'string' ? readInstant(value) : undefined
 }
+
+export const ATTESTATION = { subject_id: 'clerk', roles: ['role:client'] }
+
+export type SigningCall = readonly [name: string, call: () => Promise<TestResponse>]
+
+/** One call of each kind that signs, besides a revocation. A join needs an invite, which is not signed. */
+export async function signingCalls(
+  authority: AuthorityProcess,
+  by: { readonly node: NodeCaller; readonly cert_id: string; readonly recorder: FaultRecorder },
+): Promise<readonly SigningCall[]> {
+  const send = authority.as('privileged')
+  const other = await newNodeCaller(authority.url, 'token join', systemClock)
+  const invite = await createInvite(authority)
+  const partner = { subject_sovereign_id: 'FJORD', subject_public_keys: [(await testSigner('p', 'partner')).publicKey] }
+  return [
+    ['a policy', () => send('POST', '/admin/policy', { policy_id: `p-${performance.now()}` })],
+    ['an attestation', () => send('POST', '/admin/attestations', ATTESTATION)],
+    ['a treaty', () => send('POST', '/admin/recognition-treaties', partner)],
+    ['a decision', () => by.recorder.decideAt(authority)],
+    ['a join', () => other.join(invite)],
+    ['a renewal', () => by.node.renew(by.cert_id)],
+  ]
+}
+
+/** Shorter waits are not those between runs of jobs and refreshes that matter to a day. */
+const LONG_MS = 50_000
+const FACTOR = 10_000
+const LEAST_MS = 200
+
+/**
+ * Shortens the long waits of this process, so that jobs and refreshes of services in it run by themselves while a case
+ * lets days pass on their clock. Those waits are spread by chance, so they are no whole numbers, and time limits are:
+ * these keep their length, as do the threads of the services. Returns what ends it.
+ */
+export function shortenLongWaits(): () => void {
+  const real = globalThis.setTimeout
+  const quick = (work: (...given: unknown[]) => void, ms = 0, ...given: unknown[]): NodeJS.Timeout =>
+    real(work, ms < LONG_MS || Number.isInteger(ms) ? ms : Math.max(LEAST_MS, ms / FACTOR), ...given)
+  globalThis.setTimeout = Object.assign(quick, real) as typeof globalThis.setTimeout
+  return () => {
+    globalThis.setTimeout = real
+  }
+}
+
+/** Lets hours pass one by one. After each, `settled` must become true before the next one begins. */
+export async function passHours(
+  clock: ManualClock,
+  hours: number,
+  { settled, look }: { readonly settled: () => Promise<boolean>; readonly look: (hour: number) => Promise<void> },
+): Promise<void> {
+  for (let hour = 1; hour <= hours; hour += 1) {
+    clock.advance(3600)
+    const end = performance.now() + SETTLED_MS
+    while (!(await settled())) {
+      if (performance.now() > end) throw new Error(`the jobs of hour ${hour} did not run within ${SETTLED_MS / 1000} s`)
+      await pause(20)
+    }
+    await look(hour)
+  }
+}
+
+const SETTLED_MS = 60_000

@@ -1,18 +1,16 @@
-import { execFile } from 'node:child_process'
-import { join } from 'node:path'
 import { type AuthorityProcess, EndedAtStartError, startAuthorityProcess } from '@chancery/testkit'
 import pg from 'pg'
 import { checkPromises } from '../faults/fault-checks.ts'
 import { type CheckedInstances, type FaultInstances, openFaultInstances } from '../faults/fault-instances.ts'
 import { FaultRecorder } from '../faults/fault-recorder.ts'
-import { Alarms } from './alarms.ts'
-import { Findings, SCRAPES_AFTER, WITHOUT_STANDBY, authorityTarget, authorityTargets, readinessNames } from './tools.ts'
-import type { OperateCase } from './tools.ts'
+import { tryCommand } from '../lib/command.ts'
 import { startOwnServer } from '../lib/private-postgres.ts'
 import type { Random } from '../lib/random.ts'
 import { type Rows, text, withRows } from '../lib/rows.ts'
+import { Alarms } from './alarms.ts'
+import { authorityTarget, authorityTargets, Findings, readinessNames, SCRAPES_AFTER, WITHOUT_STANDBY } from './tools.ts'
+import type { OperateCase } from './tools.ts'
 
-const MAIN = join(import.meta.dirname, '..', '..', '..', 'apps', 'cli', 'src', 'main.ts')
 const NEXT_RELEASE = new URL('../lib/next-release.ts', import.meta.url).href
 /** The releases of next-release-migrations.ts that do not start, and the schema version after the attempt. */
 const BROKEN = [
@@ -128,17 +126,11 @@ async function expectRefusedStart(setup: Setup, release: string, findings: Findi
 }
 
 /** Runs `verify-db` of the new release, because this release does not support a newer schema. */
-function inspectNext({ envFile }: CheckedInstances): Promise<string[]> {
-  const args = ['--conditions=development', '--import', NEXT_RELEASE, MAIN, 'authority', 'verify-db']
-  return new Promise((resolve) => {
-    execFile(
-      process.execPath,
-      [...args, '--env-file', envFile],
-      { env: { CHANCERY_NEXT_RELEASE: 'good' } },
-      (error, stdout, stderr) =>
-        resolve(error === null ? [] : [`verify-db: ${stdout.slice(0, 300)} ${stderr.slice(0, 300)}`]),
-    )
-  })
+async function inspectNext({ envFile }: CheckedInstances): Promise<string[]> {
+  const settings = { CHANCERY_NEXT_RELEASE: 'good' }
+  const words = ['authority', 'verify-db', '--env-file', envFile]
+  const { code, stdout, stderr } = await tryCommand(words, { settings, imports: [NEXT_RELEASE] })
+  return code === 0 ? [] : [`verify-db: ${stdout.slice(0, 300)} ${stderr.slice(0, 300)}`]
 }
 
 function startNext({ instances, url }: Setup, release: string): Promise<AuthorityProcess> {

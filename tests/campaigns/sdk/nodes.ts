@@ -3,10 +3,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { type GenesisBlock, readGenesisBlock, readJson } from '@chancery/protocol'
-import { type Client, MemoryNodeStore, Node, createClient } from '@chancery/sdk'
+import { type Client, createClient, MemoryNodeStore, Node } from '@chancery/sdk'
 import { createTestDatabase, createTestNetwork, startAuthorityProcess } from '@chancery/testkit'
 import type { AuthorityProcess, TestNetwork } from '@chancery/testkit'
-import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
+import { type CampaignOptions, type CampaignResult, conclude } from '../lib/campaign.ts'
 import { seededRandom } from '../lib/random.ts'
 
 export const summary = 'nodes of the library in one process on a quick clock: all alive, all renewed, memory flat'
@@ -45,8 +45,7 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
     log(`${count} nodes joined after ${clock.minutes().toFixed(1)} min of quick time`)
     const violations = [...(await fleet.watch(na, network, log)), ...fleet.check()]
     log(fleet.describe())
-    for (const violation of violations.slice(0, 20)) log(`violation: ${violation}`)
-    return { cases: count, violations: violations.length }
+    return conclude(log, count, violations)
   } finally {
     await fleet.stop()
     await na.stop()

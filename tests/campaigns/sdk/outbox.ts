@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type ExecutionEvidence, isJsonObject } from '@chancery/protocol'
-import { type GovernedStep, createClient, pinAttestation } from '@chancery/sdk'
+import { createClient, type GovernedStep, pinAttestation } from '@chancery/sdk'
 import {
   createTestDatabase,
   createTestNetwork,
@@ -17,7 +17,7 @@ import {
   testSigner,
 } from '@chancery/testkit'
 import type { AuthorityProcess, TestDatabase, TestNetwork } from '@chancery/testkit'
-import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
+import { type CampaignOptions, type CampaignResult, conclude } from '../lib/campaign.ts'
 import { type Random, seededRandom } from '../lib/random.ts'
 import type { ActorTask } from './outbox-actor.ts'
 
@@ -26,7 +26,7 @@ export const summary =
 /** 200 kills of the program and 50 of the authority. */
 export const defaultCount = 250
 
-export const STEPS = [
+const STEPS = [
   'decision-received',
   'decision-verified',
   'intent-stored',
@@ -55,8 +55,7 @@ export async function run(options: CampaignOptions): Promise<CampaignResult> {
   } finally {
     await setup.close()
   }
-  for (const violation of violations.slice(0, 20)) options.log(`violation: ${violation}`)
-  return { cases: options.count, violations: violations.length }
+  return conclude(options.log, options.count, violations)
 }
 
 function stepOf(index: number): GovernedStep {

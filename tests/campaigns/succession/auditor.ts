@@ -1,16 +1,16 @@
 import { copyFile, cp, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
+  detectRecordKind,
   instantOf,
   readJson,
-  detectRecordKind,
   verifyRecordOfKind,
   writeJson,
   writePrivateKeyFile,
 } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { testSeed } from '@chancery/testkit'
-import { chancery } from './commands.ts'
+import { chancery, tryCommand } from '../lib/command.ts'
 import type { SignedKey } from './root-key.ts'
 
 const OPERATOR = 'op-privileged'
@@ -177,13 +177,9 @@ export class Auditor {
   }
 
   async #tryWith(settings: Readonly<Record<string, string>>, ...words: readonly string[]): Promise<boolean> {
-    try {
-      await chancery(settings, ...words)
-      return true
-    } catch (error) {
-      const { stdout = '', stderr = '' } = error as { readonly stdout?: string; readonly stderr?: string }
-      this.found.push(`chancery ${words.slice(0, 3).join(' ')}: ${stdout.slice(0, 400)} ${stderr.slice(0, 400)}`)
-      return false
-    }
+    const { code, stdout, stderr } = await tryCommand(words, { settings })
+    if (code === 0) return true
+    this.found.push(`chancery ${words.slice(0, 3).join(' ')}: ${stdout.slice(0, 400)} ${stderr.slice(0, 400)}`)
+    return false
   }
 }

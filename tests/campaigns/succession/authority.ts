@@ -3,10 +3,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { JsonObject } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
 import { operatorCaller, startAuthorityProcess } from '@chancery/testkit'
-import type { AuthorityProcess, SendOptions, TestResponse, TestDatabase, TestNetwork } from '@chancery/testkit'
+import type { AuthorityProcess, SendOptions, TestDatabase, TestNetwork, TestResponse } from '@chancery/testkit'
 import type { Served } from '../evidence/scenario.ts'
-import { chancery, isKilledAt } from './commands.ts'
-import type { SignedKey } from './root-key.ts'
+import { chancery } from '../lib/command.ts'
+import { isKilledAt, type SignedKey } from './root-key.ts'
 import type { Watched } from './watch.ts'
 
 const READY_WITHIN_MS = 30_000

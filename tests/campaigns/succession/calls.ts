@@ -4,7 +4,7 @@ import { EvidenceScenario, type Served, decisionOf, objectOf } from '../evidence
 const DECISIONS_AT_ONCE = 3
 
 /** Results of one period of load. */
-export interface Work {
+interface Work {
   /** Issued and not revoked. */
   readonly member: JsonObject
   readonly revoked: JsonObject | undefined

@@ -6,7 +6,7 @@ import { type JoinCertificate, type JsonObject, writeJson } from '@chancery/prot
 import { requireValues, systemClock, systemIds } from '@chancery/service-kit'
 import { type GatewayProcess, fetchCrl, startGatewayProcess, testClient, testPolicy } from '@chancery/testkit'
 import type { Random } from '../lib/random.ts'
-import { PULL_SECONDS, RefusedCalls } from '../lib/refused-calls.ts'
+import { PULL_SECONDS, RefusedCalls } from './watch.ts'
 
 const JUDGED_AT_ONCE = 100
 const BETWEEN_ROUNDS_MS = 1000
@@ -19,7 +19,7 @@ interface Gateway {
   process: GatewayProcess | undefined
 }
 
-export interface GatewayParts {
+interface GatewayParts {
   readonly url: string
   readonly network: string
   readonly folder: string

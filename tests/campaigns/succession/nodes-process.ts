@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { readGenesisBlock, readJson, seedSigner, toBase64 } from '@chancery/protocol'
 import type { GenesisBlock, JoinCertificate, Signer } from '@chancery/protocol'
 import { Node, type NodeDocument, type NodeStore, RefusedError } from '@chancery/sdk'
-import { RefusedCalls } from '../lib/refused-calls.ts'
+import { RefusedCalls } from './watch.ts'
 
 /** First argument of the process. */
 export interface NodesTask {

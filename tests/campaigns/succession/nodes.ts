@@ -6,10 +6,10 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { type JoinCertificate, readJoinCertificate, readJson } from '@chancery/protocol'
 import { COMPILE_CACHE } from '@chancery/testkit'
+import { chancery, CLI } from '../lib/command.ts'
 import type { Random } from '../lib/random.ts'
-import { RefusedCalls } from '../lib/refused-calls.ts'
-import { CLI, chancery } from './commands.ts'
 import type { NodeFigures, NodesMessage, NodesTask } from './nodes-process.ts'
+import { RefusedCalls } from './watch.ts'
 
 const PROCESS_FILE = fileURLToPath(new URL('nodes-process.ts', import.meta.url))
 const QUICK = ['--conditions=development', '--import', new URL('../lib/quick-node.ts', import.meta.url).href]
@@ -27,7 +27,7 @@ interface CommandNode {
   process: ChildProcess
 }
 
-export interface NodesParts {
+interface NodesParts {
   readonly url: string
   /** The first block of every node. */
   readonly genesisFile: string

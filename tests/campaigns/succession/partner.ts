@@ -10,10 +10,10 @@ import {
   writePrivateKeyFile,
 } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
-import { FollowedKeys, MemoryNodeStore, createClient } from '@chancery/sdk'
+import { createClient, FollowedKeys, MemoryNodeStore } from '@chancery/sdk'
 import { createTestDatabase, createTestNetwork, ownKeysOf, startAuthorityProcess, testSeed } from '@chancery/testkit'
 import type { AuthorityProcess, TestDatabase, TestNetwork } from '@chancery/testkit'
-import { chancery } from './commands.ts'
+import { chancery } from '../lib/command.ts'
 
 const OPERATOR = 'op-privileged'
 

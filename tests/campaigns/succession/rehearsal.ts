@@ -1,10 +1,7 @@
-import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { signList, writePrivateKeyFile, writePublicKeyFile } from '@chancery/protocol'
 import type { JoinCertificate, JsonObject, Signer } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
@@ -22,10 +19,9 @@ import {
   testSigner,
 } from '@chancery/testkit'
 import type { AuthorityProcess, Backend, TestGateway, TestNetwork } from '@chancery/testkit'
+import { chancery } from '../lib/command.ts'
 import type { Random } from '../lib/random.ts'
 
-const execute = promisify(execFile)
-const CLI = fileURLToPath(new URL('../../../apps/cli/src/main.ts', import.meta.url))
 const REFRESH_SECONDS = 10
 /** An interval with its jitter, a fetch, and a busy machine. */
 const SEEN_AFTER_MS = REFRESH_SECONDS * 1100 + 3000
@@ -39,7 +35,7 @@ interface Member {
   isKnown?: true
 }
 
-export interface Rehearsal {
+interface Rehearsal {
   readonly found: readonly string[]
   readonly facts: JsonObject
 }
@@ -59,7 +55,13 @@ export async function rehearseSuccession(backend: Backend, random: Random): Prom
     await na.as('privileged')('POST', '/admin/policy', { policy_id: 'of-the-old-key' })
     await na.as('privileged')('POST', '/admin/policy', { policy_id: 'of-the-old-key-2' })
     const after = { ...before, ...(await prepare(folder, network)) }
-    await command(network, after, 'authority', 'key-succession', '--first-list', join(folder, 'first.json'))
+    await chancery(
+      { ...network.settings, ...after },
+      'authority',
+      'key-succession',
+      '--first-list',
+      join(folder, 'first.json'),
+    )
     gateway = await pinBoth(na.url, network, join(folder, 'first.json'))
     load.verifyWith(gateway)
     await load.change(15)
@@ -72,7 +74,7 @@ export async function rehearseSuccession(backend: Backend, random: Random): Prom
     load.serve(undefined)
     await na.stop()
     // The gateways of this campaign are updated by command; no node follows automatically.
-    await command(network, after, 'authority', 'key-succession', '--yes')
+    await chancery({ ...network.settings, ...after }, 'authority', 'key-succession', '--yes')
     // The same address, which the gateways have.
     na = await startAuthorityProcess({ network, settings: { ...after, PORT: new URL(na.url).port } })
     load.serve(na)
@@ -80,7 +82,7 @@ export async function rehearseSuccession(backend: Backend, random: Random): Prom
     await load.change(30)
     await load.settle()
     await checkAuthority(na, network, load)
-    await command(network, after, 'authority', 'verify-db').catch((error: unknown) =>
+    await chancery({ ...network.settings, ...after }, 'authority', 'verify-db').catch((error: unknown) =>
       load.found.push(`verify-db: ${String(error)}`),
     )
     return { found: load.found, facts: { away_ms, ...load.facts() } }
@@ -104,7 +106,7 @@ async function prepare(folder: string, network: TestNetwork): Promise<Record<str
   const words = ['genesis', 'succeed', '--genesis', network.settings['GENESIS_FILE'] ?? '']
   words.push('--na-public-key', at('next.pub'), '--former-key-id', network.authority.keyId)
   words.push('--root-private-key', at('root.key'), '--out', at('genesis-2.json'), '--history-out', at('history.json'))
-  await command(network, {}, ...words)
+  await chancery(network.settings, ...words)
   return {
     GENESIS_FILE: at('genesis-2.json'),
     NA_PRIVATE_KEY_FILE: at('next.key'),
@@ -112,15 +114,6 @@ async function prepare(folder: string, network: TestNetwork): Promise<Record<str
     NA_KEY_HISTORY_FILE: at('history.json'),
     NA_FORMER_PRIVATE_KEY_FILE: network.settings['NA_PRIVATE_KEY_FILE'] ?? '',
   }
-}
-
-async function command(
-  network: TestNetwork,
-  settings: Readonly<Record<string, string>>,
-  ...words: readonly string[]
-): Promise<void> {
-  const env = { PATH: process.env['PATH'], HOME: tmpdir(), ...network.settings, ...settings }
-  await execute(process.execPath, ['--conditions=development', CLI, ...words], { env })
 }
 
 const client = testClient('judge', ['HEIR-NET'])

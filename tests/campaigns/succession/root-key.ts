@@ -2,7 +2,13 @@ import { copyFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { writePrivateKeyFile, writePublicKeyFile } from '@chancery/protocol'
 import { type TestKey, testSeed, testSigner } from '@chancery/testkit'
-import { chancery } from './commands.ts'
+import { chancery, tryCommand } from '../lib/command.ts'
+
+/** Runs a command that kills itself at a fault point of the authority; false when it ended otherwise. */
+export async function isKilledAt(point: string, of: SignedKey['settings'], ...words: string[]): Promise<boolean> {
+  const { code } = await tryCommand(words, { settings: { ...of, CHANCERY_FAULT_POINT: point } })
+  return code === 'SIGKILL'
+}
 
 /** A block the root has signed, with the files and settings of its key. */
 export interface SignedKey {

@@ -1,19 +1,18 @@
 import {
+  detectRecordKind,
+  isJsonObject,
   JsonFloat,
   RECORD_KINDS,
-  isJsonObject,
-  detectRecordKind,
   verifyRecordOfKind,
   writeJson,
 } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
 import { FloatNumber, ManualClock, startTestAuthority, wireText } from '@chancery/testkit'
-import type { ForeignObject, ForeignValue, TestResponse, TestAuthority } from '@chancery/testkit'
+import type { ForeignObject, ForeignValue, TestAuthority, TestResponse } from '@chancery/testkit'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
 import { type Random, seededRandom } from '../lib/random.ts'
 import { changes, tamperSignatures } from '../lib/tampering.ts'
-import { foreignTargets } from './foreign-targets.ts'
-import { type Route, type Target, makeTargets, tryRead } from './targets.ts'
+import { foreignTargets, makeTargets, type Route, type Target, tryRead } from './targets.ts'
 
 export const summary =
   'every field of every signed record changed, removed, added, retyped; every pair of kinds: none holds'

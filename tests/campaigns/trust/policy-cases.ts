@@ -90,7 +90,7 @@ export function makeQuestion(random: Random): ReferenceQuestion {
   return { policies, context, attestation, terms: { capabilities, commitment: random.chance(90) ? 0 : 1 }, now }
 }
 
-export function timeText(micros: bigint): string {
+function timeText(micros: bigint): string {
   const text = new Date(Number(micros / 1000n)).toISOString().slice(0, 19)
   const rest = micros % 1_000_000n
   return rest === 0n ? `${text}Z` : `${text}.${String(rest).padStart(6, '0')}Z`

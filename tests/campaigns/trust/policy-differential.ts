@@ -12,9 +12,9 @@ import type {
 } from '@chancery/protocol'
 import { type ForeignObject, wireText } from '@chancery/testkit'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
-import { makeQuestion } from './policy-cases.ts'
-import { type ReferencePolicy, type ReferenceQuestion, decideByReference } from './policy-reference.ts'
 import { seededRandom } from '../lib/random.ts'
+import { makeQuestion } from './policy-cases.ts'
+import { decideByReference, type ReferencePolicy, type ReferenceQuestion } from './policy-reference.ts'
 
 export const summary = 'random contexts and policies: the engine against a second evaluator, line by line'
 export const defaultCount = 1_000_000

@@ -18,9 +18,8 @@ import {
 } from '@chancery/testkit'
 import type { TestResponse } from '@chancery/testkit'
 import type { Race } from '../enrollment/race-kinds.ts'
-import { newSigner, seedCertificates } from '../lib/seed.ts'
 import type { RaceRunner } from '../lib/race-runner.ts'
-import { text } from '../lib/rows.ts'
+import { newSigner, seedCertificates, text } from '../lib/rows.ts'
 
 const CAPABILITY = EXECUTED_CAPABILITY
 const DAY_MS = 86_400_000

@@ -1,8 +1,7 @@
 import { type JsonObject, readJson } from '@chancery/protocol'
 import { foreignFeed, foreignSovereign, wireText } from '@chancery/testkit'
-import { newSigner } from '../lib/seed.ts'
-import { text } from '../lib/rows.ts'
-import { type Body, type TestSetup, type Transition, count, name, operate, prepared } from '../faults/transition.ts'
+import { type Body, count, name, operate, prepared, type TestSetup, type Transition } from '../faults/transition.ts'
+import { newSigner, text } from '../lib/rows.ts'
 
 const LICENSE = {
   allowed_source_ids: ['source'],

@@ -1,11 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { childPids, isRunning } from '@chancery/testkit'
+import { checkEnrollment } from '../enrollment/checks.ts'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
 import { type Random, seededRandom } from '../lib/random.ts'
 import { withRows } from '../lib/rows.ts'
-import { checkEnrollment } from '../enrollment/checks.ts'
-import { WorkersLoad } from './load.ts'
-import { REFRESH_SECONDS, WORKERS, type WorkersSetup, openSetup } from './setup.ts'
+import { openSetup, REFRESH_SECONDS, WORKERS, WorkersLoad, type WorkersSetup } from './load.ts'
 
 const TARGETS = [
   { service: 'authority', part: 'worker' },

@@ -7,7 +7,7 @@ import type { SettingDefinitions } from '@chancery/service-kit'
 const SCHEMA = join(import.meta.dirname, '../../../deploy/helm/chancery/values.schema.json')
 
 /** Given as flags by the chart, so that a variable would reach nothing. */
-const AUTHORITY_FLAGS = ['NA_MANAGEMENT_HOST', 'NA_MANAGEMENT_PORT']
+const AUTHORITY_FLAGS = ['NA_MANAGEMENT_ADDR']
 /** The chart gives the first three itself; the others have no place in a cluster. */
 const GATEWAY_OWN = [
   'GATEWAY_ADDR',

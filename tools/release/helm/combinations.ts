@@ -21,7 +21,7 @@ const GATEWAY: readonly (readonly Values[])[] = [
 ]
 /** Choices without influence on each other: each is tried once, with everything else at its default. */
 const ALONE: readonly Values[] = [
-  { authority: { settings: { NA_CORE_DUMPS: null } } },
+  { authority: { settings: { NA_PROXY_HOPS: '1' } } },
   { authority: { marks: { storageClass: 'fast' }, podAnnotations: { a: 'b' } } },
   { gateway: { state: { storageClass: 'fast' }, podAnnotations: { a: 'b' } } },
   { monitoring: { enabled: true, alerts: false } },

@@ -10,12 +10,11 @@ import { rowsOf } from '../testing/rows.suite.ts'
 import { addEvents, eventRows, partitionsOf, positionsIn, useAuditPartitionsOf } from './audit-partitions.suite.ts'
 import { type AuditCursor, BEGINNING, type ExportedEvent, exportAudit } from './export.ts'
 import { forwardAudit, resetPosition, storePosition } from './forward.ts'
-import { INSERT_AUDIT_EVENTS } from './insert.ts'
+import { INSERT_AUDIT_EVENTS, listEventsOf } from './insert.ts'
 import { keepAuditPartitions } from './index-subjects.job.ts'
 import { Audit } from './record.ts'
 import { removeForwardedEvents } from './remove.job.ts'
 import { assignSequences } from './sequence.ts'
-import { listEventsOf } from './subjects.ts'
 
 const isPostgres = currentBackend() === 'postgres'
 const SIZE = 50

@@ -1,6 +1,6 @@
 import { type LeaseParts, withLease } from '../database/locks/leases.ts'
 import type { Reader, Transaction } from '../database/database.ts'
-import { type EventPosition, subjectsOf } from './subjects.ts'
+import { type EventPosition, subjectsOf } from './insert.ts'
 import type { Log } from '@chancery/service-kit'
 import { AUDIT } from '../database/partitions/audit-partitions.ts'
 import { keepPartitions } from '../database/partitions/keep-partitions.ts'

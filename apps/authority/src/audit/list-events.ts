@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Reader } from '../database/database.ts'
-import type { EventPosition } from './subjects.ts'
+import { inOrder } from '../database/list-query.ts'
+import { EVENT_ORDER, type EventPosition, NEWEST_EVENTS } from './insert.ts'
 
 /** Events to list. All members apply. */
 export interface EventFilter {
@@ -45,7 +46,7 @@ async function readRange(
 ): Promise<readonly EventRow[]> {
   const { type, from, limit } = range
   const place = subject === undefined ? 'e' : 's'
-  const [at, id] = [sql.ref<string>(`${place}.created_at`), sql.ref<string>(`${place}.event_id`)]
+  const at = sql.ref<string>(`${place}.created_at`)
   let query = db
     .selectFrom('audit_events as e')
     .$if(subject !== undefined, (joined) => joined.innerJoin('audit_subjects as s', 's.event_id', 'e.event_id'))
@@ -55,14 +56,7 @@ async function readRange(
   if (type !== undefined) query = query.where(sql<boolean>`e.event_type = ${sql.lit(type)}`)
   if (since !== undefined) query = query.where(at, '>=', since)
   if (until !== undefined) query = query.where(at, '<', until)
-  if (from !== undefined) {
-    const [within, beyond] = isNewestFirst ? (['<=', '<'] as const) : (['>=', '>'] as const)
-    query = query
-      .where(at, within, from.created_at)
-      .where((eb) => eb.or([eb(at, beyond, from.created_at), eb(id, beyond, from.event_id)]))
-  }
-  const direction = isNewestFirst ? 'desc' : 'asc'
-  return query.orderBy(at, direction).orderBy(id, direction).limit(limit).execute()
+  return inOrder(query, isNewestFirst ? NEWEST_EVENTS : EVENT_ORDER, { after: from, limit }, place).execute()
 }
 
 function compare(a: EventPosition, b: EventPosition): number {

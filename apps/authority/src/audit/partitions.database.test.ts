@@ -19,10 +19,9 @@ import {
   useAuditPartitionsOf,
 } from './audit-partitions.suite.ts'
 import { BEGINNING, exportAudit } from './export.ts'
-import { INSERT_AUDIT_EVENTS } from './insert.ts'
+import { INSERT_AUDIT_EVENTS, listEventsOf } from './insert.ts'
 import { keepAuditPartitions } from './index-subjects.job.ts'
 import { assignSequences } from './sequence.ts'
-import { listEventsOf } from './subjects.ts'
 
 const isPostgres = currentBackend() === 'postgres'
 const SIZE = 100

@@ -5,9 +5,8 @@ import { Batcher, LimiterUnavailableError, endOfLoopTurn, readTraceParent } from
 import type { Call, Clock, Ids, Limiter, Log } from '@chancery/service-kit'
 import type { Database, Transaction } from '../database/database.ts'
 import type { AuthorityMetrics } from '../metrics.ts'
-import { type AuditRow, INSERT_AUDIT_EVENTS } from './insert.ts'
+import { type AuditRow, INSERT_AUDIT_EVENTS, subjectsIn } from './insert.ts'
 import { RefusalShares, type RefusedCaller } from './refusal-shares.ts'
-import { subjectsIn } from './subjects.ts'
 
 /** Read as permanent state: which treaties were revoked, which rules removed, and which lists may have a gap. */
 export const STAYING: readonly string[] = [

@@ -2,7 +2,7 @@ import { DAY, type Instant, writeInstant, writeSortable } from '@chancery/protoc
 import { dropOldPartitions } from './drop-partitions.ts'
 import { type Audit, STAYING } from './record.ts'
 import { leastPosition } from './sequence.ts'
-import { subjectsOf } from './subjects.ts'
+import { subjectsOf } from './insert.ts'
 import type { Reader, Transaction } from '../database/database.ts'
 import { type LeaseParts, withLease } from '../database/locks/leases.ts'
 

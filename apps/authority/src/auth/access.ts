@@ -15,7 +15,7 @@ import {
 import type { Access, Route } from '@chancery/contract'
 import { HttpResponse, LimiterUnavailableError, readRecordTexts } from '@chancery/service-kit'
 import type { Binding, Call, Guard, HandlerResult, MaybePromise, Query } from '@chancery/service-kit'
-import { type AccessParts, type KeyLimit, countByKey } from './key-use.ts'
+import { type AccessParts, type KeyLimit, countByKey } from './callers.ts'
 import { authenticateOperator, hasOperatorHeaders, refuseThrottledAddress, screenOperator } from './operator.ts'
 import type { OperatorCall } from './operator.ts'
 import type { Tier } from './operator-keys.ts'
@@ -145,7 +145,7 @@ function countCall(call: Omit<Call, 'body'>, route: Route, parts: AccessParts): 
 const KEYS_PER_ADDRESS = 10
 
 /**
- * The key is counted after its signature (key-use.ts). Before it only the address counts, in this process, and one
+ * The key is counted after its signature (callers.ts). Before it only the address counts, in this process, and one
  * with too many failures is refused.
  */
 function countKeyLater(call: Omit<Call, 'body'>, parts: AccessParts, name: KeyLimit): Promise<void> {

@@ -1,9 +1,9 @@
 import { Refusal } from '@chancery/contract'
 import { SECOND, member, readInstant, verifyNodeProof, writeInstant } from '@chancery/protocol'
-import type { Instant, JsonObject, NodeAction } from '@chancery/protocol'
+import type { GenesisBlock, Instant, JsonObject, NodeAction } from '@chancery/protocol'
 import { type Call, noteCaller } from '@chancery/service-kit'
 import { requestDetails } from '../audit/record.ts'
-import type { AuthParts } from './key-use.ts'
+import type { AuthParts } from './callers.ts'
 
 /**
  * After a recovery it is unknown which nonces were spent, so nothing signed before the floor is accepted (reliability
@@ -89,4 +89,18 @@ export async function refuseNode(
 export async function countNodeKey(parts: Pick<AuthParts, 'limits'>, node_public_key: string): Promise<void> {
   const isWithin = await parts.limits.shared.hit(`node-key ${node_public_key}`, parts.limits.perMinute['node-key'])
   if (!isWithin) throw new Refusal('rate_limit_exceeded')
+}
+
+/** Root, authority and operator keys must not be node keys. */
+export function reservedKeys(
+  parts: Pick<AuthParts, 'operators'> & {
+    readonly network: { readonly genesis: GenesisBlock }
+    readonly signing: { readonly publicKey: string }
+  },
+): ReadonlySet<string> {
+  return new Set([
+    parts.network.genesis.root_public_key,
+    parts.signing.publicKey,
+    ...[...parts.operators.values()].map((key) => key.publicKey),
+  ])
 }

@@ -4,7 +4,7 @@ import { CLOCK_TOLERANCE, isKeyId, isNonce, readInstant, verifyOperatorRequest }
 import type { Instant, JsonObject } from '@chancery/protocol'
 import { type Call, noteCaller } from '@chancery/service-kit'
 import { requestDetails } from '../audit/record.ts'
-import { type AuthParts, countKey, noteUse, refuseSpentKey } from './key-use.ts'
+import { type AuthParts, countKey, noteUse, refuseSpentKey } from './callers.ts'
 import { consumeNonce } from './nonces.ts'
 import { type OperatorKey, type Tier, satisfiesTier } from './operator-keys.ts'
 import { refuseBelowFloor } from './node.ts'

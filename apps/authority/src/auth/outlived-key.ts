@@ -1,4 +1,4 @@
-import type { AuthParts } from './key-use.ts'
+import type { AuthParts } from './callers.ts'
 import type { Transaction } from '../database/database.ts'
 import { checkRevoked, listRevokedKeys } from './operator-keys.ts'
 import { type OperatorCall, refuseRevokedKey } from './operator.ts'

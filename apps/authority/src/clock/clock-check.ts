@@ -3,7 +3,7 @@ import { type Clock, type Gauge, type Log, SharedRead } from '@chancery/service-
 import { sql } from 'kysely'
 import { MAX_CLOCK_JUMP, magnitude, wallMinusMonotonic } from './purge-clock.ts'
 import type { Database } from '../database/database.ts'
-import type { SigningHalt } from '../signing/signing-halt.ts'
+import type { SigningHalt } from '../signing/halt-reasons.ts'
 
 const WARN_OVER = seconds(2)
 const HALT_OVER = seconds(30)

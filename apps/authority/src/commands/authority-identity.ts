@@ -4,18 +4,15 @@ import { EvidenceImportError } from '../features/evidence/import-evidence.ts'
 import { type Inspection, inspectDatabase } from '../recovery/inspect.ts'
 import { BackupError, type InspectedAuthority } from '../recovery/manifest.ts'
 import { loadGenesis } from '../startup/checks.ts'
-import { type CommandArguments, isOperatorError, readSettingsOrExplain } from './key-succession.ts'
+import { isOperatorError } from './key-succession.ts'
 import type { AuthoritySettings } from '../settings/authority-settings.ts'
 import { type HighWater, MarkFileError, readMark } from '../rollback/mark-file.ts'
 import { loadOwnKeys } from '../signing/own-keys.ts'
 import { type LaterKeys, findKeysOfBackup, findLaterKeys } from './later-keys.ts'
 import { listTables } from '../database/copy/unfinished-copy.ts'
 import type { Database, Reader } from '../database/database.ts'
-import { type Migrated, OldSchemaError, isOldSchema, migrate, readSchemaVersion } from '../database/migrate.ts'
-import { explainDatabaseError, openDatabase } from '../database/open.ts'
-import { systemClock } from '@chancery/service-kit'
-import { claimIdentity } from '../startup/check-keys.ts'
-import { cannotOpen } from '../startup/open-migrated.ts'
+import { OldSchemaError, isOldSchema, readSchemaVersion } from '../database/migrate.ts'
+import { explainDatabaseError } from '../database/open.ts'
 
 /** The result of an inspection or a copy, or why there is none. */
 export type Outcome<Value> =
@@ -93,29 +90,4 @@ export async function runCommand<Value>(work: () => Promise<Value>): Promise<Out
     if (message === undefined) throw error
     return { ok: false, code: 'database_unavailable', message: `the database cannot be read: ${message}`, problems: [] }
   }
-}
-
-/**
- * Applies the migrations of this release, as a start does, and ends. For a job that runs before the instances of a new
- * release start. Opens no key. A new database is claimed for the authority of the settings.
- */
-export async function migrateSchema(args: CommandArguments): Promise<Outcome<Migrated>> {
-  const settings = await readSettingsOrExplain(args)
-  if (settings === undefined) return SETTINGS_INVALID
-  return runCommand(async () => {
-    const given = await readAuthority(settings)
-    const { databaseLocation: place } = settings
-    let database: Database | undefined
-    try {
-      database = openDatabase(place)
-      const migrated = await migrate(database, () => systemClock.now())
-      const { genesis, ownKeys } = await followRotation(database, given)
-      await claimIdentity(database, genesis, ownKeys, systemClock.now())
-      return migrated
-    } catch (error) {
-      throw cannotOpen(place, error) ?? error
-    } finally {
-      await database?.close()
-    }
-  })
 }

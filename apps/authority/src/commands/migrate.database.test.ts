@@ -7,7 +7,7 @@ import type { TestDatabase, TestNetwork } from '@chancery/testkit'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { EXPECTED_SCHEMA_VERSION } from '../database/migrate.ts'
-import { migrateSchema } from './authority-identity.ts'
+import { migrateSchema } from './migrate.ts'
 
 const onPostgres = process.env['CHANCERY_TEST_DATABASE'] === 'postgres'
 

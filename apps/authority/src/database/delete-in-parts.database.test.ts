@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { coreJobs } from '../startup/core-jobs.ts'
 import { rowsOf } from '../testing/rows.suite.ts'
 import type { Database } from './database.ts'
-import { deleteInParts } from './cached-count.ts'
+import { deleteInParts } from './large-tables.ts'
 
 let na: TestAuthority
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { type TestAuthority, enroll, nodeCaller, startTestAuthority, testSigner } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isLargeTable } from './cached-count.ts'
+import { isLargeTable } from './large-tables.ts'
 
 let na: TestAuthority
 beforeAll(async () => {

@@ -12,7 +12,7 @@ export interface Tables
   heads: { name: string; version: ColumnType<number, number, number> }
   nonces: { claim: Uint8Array; expires_at: string }
   audit_events: { event_id: string; event_type: string; event_json: string; created_at: string }
-  /** Ids that an event names; see audit/subjects.ts. */
+  /** Ids that an event names; see audit/insert.ts. */
   audit_subjects: { subject: string; created_at: string; event_id: string }
   audit_numbers: { sequence: number; event_id: string }
   audit_forwards: { name: string; sequence: number; event_id: string; updated_at: string }

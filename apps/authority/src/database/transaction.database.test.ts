@@ -1,7 +1,8 @@
 import { CompiledQuery, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from 'kysely'
 import type { DatabaseConnection, Driver } from 'kysely'
-import { describe, expect, it } from 'vitest'
-import { UnknownOutcomeError } from './errors.ts'
+import { describe, expect, it, vi } from 'vitest'
+import { LockTimeoutError, UnknownOutcomeError } from './errors.ts'
+import type { Transaction } from './database.ts'
 import type { Tables } from './tables.ts'
 import { transactOn } from './transaction.ts'
 
@@ -91,6 +92,27 @@ describe('transactOn', () => {
     const { db, driver } = scripted()
     await expect(transactOn(db, () => Promise.reject(new Error('mine')), options)).rejects.toThrow('mine')
     expect([driver.told, driver.held]).toEqual([['begin', 'rollback'], 0])
+  })
+
+  it('rolls back when its locks came late together, though each came in time', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    try {
+      const open = () => ({ ...options.open(), lock: async () => void vi.advanceTimersByTime(2600) })
+      const lockTimes = (times: number) => {
+        const { db, driver } = scripted()
+        const work = async (tx: Transaction): Promise<void> => {
+          for (let time = 0; time < times; time += 1) await tx.lock('feed')
+        }
+        return transactOn(db, work, { ...options, open }).then(
+          () => driver.told,
+          (error: unknown) => [error, ...driver.told],
+        )
+      }
+      expect(await lockTimes(1)).toEqual(['begin', 'commit'])
+      expect(await lockTimes(2)).toEqual([expect.any(LockTimeoutError), 'begin', 'rollback'])
+    } finally {
+      vi.useRealTimers()
+    }
   })
 
   it('passes on the first cause even when the rollback fails, too, and gives the connection back', async () => {

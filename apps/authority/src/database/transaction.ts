@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { faultAfterCommit } from '#faults'
 import { type RawBuilder, sql } from 'kysely'
 import { type Query, type Transaction, storeTime } from './database.ts'
-import { DiskFullError, UnknownOutcomeError } from './errors.ts'
+import { DiskFullError, LockTimeoutError, UnknownOutcomeError } from './errors.ts'
 import { lockBasisOf } from './locks/decision-basis.ts'
 import { raiseVersion } from './locks/domains.ts'
 import { statfs } from 'node:fs/promises'
@@ -11,6 +11,9 @@ import { dirname } from 'node:path'
 import { systemClock } from '@chancery/service-kit'
 
 const ATTEMPTS = 4
+
+/** What all locks of one transaction may wait together. PostgreSQL bounds each wait alone (LIMITS_MS). */
+const LOCKS_MS = 5000
 
 export interface TransactOptions {
   /** True for failures after which the whole transaction may be run again. */
@@ -65,11 +68,13 @@ export async function transactOnce<Result>(
   if (options.sendBegin === undefined) await begun
   else begun.catch(() => undefined)
   const opened = options.open(connection)
+  const inTime = boundWaits()
   const tx: Transaction = {
     query: connection,
     ...opened,
+    lock: (domain) => inTime(() => opened.lock(domain)),
     async raiseVersion(domain) {
-      await lockBasisOf(opened, domain)
+      await inTime(() => lockBasisOf(opened, domain))
       await raiseVersion(connection, domain)
     },
   }
@@ -94,6 +99,20 @@ export async function transactOnce<Result>(
   }
   faultAfterCommit(tx)
   return result
+}
+
+/**
+ * With a slow database several locks can each come just in time, and the request passes its deadline during the work
+ * after them. Its caller would not know whether it was done. Refused here, nothing was changed, and the answer says so.
+ */
+function boundWaits(): (wait: () => Promise<void>) => Promise<void> {
+  let waited = 0
+  return async (wait) => {
+    const started = performance.now()
+    await wait()
+    waited += performance.now() - started
+    if (waited > LOCKS_MS) throw new LockTimeoutError('the locks of one transaction were not acquired in time')
+  }
 }
 
 /** Runs `work` and rolls it back. */

@@ -3,7 +3,7 @@ import { Batcher, type Clock, type Limiter, LimiterUnavailableError } from '@cha
 import { sql } from 'kysely'
 import { DiskFullError } from '../database/errors.ts'
 import type { Database, Statement } from '../database/database.ts'
-import { deleteInParts } from '../database/cached-count.ts'
+import { deleteInParts } from '../database/large-tables.ts'
 
 const WINDOW_MICROS = BigInt(WINDOW_SECONDS) * 1_000_000n
 

@@ -3,7 +3,7 @@ import { DAY, canonicalJson, digestOf, isJsonObject, readEventLine, writeSortabl
 import { type Call, type HttpResponse, jsonText } from '@chancery/service-kit'
 import { sql } from 'kysely'
 import type { Database, Reader, Transaction } from '../database/database.ts'
-import { deleteInParts } from '../database/cached-count.ts'
+import { deleteInParts } from '../database/large-tables.ts'
 import type { Tables } from '../database/tables.ts'
 
 export const IDEMPOTENCY_KEY: RegExp = /^[A-Za-z0-9._:-]{1,128}$/

@@ -1,8 +1,8 @@
 import { Refusal } from '@chancery/contract'
 import { describe, expect, it } from 'vitest'
-import { readIssuePosition, toWireTime, writeIssuePosition } from './list-position.ts'
+import { byIssue, readPlace, toWireTime, writePlace } from './list-position.ts'
 
-const page = (after: string | undefined) => ({ limit: 1, offset: 0, after, asked: true })
+const ORDER = byIssue('id')
 const AT = '2026-01-02T03:04:05.678000Z'
 
 describe('positions in a list by time of issue', () => {
@@ -11,11 +11,11 @@ describe('positions in a list by time of issue', () => {
     [AT, 'zoë 😀|with a bar'],
     [AT, 'x'.repeat(256)],
   ])('%s and %s are read back', (issued_at, id) => {
-    expect(readIssuePosition(page(writeIssuePosition({ issued_at, id })))).toEqual({ issued_at, id })
+    expect(readPlace(ORDER, writePlace(ORDER, { issued_at, id }))).toEqual({ issued_at, id })
   })
 
   it('without a cursor there is none', () => {
-    expect(readIssuePosition(page(undefined))).toBeUndefined()
+    expect(readPlace(ORDER, undefined)).toBeUndefined()
   })
 
   it.each([
@@ -28,7 +28,7 @@ describe('positions in a list by time of issue', () => {
     `${AT} |x`,
     "' or 1=1 --|x",
   ])('refuses %j', (after) => {
-    expect(() => readIssuePosition(page(after))).toThrow(Refusal)
+    expect(() => readPlace(ORDER, after)).toThrow(Refusal)
   })
 })
 

@@ -1,29 +1,36 @@
-import { isPlainText, readInstant, writeInstant } from '@chancery/protocol'
 import { Refusal } from '@chancery/contract'
-import { sql } from 'kysely'
-import type { Page } from './paging.ts'
+import { isPlainText, readInstant, writeInstant } from '@chancery/protocol'
+import type { OrderColumn, Place } from '../database/list-query.ts'
 
-/** A position in a list that is ordered by time of issue, then id. */
-export interface IssuePosition {
-  readonly issued_at: string
-  readonly id: string
+/** A time as it is stored. */
+export const STORED_TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z/
+/** An id that its maker chose. */
+export const ANY_ID = /.{1,256}/
+
+/** The order of issued records, oldest first. */
+export function byIssue<const Name extends string>(id: Name) {
+  return [
+    { column: 'issued_at', form: STORED_TIME },
+    { column: id, form: ANY_ID },
+  ] as const
 }
 
-export function writeIssuePosition(place: IssuePosition): string {
-  return `${place.issued_at}|${place.id}`
+/** The place that a cursor names. A cursor of another list is refused. */
+export function readPlace<const Order extends readonly OrderColumn[]>(
+  order: Order,
+  text: string | undefined,
+): Place<Order> | undefined {
+  if (text === undefined) return undefined
+  const forms = order.map(({ form }) => form.source).join(')\\|(')
+  const values = new RegExp(`^(${forms})$`, 'su').exec(text)
+  if (values === null || !isPlainText(text, 400)) throw new Refusal('invalid_page')
+  // The names of the type are those of the order.
+  return Object.fromEntries(order.map(({ column }, at) => [column, values[at + 1]])) as Place<Order>
 }
 
-export function readIssuePosition(page: Page): IssuePosition | undefined {
-  if (page.after === undefined) return undefined
-  const match = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z)\|(.{1,256})$/su.exec(page.after)
-  if (match === null || !isPlainText(match[2] ?? '', 256)) throw new Refusal('invalid_page')
-  return { issued_at: match[1] ?? '', id: match[2] ?? '' }
-}
-
-/** Rows after a position, oldest first. */
-export function isAfter(idColumn: string, place: IssuePosition): ReturnType<typeof sql<boolean>> {
-  const [at, id] = [sql.ref('issued_at'), sql.ref(idColumn)]
-  return sql<boolean>`(${at} > ${place.issued_at} or (${at} = ${place.issued_at} and ${id} > ${place.id}))`
+export function writePlace(order: readonly OrderColumn[], row: object): string {
+  const values = new Map(Object.entries(row))
+  return order.map(({ column }) => String(values.get(column))).join('|')
 }
 
 /** A stored time in the form of responses. */

@@ -1,6 +1,11 @@
 import { LIMITS, Refusal } from '@chancery/contract'
-import { type JsonObject, isPlainText, readInstant, writeSortable } from '@chancery/protocol'
-import type { Query } from '@chancery/service-kit'
+import { type JsonObject, isPlainText, readInstant, writeJson, writeSortable } from '@chancery/protocol'
+import { type HttpResponse, type Query, jsonText } from '@chancery/service-kit'
+import type { SelectQueryBuilder } from 'kysely'
+import { countUpTo } from '../database/large-tables.ts'
+import type { Reader } from '../database/database.ts'
+import { type OrderColumn, inOrder } from '../database/list-query.ts'
+import { readPlace, writePlace } from './list-position.ts'
 
 const MAX_TEXT = 128
 
@@ -41,12 +46,13 @@ export interface Page {
   readonly asked: boolean
 }
 
-export function readPage(query: Query): Page {
+/** `rows`: how many, when the caller does not say it. */
+export function readPage(query: Query, rows: number = LIMITS.listPageRows): Page {
   const [limit, offset, cursor] = [query.first('limit'), query.first('offset'), query.first('cursor')]
   // A cursor replaces an offset. Both together have no meaning.
   if (cursor !== undefined && offset !== undefined) throw new Refusal('invalid_page')
   return {
-    limit: limit === undefined ? LIMITS.listPageRows : readWhole(limit, 1, LIMITS.listPageRows),
+    limit: limit === undefined ? rows : readWhole(limit, 1, LIMITS.listPageRows),
     offset: offset === undefined ? 0 : readWhole(offset, 0, LIMITS.listOffsetMax),
     after: cursor === undefined ? undefined : readPosition(cursor),
     asked: limit !== undefined || offset !== undefined || cursor !== undefined,
@@ -71,6 +77,42 @@ export function readPosition(text: string): string {
   // Only text that we wrote encodes to itself again.
   if (!place.startsWith('1|') || writeCursor(place.slice(2)) !== text) throw new Refusal('invalid_page')
   return place.slice(2)
+}
+
+/** A list: the rows that its filter leaves, in an order. */
+export interface List<DB, Table extends keyof DB, Row> {
+  readonly rows: SelectQueryBuilder<DB, Table, Row>
+  readonly order: readonly OrderColumn[]
+  /** Begins the cursors of a list that has several orders. */
+  readonly name?: string
+}
+
+/** Reads one page, and where the next one begins. */
+export async function readRows<DB, Table extends keyof DB, Row extends object>(
+  { rows, order, name = '' }: List<DB, Table, Row>,
+  { limit, offset = 0, after }: Pick<Page, 'limit' | 'after'> & { readonly offset?: number },
+): Promise<{ readonly rows: readonly Row[]; readonly last: string | undefined }> {
+  const place = after?.startsWith(name) === false ? '' : after?.slice(name.length)
+  const found = await inOrder(rows, order, { limit: limit + 1, offset, after: readPlace(order, place) }).execute()
+  const shown = found.slice(0, limit) as Row[]
+  const end = found.length > limit ? shown.at(-1) : undefined
+  return { rows: shown, last: end === undefined ? undefined : `${name}${writePlace(order, end)}` }
+}
+
+/** Reads one page with its paging members. */
+export async function readList<DB, Table extends keyof DB, Row extends object>(
+  db: Reader,
+  page: Page,
+  list: List<DB, Table, Row>,
+): Promise<{ readonly rows: readonly Row[]; readonly paging: JsonObject }> {
+  const { rows, last } = await readRows(list, page)
+  return { rows, paging: await pageMembers(page, rows.length, last, (bound) => countUpTo(db, list.rows, bound)) }
+}
+
+/** A response of texts as they are stored. A signed record is never parsed and written again. */
+export function listResponse(name: string, texts: readonly string[], paging: JsonObject): HttpResponse {
+  const more = writeJson(paging).slice(1)
+  return jsonText(`{"count":${texts.length},"${name}":[${texts.join(',')}]${more === '}' ? '' : ','}${more}`)
 }
 
 /** total, next_offset and next_cursor. Left out for a caller that did not ask for pages and got everything. */

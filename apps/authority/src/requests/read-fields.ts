@@ -11,7 +11,7 @@ import {
   readTrustedPublicKey,
   shape,
 } from '@chancery/protocol'
-import type { Instant, JsonObject, JsonValue } from '@chancery/protocol'
+import type { Instant, JsonObject, JsonValue, Verdict } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
 import type { Core } from '../core.ts'
 
@@ -27,6 +27,18 @@ export function recordVerification(
 ): void {
   parts.metrics.verifications.with({ route: call.routeId, accepted: accepted ? 'true' : 'false' }).increase()
   parts.log.info('verified', { route: call.routeId, request_id: call.requestId, accepted, reason })
+}
+
+/** Logs and counts a verdict, and returns the members that state it in a response: `valid` or `accepted`, and why. */
+export function respondVerdict(
+  call: Call,
+  parts: Pick<Core, 'log' | 'metrics'>,
+  verdict: Verdict<string>,
+  word: 'accepted' | 'valid',
+): JsonObject {
+  const reason = verdict.ok ? word : verdict.reason
+  recordVerification(call, parts, verdict.ok, reason)
+  return { [word]: verdict.ok, reason }
 }
 
 /** A mistyped limit must not silently become the default (protocol/core 11.3). */

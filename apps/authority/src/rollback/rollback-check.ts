@@ -3,17 +3,17 @@ import { type Clock, type Log, SharedRead } from '@chancery/service-kit'
 import type { Database } from '../database/database.ts'
 import { type Heads, type LastRecovery, findRollback, readHeads, readLastAnchor, readRecovery } from './positions.ts'
 import { isCopyUnfinished } from '../database/copy/unfinished-copy.ts'
-import type { SigningHalt } from '../signing/signing-halt.ts'
+import type { SigningHalt } from '../signing/halt-reasons.ts'
 import {
-  MarkFileError,
+  type HighWater,
   isHigher,
+  MarkFileError,
   readListFile,
   readMark,
   removeListFiles,
   writeListFile,
   writeMark,
 } from './mark-file.ts'
-import type { HighWater } from './mark-file.ts'
 import { MarkMemory } from './mark-memory.ts'
 import type { AuthoritySigner, OwnKeys } from '../signing/own-keys.ts'
 import { type Versions, readVersions } from '../database/locks/versions.ts'

@@ -101,20 +101,7 @@ const AUTHORITY_SETTINGS = {
     default: false,
     defaultText: 'off',
   }),
-  listReaderBytes: setting({
-    name: 'NA_LIST_READER_BYTES',
-    help: 'Smallest size limit of the readers of the revocation list (GATEWAY_MAX_LIST_BYTES, maxResponseBytes). From half of it on, health, doctor and log report a large list.',
-    read: integer({ min: 1_048_576, max: 1_073_741_824 }),
-    default: 67_108_864,
-  }),
   ...HEARTBEAT_SETTINGS,
-  passkeys: setting({
-    name: 'NA_CONSOLE_PASSKEYS',
-    help: 'on lets operators store their key in the browser, encrypted under a passkey. off: the key file is read each time.',
-    read: onOff,
-    default: true,
-    defaultText: 'on',
-  }),
   allowedRoles: setting({
     name: 'NA_ALLOWED_ROLES',
     help: 'Comma list of the roles that may be granted.',

@@ -1,5 +1,5 @@
 import { LIMITS } from '@chancery/contract'
-import { accessLogEvery, integer, oneOf, setting, text, workerCount } from '@chancery/service-kit'
+import { accessLogEvery, integer, oneOf, setting, socketAddress, text, workerCount } from '@chancery/service-kit'
 import { keyIdText, originUrl, publicKeys } from './readers.ts'
 
 /** Settings of one instance: its listeners, its stop and its logs. */
@@ -26,18 +26,11 @@ export const INSTANCE_SETTINGS = {
     read: workerCount,
     default: 1,
   }),
-  managementHost: setting({
-    name: 'NA_MANAGEMENT_HOST',
-    flag: '--management-host',
-    help: 'Listening address of the management listener.',
-    read: text,
-    default: '127.0.0.1',
-  }),
-  managementPort: setting({
-    name: 'NA_MANAGEMENT_PORT',
-    flag: '--management-port',
-    help: 'Port of a second listener for /metrics and the checks of /readyz. The first listener then leaves them out.',
-    read: integer({ min: 0, max: 65_535 }),
+  management: setting({
+    name: 'NA_MANAGEMENT_ADDR',
+    flag: '--management-addr',
+    help: 'Address and port of a second listener for /metrics and the checks of /readyz. The first listener then leaves them out.',
+    read: socketAddress,
     defaultText: 'no second listener',
   }),
   publicUrl: setting({
@@ -75,12 +68,6 @@ export const INSTANCE_SETTINGS = {
     help: 'Name of this instance in the readiness document.',
     read: keyIdText,
     defaultText: '12 random hex digits',
-  }),
-  coreDumps: setting({
-    name: 'NA_CORE_DUMPS',
-    help: 'warn starts in HA mode although a crash may write the signing key to a disk (containers cannot change it).',
-    read: oneOf('refuse', 'warn'),
-    default: 'refuse',
   }),
   logLevel: setting({
     name: 'LOG_LEVEL',

@@ -31,7 +31,7 @@ export const KEY_SETTINGS = {
   }),
   keyUri: setting({
     name: 'NA_KEY_URI',
-    help: 'Where the key is, for the providers pkcs11, vault and gcp-kms: pkcs11:token=LABEL;object=LABEL?module-path=FILE&sessions=4 or vault+https://HOST/MOUNT/KEY?version=1&namespace=NAME&ca-file=FILE or gcpkms://projects/…/cryptoKeyVersions/N?endpoint=https://HOST&ca-file=FILE.',
+    help: 'Where the key is, for the providers pkcs11, vault and gcp-kms: pkcs11:token=LABEL;object=LABEL?module-path=FILE&sessions=4&former-object=LABEL or vault+https://HOST/MOUNT/KEY?version=1&namespace=NAME&ca-file=FILE or gcpkms://projects/…/cryptoKeyVersions/N?endpoint=https://HOST&ca-file=FILE.',
     read: keyUri,
     // A PIN may be in it by mistake, and then no message may show it.
     secret: true,
@@ -50,12 +50,6 @@ export const KEY_SETTINGS = {
     name: 'NA_FORMER_PRIVATE_KEY_FILE',
     help: 'Private key file of the last former key, which signs its own list until its last certificate ends.',
     read: text,
-  }),
-  formerKeyUri: setting({
-    name: 'NA_FORMER_KEY_URI',
-    help: 'The last former key in the token of NA_KEY_URI, instead of NA_FORMER_PRIVATE_KEY_FILE.',
-    read: keyUri,
-    secret: true,
   }),
 } as const
 
@@ -119,28 +113,23 @@ function choosePlace({ keyUri: place, keyTokenFile: file }: KeySettings, provide
   if (place === undefined) return { problem: `NA_KEY_URI: is required with NA_KEY_PROVIDER=${provider}` }
   if (place.provider !== provider) return { problem: `NA_KEY_URI: needs NA_KEY_PROVIDER=${place.provider}` }
   if (file === undefined) return { problem: 'NA_KEY_TOKEN_FILE: is required with NA_KEY_URI' }
-  const named = { ...place, setting: 'NA_KEY_URI' }
+  const from = { ...place, setting: 'NA_KEY_URI' }
   const secret = { setting: 'NA_KEY_TOKEN_FILE', file }
-  return { source: named.provider === 'pkcs11' ? { ...named, pin: secret } : { ...named, token: secret } }
+  if (from.provider !== 'pkcs11') return { source: { ...from, token: secret } }
+  const { formerLabel: _former, ...current } = from
+  return { source: { ...current, pin: secret } }
 }
 
 /** Chooses the last former key, while it still has a list to sign. */
 function chooseFormerSource(values: KeySettings, current: KeySource | undefined): Choice {
-  const { formerPrivateKeyFile: path, formerKeyUri: place } = values
-  if (path !== undefined && place !== undefined)
-    return { problem: 'NA_FORMER_PRIVATE_KEY_FILE: give either it or NA_FORMER_KEY_URI' }
-  if ((path !== undefined || place !== undefined) && values.keyHistoryFile === undefined)
+  const { formerPrivateKeyFile: path, keyUri: place } = values
+  const keyLabel = place?.provider === 'pkcs11' ? place.formerLabel : undefined
+  if (path !== undefined && keyLabel !== undefined)
+    return { problem: 'NA_FORMER_PRIVATE_KEY_FILE: give either it or former-object in NA_KEY_URI' }
+  if ((path !== undefined || keyLabel !== undefined) && values.keyHistoryFile === undefined)
     return { problem: 'NA_KEY_HISTORY_FILE: is required with a former key' }
   if (path !== undefined) return { source: { provider: 'file', setting: 'NA_FORMER_PRIVATE_KEY_FILE', path } }
-  if (place === undefined) return {}
-  // The PIN of NA_KEY_TOKEN_FILE is not tried at another token, which it would lock.
-  const isSameToken =
-    place.provider === 'pkcs11' &&
-    current?.provider === 'pkcs11' &&
-    place.modulePath === current.modulePath &&
-    place.tokenLabel === current.tokenLabel
-  if (!isSameToken) return { problem: 'NA_FORMER_KEY_URI: must name a key in the token of NA_KEY_URI' }
-  return { source: { ...current, setting: 'NA_FORMER_KEY_URI', keyLabel: place.keyLabel } }
+  return keyLabel === undefined || current?.provider !== 'pkcs11' ? {} : { source: { ...current, keyLabel } }
 }
 
 function chooseFile({ privateKeyFile }: KeySettings): Choice {

@@ -60,7 +60,7 @@ describe('a key URI', () => {
     ['pkcs11:token=chancery?module-path=/lib/hsm.so', 'must have token, object and module-path'],
     ['pkcs11:tokens=a;object=na-1?module-path=/l', 'must have nothing but token, object, type before'],
     [`pkcs11:slot-id=1;token=a;object=b?module-path=/l`, 'must have nothing but token, object, type before'],
-    [`${TOKEN}&session=1`, 'must have nothing but module-path, sessions after'],
+    [`${TOKEN}&session=1`, 'must have nothing but module-path, sessions, former-object after'],
     [`${TOKEN}&module-path=/m`, 'must have module-path once'],
     [`pkcs11:token=a;token=b;object=c?module-path=/l`, 'must have token once'],
     [`pkcs11:token;object=c?module-path=/l`, 'must have a value of token'],

@@ -9,6 +9,8 @@ interface TokenPlace {
   readonly modulePath: string
   readonly tokenLabel: string
   readonly keyLabel: string
+  /** The last former key in the same token. */
+  readonly formerLabel: string | undefined
   readonly sessions: number
 }
 
@@ -53,7 +55,8 @@ function readToken(text: string): TokenPlace {
     throw new SettingError('must have no PIN: NA_KEY_TOKEN_FILE names the file with it')
   const [path, query] = cutAt(text, '?')
   const { token, object, type = 'private' } = readParts(path, ';', ['token', 'object', 'type'])
-  const { 'module-path': modulePath, sessions = '4' } = readParts(query, '&', ['module-path', 'sessions'])
+  const names = ['module-path', 'sessions', 'former-object'] as const
+  const { 'module-path': modulePath, sessions = '4', 'former-object': formerLabel } = readParts(query, '&', names)
   if (token === undefined || object === undefined || modulePath === undefined)
     throw new SettingError('must have token, object and module-path: pkcs11:token=T;object=KEY?module-path=FILE')
   if (type !== 'private') throw new SettingError('must have no type but private')
@@ -62,6 +65,7 @@ function readToken(text: string): TokenPlace {
     modulePath,
     tokenLabel: token,
     keyLabel: object,
+    formerLabel,
     sessions: readAs('sessions', integer({ min: 1, max: 64 }), sessions),
   }
 }

@@ -1,6 +1,5 @@
 import { isNoteName, readWitnessKey } from '@chancery/protocol'
 import { type Reader, SettingError, integer, oneOf, setting } from '@chancery/service-kit'
-import { rootsOfFile } from './outbound-settings.ts'
 import { splitList } from './readers.ts'
 
 const MAX_WITNESSES = 16
@@ -93,18 +92,5 @@ export const LOG_SETTINGS = {
     read: witnesses,
     default: { witnesses: [], quorum: 0 },
     defaultText: 'none',
-  }),
-  logWitnessSeconds: setting({
-    name: 'NA_LOG_WITNESS_SECONDS',
-    help: 'Seconds between two rounds in which witnesses are asked.',
-    read: integer({ min: 1, max: 86_400 }),
-    default: 10,
-  }),
-  logWitnessRoots: setting({
-    name: 'NA_LOG_WITNESS_CA_FILE',
-    help: 'PEM file with root certificates for the TLS of witnesses, in addition to those of the system.',
-    read: rootsOfFile,
-    default: [],
-    defaultText: 'roots of the system',
   }),
 } as const

@@ -5,7 +5,7 @@ import { secondsOrOff, splitList } from './readers.ts'
 const BLOCK = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
 
 /** Root certificates of a PEM file. */
-export const rootsOfFile: Reader<readonly string[]> = (path) => {
+const rootsOfFile: Reader<readonly string[]> = (path) => {
   try {
     const roots = readFileSync(path, 'utf8').match(BLOCK)
     if (roots !== null) return roots
@@ -62,7 +62,7 @@ const origins: Reader<readonly string[]> = (value) => {
   return entries
 }
 
-/** Settings of gates that ask other systems (protocol/trust-operations 5.13). */
+/** Settings of gates that ask other systems (protocol/trust-operations 5.13), and the roots for them and for witnesses. */
 const FACT_SETTINGS = {
   factOrigins: setting({
     name: 'NA_FACT_ORIGINS',
@@ -71,9 +71,9 @@ const FACT_SETTINGS = {
     default: [],
     defaultText: 'none',
   }),
-  factRoots: setting({
-    name: 'NA_FACT_CA_FILE',
-    help: 'PEM file with root certificates for the TLS of these origins, in addition to those of the system.',
+  extraRoots: setting({
+    name: 'NA_CA_FILE',
+    help: 'PEM file with root certificates for the TLS of these origins and of witnesses, in addition to those of the system.',
     read: rootsOfFile,
     default: [],
     defaultText: 'roots of the system',

@@ -4,7 +4,7 @@ import { type Clock, type Gauge, type Log, SharedRead } from '@chancery/service-
 import type { Identity } from './own-keys.ts'
 import { LONG_BYTES } from './key-providers.ts'
 import { PinRefusedError, TokenBusyError } from './vault-signer.ts'
-import type { SigningHalt } from './signing-halt.ts'
+import type { SigningHalt } from './halt-reasons.ts'
 
 interface KeyCheckParts {
   readonly clock: Pick<Clock, 'monotonicMs'>

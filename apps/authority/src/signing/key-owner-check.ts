@@ -3,7 +3,7 @@ import type { Database, Reader } from '../database/database.ts'
 import type { FindKey } from './find-key.ts'
 import type { Identity, LiveIdentity } from './own-keys.ts'
 import type { KeyCheck } from './key-check.ts'
-import type { SigningHalt } from './signing-halt.ts'
+import type { SigningHalt } from './halt-reasons.ts'
 import { findLiveFormerKey, findStoredIdentity } from './stored-identity.ts'
 
 /** Lets work run until it is closed. Then new work waits, and the closing waits for the work that runs. */

@@ -50,9 +50,9 @@ describe.skipIf(findTokenObstacle() !== undefined)('a key in a PKCS#11 token', (
     }
   })
 
-  it.runIf(once)('makes signatures that verify, also a hundred at once and over megabytes', async () => {
+  it.runIf(once)('makes signatures that verify, also five hundred at once and over megabytes', async () => {
     const signer = await open()
-    const messages = Array.from({ length: 100 }, (_, i) => Buffer.from(`message ${i}`))
+    const messages = Array.from({ length: 500 }, (_, i) => Buffer.from(`message ${i}`))
     messages.push(Buffer.alloc(5_000_000, 7))
     const signatures = await Promise.all(messages.map((message) => signer.sign(message)))
     for (const [i, message] of messages.entries())

@@ -1,20 +1,6 @@
+import { inTime } from '@chancery/service-kit'
 import { TokenBusyError } from './vault-signer.ts'
 import type { TokenSession } from './token-session.ts'
-
-/**
- * Returns the result of `operation`, or fails when it takes too long. The operation itself continues without a caller.
- */
-async function withinSeconds<Result>(seconds: number, operation: Promise<Result>, message: string): Promise<Result> {
-  let timer: NodeJS.Timeout | undefined
-  const limit = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(message)), seconds * 1000)
-  })
-  try {
-    return await Promise.race([operation, limit])
-  } finally {
-    clearTimeout(timer)
-  }
-}
 
 type Session = Pick<TokenSession, 'sign' | 'close'>
 
@@ -40,7 +26,7 @@ export class SessionPool {
     const operation = this.#signAlone(message)
     // The slot is released when the token has finished, not when the caller stops waiting.
     void operation.catch(() => undefined).finally(() => this.#leave())
-    return withinSeconds(this.#seconds, operation, 'the token did not sign in time')
+    return inTime(operation, this.#seconds * 1000, new Error('the token did not sign in time'))
   }
 
   /** Ends the sessions that are not in use, of a key that is not used any more. */
@@ -81,7 +67,7 @@ export class SessionPool {
     })
     this.#waiting.add(wake)
     try {
-      await withinSeconds(this.#seconds, turn, 'the token has no free session')
+      await inTime(turn, this.#seconds * 1000, new Error('the token has no free session'))
     } catch (error) {
       // A slot that became free at the same moment goes to the next caller.
       if (!this.#waiting.delete(wake)) this.#leave()

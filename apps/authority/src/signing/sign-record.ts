@@ -28,8 +28,7 @@ import type {
 } from '@chancery/protocol'
 import type { Clock, Log } from '@chancery/service-kit'
 import type { AuthoritySigner } from './own-keys.ts'
-import { type SigningHalt, haltReasons } from './signing-halt.ts'
-import { whyOutsideWindow } from './key-window.ts'
+import { haltReasons, type SigningHalt, whyOutsideWindow } from './halt-reasons.ts'
 
 /** A signed record with its JSON text, for responses: a long record is serialised once, as its signature covers it. */
 export interface SignedText<Value> {

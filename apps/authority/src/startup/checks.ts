@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import {
   FormError,
@@ -16,21 +17,29 @@ import { countSyncStandbys, readServerSettings } from '../database/postgres/serv
 import type { AuthoritySettings } from '../settings/authority-settings.ts'
 import { openSigner } from '../signing/key-providers.ts'
 
+/** In a container the limits of core dumps are those of its machine. */
+export function isInContainer(): boolean {
+  const { KUBERNETES_SERVICE_HOST } = process.env
+  return KUBERNETES_SERVICE_HOST !== undefined || ['/.dockerenv', '/run/.containerenv'].some((file) => existsSync(file))
+}
+
+/** True when a crash may write the memory of this process to a disk. */
+export async function hasCoreDumps(limitsFile = '/proc/self/limits'): Promise<boolean> {
+  // The file exists on Linux only. On other systems the rules of the platform apply.
+  const limits = await readFile(limitsFile, 'utf8').catch(() => '')
+  return (/^Max core file size +(\S+)/m.exec(limits)?.[1] ?? '0') !== '0'
+}
+
 /** The signing key is in memory: no debugger may read it, no crash may write it to a disk (reliability 9). */
 export async function checkProcess(
-  { coreDumps, log }: { readonly coreDumps: 'refuse' | 'warn'; readonly log: Log },
-  limitsFile = '/proc/self/limits',
+  { log, inContainer = isInContainer() }: { readonly log: Log; readonly inContainer?: boolean },
+  limitsFile?: string,
 ): Promise<void> {
   if (inspector.url() !== undefined)
     throw new StartError('NODE_OPTIONS: the inspector is on, NA_HA_MODE=on needs it off')
-  // The file exists on Linux only. On other systems the rules of the platform apply.
-  const limits = await readFile(limitsFile, 'utf8').catch(() => '')
-  const soft = /^Max core file size +(\S+)/m.exec(limits)?.[1] ?? '0'
-  if (soft === '0') return
-  if (coreDumps === 'refuse')
-    throw new StartError(
-      'NA_HA_MODE: on needs core dumps off (ulimit -c 0, LimitCORE=0 in the service file, ulimits of the container; where none can be set, NA_CORE_DUMPS=warn)',
-    )
+  if (!(await hasCoreDumps(limitsFile))) return
+  if (!inContainer)
+    throw new StartError('NA_HA_MODE: on needs core dumps off (ulimit -c 0, LimitCORE=0 in the service file)')
   log.warn(
     'core dumps are on: a crash may write the signing key to a disk; let the machine drop them (kernel.core_pattern)',
   )

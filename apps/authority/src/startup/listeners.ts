@@ -6,10 +6,11 @@ import {
   StartError,
   createServer,
 } from '@chancery/service-kit'
-import type { Binding, HttpServer } from '@chancery/service-kit'
-import { guardFor } from '../auth/access.ts'
-import { nameCallers } from '../auth/key-use.ts'
+import type { Binding, HttpServer, Job } from '@chancery/service-kit'
+import { ALWAYS_SERVED, guardFor } from '../auth/access.ts'
+import { nameCallers } from '../auth/callers.ts'
 import type { Core } from '../core.ts'
+import type { SwitchGates } from '../signing/key-owner-check.ts'
 import type { AuthoritySettings } from '../settings/authority-settings.ts'
 import { Refusal } from '@chancery/contract'
 import { TooManyChecksError } from '@chancery/protocol'
@@ -74,10 +75,10 @@ export async function openListeners(
 
 /** Opens the management listener, if configured. */
 async function openManagement(parts: EdgeParts, bindings: readonly Binding[]): Promise<Listeners['management']> {
-  const { managementHost: host, managementPort: port } = parts.settings
-  if (port === undefined) return undefined
+  const { management } = parts.settings
+  if (management === undefined) return undefined
   const server = buildServer(parts, bindings)
-  return { server, url: await listen(server, { name: 'NA_MANAGEMENT_PORT', host, port }) }
+  return { server, url: await listen(server, { name: 'NA_MANAGEMENT_ADDR', ...management }) }
 }
 
 async function listen(server: HttpServer, { name, host, port }: ListenAddress): Promise<string> {
@@ -115,4 +116,31 @@ export function buildServer(parts: EdgeParts, bindings: readonly Binding[]): Htt
 
 function accessLogOf({ log, instance, settings }: EdgeParts): AccessLog {
   return new AccessLog({ log, instance, every: settings.accessLogEvery })
+}
+
+/** They follow the switch, or keep an instance serving meanwhile, and sign no record. */
+const UNHELD: ReadonlySet<string> = new Set([
+  'key-owner-check',
+  'clock-check',
+  'high-water',
+  'signing-probe',
+  'readiness',
+])
+
+/**
+ * Calls wait for the moment of a switch of the key. Published documents are served meanwhile: the code that signs the next
+ * version of one checks under its lock that the key is still the current one.
+ */
+export function callsWaiting(bindings: readonly Binding[], { calls }: SwitchGates): readonly Binding[] {
+  return bindings.map((binding) => {
+    const { route, handle } = binding
+    if (ALWAYS_SERVED.has(route.id) || route.stream === true) return binding
+    return { ...binding, held: () => calls.opened, handle: (call) => calls.within(() => handle(call)) }
+  })
+}
+
+export function jobsWaiting(jobs: readonly Job[], gates: SwitchGates): readonly Job[] {
+  return jobs.map((job) =>
+    UNHELD.has(job.name) ? job : { ...job, run: async (signal) => gates.jobs.within(() => job.run(signal)) },
+  )
 }

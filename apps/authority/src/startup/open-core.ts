@@ -70,7 +70,7 @@ export async function openCore(settings: AuthoritySettings, parts: CoreOptions):
   const otherKeys = [given.network.genesis.root_public_key, ...given.keys.all]
   const logSigners = await openLogSigners(settings, otherKeys, log)
   const findKey = keyFinder([settings.keySource, settings.formerKeySource], log)
-  if (settings.haMode) await checkProcess({ coreDumps: settings.coreDumps, log })
+  if (settings.haMode) await checkProcess({ log })
   const isSucceeding = parts.isSucceeding === true
   const { database, identity } = await openMigrated(settings, parts, { given, findKey, keyCheck, clock })
   const { network, signer, keys } = identity

@@ -1,9 +1,12 @@
-import { COMMANDS, COMMAND_GROUPS, GLOBAL_OPTIONS, PROGRAM_NAME } from '@chancery/contract'
+import { COMMAND_GROUPS, GLOBAL_OPTIONS, PROGRAM_NAME } from '@chancery/contract'
 import type { Command, CommandOption } from '@chancery/contract'
 import { Argument, CommanderError, InvalidArgumentError, Option, Command as Parser } from 'commander'
 import type { Style } from '../output/screen.ts'
+import { flagName } from './options.ts'
 
 export interface ParserParts {
+  /** Those that the line can mean. */
+  readonly commands: readonly Command[]
   /** The words of the line. */
   readonly line: readonly string[]
   readonly version: string
@@ -16,8 +19,23 @@ export interface ParserParts {
 }
 
 /**
- * The command line, built from contract's COMMANDS: names and arguments of all commands. Options, help and examples only
- * of those that the line can mean, because all options are 2,600 objects that a program would keep while it runs.
+ * The word that decides which commands a line can mean; undefined when the program itself is asked, or is about to refuse
+ * the line, which it compares with all commands.
+ */
+export function firstWord(line: readonly string[]): string | undefined {
+  for (let at = 0; at < line.length; at += 1) {
+    const word = line[at] ?? ''
+    if (!word.startsWith('-')) return word
+    const option = GLOBAL_OPTIONS.find(({ flags }) => `--${flagName(flags)}` === word.split('=')[0])
+    if (option === undefined) return undefined
+    if (option.flags.includes('<') && !word.includes('=')) at += 1
+  }
+  return undefined
+}
+
+/**
+ * The command line, built from tables of the contract: names and arguments of the commands. Options, help and examples
+ * only of those that the line can mean, because all options are 2,600 objects that a program would keep while it runs.
  */
 export function buildParser(parts: ParserParts): Parser {
   const root = new Parser(PROGRAM_NAME)
@@ -40,7 +58,7 @@ export function buildParser(parts: ParserParts): Parser {
   setUp(root, PROGRAM_NAME)
   root.helpCommand('help [command]', 'Show the help of a command')
   for (const option of GLOBAL_OPTIONS) root.addOption(toOption(option))
-  for (const command of COMMANDS) addCommand(root, command, parts)
+  for (const command of parts.commands) addCommand(root, command, parts)
   return root
 }
 

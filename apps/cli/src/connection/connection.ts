@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path'
 import { type GenesisBlock, type Signer, signersOf } from '@chancery/protocol'
-import { RequestError, UnreachableError, createClient } from '@chancery/sdk'
-import type { Client, ClientOptions, RetryDelay, FollowedKeys } from '@chancery/sdk'
+import { RequestError, UnreachableError, openConnection } from '@chancery/sdk'
+import type { Client, ClientOptions, FollowedKeys, Connection as Link, RetryDelay } from '@chancery/sdk'
 import { CONFIG_FILE, type Config, NO_CONFIG, loadConfig } from '../files/config.ts'
 import type { CommandContext } from '../context.ts'
 import { explain } from '../errors/explain.ts'
@@ -26,9 +26,12 @@ export interface Connection {
   /** The current and former keys, followed from that block on. */
   readonly followed?: FollowedKeys
   /** For long-running commands, which handle failures themselves. */
-  client(): Client
+  client(): Promise<Client>
   /** Makes calls, shows progress, and explains a missing response. */
   ask<Answer>(work: (client: Client) => Promise<Answer>): Promise<Answer>
+  /** As `client` and `ask`, for a command that runs often: it opens the areas it uses, and no others are loaded. */
+  link(): Link
+  askOver<Answer>(work: (link: Link) => Promise<Answer>): Promise<Answer>
 }
 
 /** A connection for public calls. `genesis` is the file of an option that pins the network, instead of the configured one. */
@@ -93,7 +96,7 @@ export function genesisWord(cwd: string, { config }: Connection): string {
   return config.paths.genesis === undefined ? '<file>' : typed(cwd, config.paths.genesis)
 }
 
-export type Endpoint = Omit<Connection, 'ask' | 'client'>
+export type Endpoint = Omit<Connection, 'ask' | 'askOver' | 'client' | 'link'>
 
 async function findEndpoint(context: CommandContext, options: Options, given: string | undefined): Promise<Endpoint> {
   const config = await findConfig(context, options)
@@ -138,17 +141,29 @@ export function open(context: CommandContext, endpoint: Endpoint, caller: Caller
   const { url, genesis } = endpoint
   const fetch = genesis === undefined ? {} : { fetch: fetchFromNetwork(url, genesis) }
   const facts = { url, clock: context.now, ...fetch, ...caller }
-  const ask = <Answer>(work: (client: Client) => Promise<Answer>): Promise<Answer> =>
+  const askOver = <Answer>(work: (link: Link) => Promise<Answer>): Promise<Answer> =>
     withProgress(context, `Waiting for ${endpoint.url}`, async (progress) => {
       const onRetry = (pause: RetryDelay): void => progress.update(delayText(pause))
-      const client = makeClient(endpoint, { ...facts, retry: { onRetry } })
+      const link = makeLink(endpoint, { ...facts, retry: { onRetry } })
       try {
-        return await work(client)
+        return await work(link)
       } catch (error) {
         throw error instanceof UnreachableError ? notRunning(context, endpoint, error) : error
       }
     })
-  return { ...endpoint, ask, client: () => makeClient(endpoint, facts) }
+  return {
+    ...endpoint,
+    askOver,
+    link: () => makeLink(endpoint, facts),
+    ask: (work) => askOver(async (link) => work(await openAll(link))),
+    client: () => openAll(makeLink(endpoint, facts)),
+  }
+}
+
+/** All areas of the library are a hundred files. */
+async function openAll(link: Link): Promise<Client> {
+  const { allAreas } = await import('./all-areas.ts')
+  return allAreas(link)
 }
 
 /** Opens a connection to the authority of another network, without the own configuration. */
@@ -156,9 +171,9 @@ export function openForeign(context: CommandContext, address: string): Connectio
   return open(context, { url: address, config: NO_CONFIG, genesis: undefined, authorityKey: undefined })
 }
 
-function makeClient(endpoint: Endpoint, options: ClientOptions): Client {
+function makeLink(endpoint: Endpoint, options: ClientOptions): Link {
   try {
-    return createClient(options)
+    return openConnection(options)
   } catch (error) {
     if (!(error instanceof RequestError)) throw error
     throw usageError(`${endpoint.url} cannot be used: ${error.message}.`, 'Check --url or network.na_endpoint.')

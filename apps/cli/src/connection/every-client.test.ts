@@ -13,7 +13,7 @@ function filesWith(pattern: RegExp): string[] {
 
 // A client made elsewhere would print answers of a server that was not compared with the configured network.
 it('only the connection makes a client of the configured authority, and it compares the network first', () => {
-  expect(filesWith(/\bcreateClient\(/)).toEqual([
+  expect(filesWith(/\b(?:createClient|openConnection)\(/)).toEqual([
     // Their own network, which they create and start themselves.
     'commands/demo/create-data.ts',
     'commands/demo/demo-gateway.ts',

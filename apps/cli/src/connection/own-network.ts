@@ -1,5 +1,6 @@
+import { sovereign } from '@chancery/contract'
 import { type GenesisBlock, verifyGenesisBlock } from '@chancery/protocol'
-import { type ClientOptions, UnreachableError, createClient } from '@chancery/sdk'
+import { type ClientOptions, UnreachableError, openConnection, routeApi } from '@chancery/sdk'
 import { OtherNetworkError } from '../errors/other-network.ts'
 
 type Fetch = NonNullable<ClientOptions['fetch']>
@@ -25,8 +26,8 @@ export function fetchFromNetwork(url: string, expected: GenesisBlock): Fetch {
 
 /** The root names the network. Its authority may have a newer key than the pinned block. */
 async function requireNetwork(url: string, expected: GenesisBlock): Promise<void> {
-  const served = await createClient({ url, retry: false })
-    .sovereign.genesis()
+  const served = await routeApi(sovereign, openConnection({ url, retry: false }))
+    .genesis()
     .catch((error: unknown) => {
       // As the refused connection of the call itself, which is then reported and repeated by its own rules.
       throw error instanceof UnreachableError

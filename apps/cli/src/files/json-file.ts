@@ -1,6 +1,15 @@
 import { resolve } from 'node:path'
-import { FormError, JsonError, JsonFloat, asJson, isJsonObject, readJson, writeJson } from '@chancery/protocol'
-import type { JsonObject, JsonValue, ReadLimits } from '@chancery/protocol'
+import {
+  FormError,
+  JsonError,
+  JsonFloat,
+  asJson,
+  isJsonObject,
+  readJson,
+  readReceived,
+  writeJson,
+} from '@chancery/protocol'
+import type { JsonObject, JsonValue, ReadLimits, Received, RecordForm } from '@chancery/protocol'
 import { CommandError } from '../errors/failure.ts'
 import { FOR_ALL, readText, refuseExisting, typed, writeNewFile } from './files.ts'
 import type { Options } from '../arguments/options.ts'
@@ -45,6 +54,18 @@ export interface RecordKind<Value> {
   /** Field of an API response that contains the record; a file with the response is accepted too. */
   readonly member: string
   readonly read: (value: JsonValue) => Value
+}
+
+/** A trust record, and as it came, for sending: with a member dropped its signature would not verify. */
+type LoadedRecord<Value> = Received<Value> & { readonly wire: Value }
+
+export function recordKind<Value>(
+  name: string,
+  member: string,
+  form: RecordForm<Value>,
+): RecordKind<LoadedRecord<Value>> {
+  // The reader found every member that the type has, except for those with a default.
+  return { name, member, read: (value) => readReceived(form, value) as LoadedRecord<Value> }
 }
 
 /**

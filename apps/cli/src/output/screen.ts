@@ -174,8 +174,11 @@ export function verdictText(
   return `${style.bad('Not valid:')} ${text === undefined ? '' : `${text} `}(${visible(reason)})`
 }
 
+/** Names and values of a record, as they are shown. */
+export type Members = readonly (readonly [name: string, value: string])[]
+
 /** Returns names and values in two columns. Values may come from outside, so control characters are escaped. */
-export function fields(rows: readonly (readonly [name: string, value: string])[], style: Style = PLAIN): string {
+export function fields(rows: Members, style: Style = PLAIN): string {
   const width = Math.max(0, ...rows.map(([name]) => name.length))
   return rows.map(([name, value]) => `  ${style.quiet(name.padEnd(width))}  ${visible(value)}`).join('\n')
 }

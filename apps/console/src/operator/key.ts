@@ -8,7 +8,6 @@ export interface WhoAmI {
   /** Null when every role may be granted. */
   readonly allowed_roles?: readonly string[] | null
   readonly silent_after_seconds?: number
-  readonly passkeys?: boolean
 }
 
 /** What pages may read of the open key. The key itself is in one variable of this module and nowhere else. */

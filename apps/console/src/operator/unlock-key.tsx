@@ -175,8 +175,8 @@ async function openFile(text: string, { keyId, genesis, isRemembered }: OpenFile
   if (id === undefined)
     throw new Error('The key file has no key id. Enter the id of this key below, and choose it again.')
   const signer = await seedSigner(id, file.value)
-  const who = await signIn(signer, genesis)
-  if (!isRemembered || who?.passkeys === false) return
+  await signIn(signer, genesis)
+  if (!isRemembered) return
   const { publicKey } = signer
   const network = genesis.network_name
   const authorityKey = genesis.network_authority.public_key

@@ -63,8 +63,7 @@ function deliver(): void {
   delivery = new AuditDelivery({
     state,
     url: new URL(`https://127.0.0.1:${(server.address() as AddressInfo).port}/`),
-    allowPrivate: false,
-    secrets: () => ({ token: undefined, extraRoots: [ca.cert] }),
+    reloaded: () => ({ token: undefined, extraRoots: [ca.cert], allowPrivate: false }),
     log: createLog({ level: 'info', format: 'json', destination }),
     everyMs: 5,
   })

@@ -1,4 +1,4 @@
-import { type Clock, Shares } from '@chancery/service-kit'
+import { Capacity, type Clock } from '@chancery/service-kit'
 
 /** Concurrent checks: of tokens in general, and of addresses that failed too often. */
 const AT_ONCE = 64
@@ -62,7 +62,7 @@ interface QueuedCheck {
 class CheckQueue {
   readonly #limits: QueueLimits
   readonly #clock: Pick<Clock, 'monotonicMs'>
-  readonly #places = new Shares(WAITING, 2)
+  readonly #places = new Capacity({ waiting: WAITING }, 2)
   /** Queued checks by address and claimed client. The first entry of each map is next. */
   readonly #waiting = new Map<string, Map<string, QueuedCheck[]>>()
   #underWay = 0
@@ -80,7 +80,7 @@ class CheckQueue {
     { address, client, isGone }: Claimant,
     check: () => Promise<Result>,
   ): Promise<Result | undefined> | undefined {
-    if (!this.#places.take(address)) return undefined
+    if (!this.#places.take('waiting', address)) return undefined
     const { promise, resolve } = Promise.withResolvers<boolean>()
     const clients = this.#waiting.get(address) ?? new Map<string, QueuedCheck[]>()
     const line = clients.get(client) ?? []
@@ -93,7 +93,7 @@ class CheckQueue {
         return isTurn ? await check() : undefined
       } finally {
         if (isTurn) this.#underWay -= 1
-        this.#places.give(address)
+        this.#places.give('waiting', address)
         this.#begin()
       }
     })

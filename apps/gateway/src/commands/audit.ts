@@ -13,10 +13,10 @@ import {
 } from '../state/audit-log.ts'
 import type { AuditRow } from '../state/audit-log.ts'
 import { StateError, readStateValues } from '../state/state-values.ts'
-import { inTransaction, openStateFile } from '../state/state-file.ts'
+import { inTransaction, openStateFile, readState } from '../state/state-file.ts'
 import { packageVersion } from './start.ts'
 import { operatorEvent } from '../audit/request-audit.ts'
-import { TOOLS, type ToolResult, changeState, done, readState, stateFileOf } from './state-command.ts'
+import { TOOLS, type ToolResult, changeState, done, stateFileOf } from './state-command.ts'
 
 /** `audit verify`: verifies the chain from the oldest stored event to the head. */
 export async function verifyAudit(settings: GatewaySettings): Promise<ToolResult> {

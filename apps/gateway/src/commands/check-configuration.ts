@@ -5,7 +5,7 @@ import { ConfigurationError, problemText } from '../policy/load-files.ts'
 import { type Configuration, type ConfigurationProblem, loadConfiguration } from '../policy/load-configuration.ts'
 import type { GatewaySettings } from '../settings/gateway-settings.ts'
 import { type StoredCheckpoint, readCheckpoints } from '../state/checkpoints.ts'
-import { openStateFile } from '../state/state-file.ts'
+import { readState } from '../state/state-file.ts'
 import { StateError } from '../state/state-values.ts'
 import { verifyState } from '../state/verify-state.ts'
 import { ListWorker } from '../trust/list-worker.ts'
@@ -60,19 +60,16 @@ async function checkPackages({ checkGrpcAddress }: GatewaySettings): Promise<rea
 
 /** Returns undefined when it has a problem. */
 function readStored(
-  { stateFile, stateMaxBytes }: GatewaySettings,
+  settings: GatewaySettings,
   problems: ConfigurationProblem[],
 ): readonly StoredCheckpoint[] | undefined {
-  if (stateFile === undefined) return []
+  if (settings.stateFile === undefined) return []
   try {
-    const db = openStateFile({ file: stateFile, isReadOnly: true, maxBytes: stateMaxBytes })
-    try {
+    return readState(settings.stateFile, settings, (db) => {
       // Without the chain: it is long, `audit verify` checks it, and a running replica must not wait.
       verifyState(db, 'without-chain')
       return readCheckpoints(db)
-    } finally {
-      db.close()
-    }
+    })
   } catch (error) {
     if (!(error instanceof StateError)) throw error
     problems.push({ setting: 'GATEWAY_STATE_FILE', path: '', message: error.message })

@@ -7,9 +7,8 @@ import { type TestIssuer, testClient, testIssuer, testList, testNetwork, testPol
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type GatewaySettings, readGatewaySettings } from '../settings/gateway-settings.ts'
 import { type StoredCheckpoint, readCheckpoints, writeCheckpoint } from '../state/checkpoints.ts'
-import { createStateFile, inTransaction } from '../state/state-file.ts'
+import { createStateFile, inTransaction, readState } from '../state/state-file.ts'
 import { rotateIssuer } from './rotate-issuer.ts'
-import { readState } from './state-command.ts'
 
 const before = await testIssuer('agency')
 // A rotation: the same key id with another key.

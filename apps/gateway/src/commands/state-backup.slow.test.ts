@@ -6,7 +6,7 @@ import { auditRows } from '../state/audit-log.ts'
 import { readCheckpoints } from '../state/checkpoints.ts'
 import { auditEvents, startTestSetup } from '../test-gateway.suite.ts'
 import { backup } from './state-backup.ts'
-import { readState } from './state-command.ts'
+import { readState } from '../state/state-file.ts'
 import { verify } from './state-verify.ts'
 
 it('a backup of a busy gateway completes, and is consistent', async () => {

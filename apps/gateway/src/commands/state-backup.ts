@@ -2,10 +2,10 @@ import { closeSync, openSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { GatewaySettings } from '../settings/gateway-settings.ts'
-import { copyState, openStateFile, syncPath } from '../state/state-file.ts'
+import { copyState, openStateFile, readState, syncPath } from '../state/state-file.ts'
 import { StateError } from '../state/state-values.ts'
 import { verifyState } from '../state/verify-state.ts'
-import { type ToolResult, done, readState, stateFileOf } from './state-command.ts'
+import { type ToolResult, done, stateFileOf } from './state-command.ts'
 
 /** `state backup`: writes a consistent copy while the gateway runs, and verifies it. */
 export async function backup(settings: GatewaySettings, target: string): Promise<ToolResult> {

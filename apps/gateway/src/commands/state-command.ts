@@ -6,7 +6,7 @@ import { loadConfiguration } from '../policy/load-configuration.ts'
 import type { Policy } from '../policy/policy.ts'
 import { type GatewaySettings, readGatewaySettings } from '../settings/gateway-settings.ts'
 import { acquireFileLock } from '../state/file-lock.ts'
-import { inTransaction, openStateFile } from '../state/state-file.ts'
+import { inTransaction, openStateFile, readState } from '../state/state-file.ts'
 import { StateError, readStateValues } from '../state/state-values.ts'
 import { verifyState } from '../state/verify-state.ts'
 import { createHash, randomBytes } from 'node:crypto'
@@ -36,16 +36,6 @@ export const TOOLS = { clock: systemClock, ids: systemIds }
 
 export function done(data: JsonObject, text: string): ToolResult {
   return { data, text, exitCode: 0 }
-}
-
-/** Reads the state next to a running gateway, and writes nothing. */
-export function readState<Value>(file: string, settings: GatewaySettings, read: (db: DatabaseSync) => Value): Value {
-  const db = openStateFile({ file, isReadOnly: true, maxBytes: settings.stateMaxBytes })
-  try {
-    return read(db)
-  } finally {
-    db.close()
-  }
 }
 
 /** Changes the state of a stopped gateway: locks it and verifies all of it first. */

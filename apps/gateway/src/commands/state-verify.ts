@@ -3,11 +3,12 @@ import { type JsonValue, isJsonObject, readJson, toUtf8 } from '@chancery/protoc
 import { type Policy, issuersOf } from '../policy/policy.ts'
 import type { GatewaySettings } from '../settings/gateway-settings.ts'
 import { KEYS_ROW, type StoredCheckpoint, readCheckpoints } from '../state/checkpoints.ts'
+import { readState } from '../state/state-file.ts'
 import { verifyState } from '../state/verify-state.ts'
 import { checkList } from '../trust/check-list.ts'
 import { continueFollowing, storedKeys } from '../trust/followed-keys.ts'
 import { issuerKey } from '../trust/snapshot.ts'
-import { TOOLS, type ToolResult, policyOf, readState } from './state-command.ts'
+import { TOOLS, type ToolResult, policyOf } from './state-command.ts'
 
 export interface VerifyArguments {
   readonly file: string

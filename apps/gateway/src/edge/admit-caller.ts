@@ -1,70 +1,18 @@
-import type { IncomingMessage } from 'node:http'
-import type { TLSSocket } from 'node:tls'
-import { GATEWAY_ERRORS, GatewayRefusal, type GatewayRoute } from '@chancery/contract'
+import { GATEWAY_ERRORS, GatewayRefusal } from '@chancery/contract'
 import { andThen, readTraceParent } from '@chancery/service-kit'
-import type {
-  Clock,
-  Exchange,
-  HttpResponse,
-  Ids,
-  Limiter,
-  Log,
-  MaybePromise,
-  RequestHeaders,
-  TraceParent,
-} from '@chancery/service-kit'
-import { type Access, type Caller, RefusedCaller, authenticate } from '../auth/access.ts'
-import type { Quota, QuotaResult } from '../quota/proof-mark.ts'
-import type { Deadline } from './deadline.ts'
-import type { AuditContext, RequestAudit } from '../audit/request-audit.ts'
-import type { ClientPolicy } from '../policy/policy.ts'
-import type { TrustSnapshot } from '../trust/snapshot.ts'
+import type { Clock, Exchange, Ids, Limiter, Log, MaybePromise, RequestHeaders } from '@chancery/service-kit'
 import type { RefusalAudit } from '../audit/refusal-audit.ts'
+import type { RequestAudit } from '../audit/request-audit.ts'
+import { type Access, type Caller, RefusedCaller, authenticate } from '../auth/access.ts'
 import type { SignatureChecks } from '../auth/signature-checks.ts'
 import type { GatewayMetrics } from '../metrics.ts'
+import type { Quota, QuotaResult } from '../quota/quota.ts'
 import type { GatewaySettings } from '../settings/gateway-settings.ts'
 import type { DurableState } from '../state/durable-state.ts'
 import type { CurrentTrust } from '../trust/trust-state.ts'
-
-/** One request for a handler. */
-export interface GatewayCall {
-  readonly requestId: string
-  readonly route: GatewayRoute
-  readonly headers: RequestHeaders
-  /** The trace of the caller, when it names exactly one in the right form. */
-  readonly traceParent: TraceParent | undefined
-  /** Path parameters as sent, not decoded. */
-  readonly params: Readonly<Record<string, string>>
-  /** The query as sent, without the question mark. */
-  readonly query: string
-  /** The policy and lists at the start of this request. A reload does not change them. */
-  readonly trust: TrustSnapshot | undefined
-  /** Handlers add the fields that the audit stores. */
-  readonly context: AuditContext
-  /** Reads the whole body, up to the size limit. */
-  readBytes(): MaybePromise<Uint8Array>
-  /** Reads the whole body and refuses content types other than JSON. */
-  readBody(): MaybePromise<Uint8Array>
-  /** Time left until the deadline. */
-  remainingMs(): number
-  /** Refuses after the deadline. Call it before every external effect. */
-  checkDeadline(): void
-  /** Sets whether a request was sent whose effect is not confirmed. A refusal at the deadline then reports it. */
-  setOutcomeUncertain(isUncertain: boolean): void
-}
-
-/** A request of an authenticated client. */
-export interface ClientCall extends GatewayCall {
-  readonly client: ClientPolicy
-}
-
-export type PublicHandler = (call: GatewayCall) => MaybePromise<HttpResponse>
-export type ClientHandler = (call: ClientCall) => MaybePromise<HttpResponse>
-
-/** A route of the contract's table and its handler: `open` for any caller, `client` for authenticated clients. */
-export type GatewayBinding =
-  | { readonly route: GatewayRoute; readonly open: PublicHandler }
-  | { readonly route: GatewayRoute; readonly client: ClientHandler }
+import type { Deadline, GatewayBinding } from './call.ts'
+import { peerCertificate } from './client-tls.ts'
+import { toRetrySeconds } from './error-body.ts'
 
 /** Lists what the edge uses. Access and trust change with a reload; a request uses the values it started with. */
 export interface EdgeParts {
@@ -145,22 +93,4 @@ function claimQuota(caller: Caller, { quota }: EdgeParts): MaybePromise<Caller> 
     })
   }
   return andThen(quota.claim({ clientId, kind: 'requests', limit, cost: 1 }), complete)
-}
-
-export function toRetrySeconds(ms: number): number {
-  return Math.min(60, Math.max(1, Math.ceil(ms / 1000)))
-}
-
-/** Digests by connection, because a certificate does not change and reading it again parses all of it. */
-const peerCertificates = new WeakMap<TLSSocket, string | undefined>()
-
-/** Returns SHA-256 of the client certificate of this connection, in lowercase hex. */
-export function peerCertificate({ socket }: IncomingMessage): string | undefined {
-  if (!('encrypted' in socket)) return undefined
-  const secure = socket as TLSSocket
-  if (peerCertificates.has(secure)) return peerCertificates.get(secure)
-  const { fingerprint256 } = secure.getPeerCertificate()
-  const digest = typeof fingerprint256 === 'string' ? fingerprint256.replaceAll(':', '').toLowerCase() : undefined
-  peerCertificates.set(secure, digest)
-  return digest
 }

@@ -1,7 +1,8 @@
+import { X509Certificate } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import type { TLSSocket } from 'node:tls'
 import type { EdgeTls } from '@chancery/service-kit'
 import { type TlsMaterial, certificateBlocks } from '../policy/tls-files.ts'
-import { X509Certificate } from 'node:crypto'
-import type { TLSSocket } from 'node:tls'
 
 /** Maximum number of certificates between a client certificate and its authority. */
 const MAX_STEPS = 8
@@ -83,4 +84,18 @@ export class ClientTls {
   #contextOf({ cert, key, clientCa }: TlsMaterial): EdgeTls['context'] {
     return { cert, key, ca: clientCa, minVersion: this.#minVersion }
   }
+}
+
+/** Digests by connection, because a certificate does not change and reading it again parses all of it. */
+const peerCertificates = new WeakMap<TLSSocket, string | undefined>()
+
+/** Returns SHA-256 of the client certificate of this connection, in lowercase hex. */
+export function peerCertificate({ socket }: IncomingMessage): string | undefined {
+  if (!('encrypted' in socket)) return undefined
+  const secure = socket as TLSSocket
+  if (peerCertificates.has(secure)) return peerCertificates.get(secure)
+  const { fingerprint256 } = secure.getPeerCertificate()
+  const digest = typeof fingerprint256 === 'string' ? fingerprint256.replaceAll(':', '').toLowerCase() : undefined
+  peerCertificates.set(secure, digest)
+  return digest
 }

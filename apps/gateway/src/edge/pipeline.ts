@@ -1,13 +1,30 @@
 import type { IncomingMessage } from 'node:http'
 import { GATEWAY_ERRORS, GatewayRefusal, REQUEST_ID_PATTERN } from '@chancery/contract'
-import { RawHeaders, checkRawRequest, hasBody, toError, withFinally } from '@chancery/service-kit'
-import type { Exchange, HttpResponse, MaybePromise, RequestHeaders, RouteMatch } from '@chancery/service-kit'
+import {
+  type Capacity,
+  RawHeaders,
+  checkRawRequest,
+  hasBody,
+  runSteps,
+  toError,
+  withFinally,
+} from '@chancery/service-kit'
+import type {
+  Exchange,
+  HttpResponse,
+  MaybePromise,
+  RequestHeaders,
+  RouteMatch,
+  Step,
+  SteppedRequest,
+} from '@chancery/service-kit'
 import type { AuditedRequest } from '../audit/request-audit.ts'
 import type { Caller } from '../auth/access.ts'
-import { type ClientCall, type EdgeParts, type GatewayBinding, admitCaller, peerCertificate } from './admit-caller.ts'
-import { Deadline, responseFor, toRefusal } from './deadline.ts'
-import { type IncomingRequest, OpenClientCall, RequestCall } from './open-call.ts'
-import type { CallerSlots, RequestSlots } from './request-slots.ts'
+import { type EdgeParts, admitCaller } from './admit-caller.ts'
+import { CallerSlots, ClientCall, Deadline, GatewayCall } from './call.ts'
+import type { GatewayBinding, GatewayPool, IncomingRequest } from './call.ts'
+import { peerCertificate } from './client-tls.ts'
+import { responseFor, toRefusal } from './error-body.ts'
 
 /** Longest header field: a scheme and a token of 16 KiB. */
 const MAX_FIELD_BYTES = 16_384 + 16
@@ -23,9 +40,9 @@ interface AdmittedRequest {
 }
 
 /** Runs one request through the steps of protocol/gateway 5.1. The first step that refuses decides the response. */
-export class GatewayPipeline {
+export class GatewayPipeline implements SteppedRequest {
   /** The steps in their order. Public routes have no caller, so steps of the caller do nothing for them. */
-  static readonly #STEPS: readonly ((request: GatewayPipeline) => MaybePromise<void>)[] = [
+  static readonly #STEPS: readonly Step<GatewayPipeline>[] = [
     (request) => request.#checkHead(),
     (request) => request.#checkRoute(),
     (request) => request.#checkBodySize(),
@@ -39,7 +56,7 @@ export class GatewayPipeline {
 
   readonly #exchange: Exchange<GatewayBinding>
   readonly #parts: EdgeParts
-  readonly #slots: RequestSlots
+  readonly #slots: Capacity<GatewayPool>
   readonly #methodsOf: (target: string) => readonly string[]
   readonly #headers: RequestHeaders
   readonly #deadline: Deadline
@@ -50,7 +67,7 @@ export class GatewayPipeline {
   constructor(
     exchange: Exchange<GatewayBinding>,
     parts: EdgeParts,
-    slots: RequestSlots,
+    slots: Capacity<GatewayPool>,
     methodsOf: (target: string) => readonly string[],
   ) {
     this.#exchange = exchange
@@ -66,31 +83,16 @@ export class GatewayPipeline {
 
   run(): MaybePromise<HttpResponse> {
     return withFinally(
-      () => this.#runSteps(),
+      () => runSteps(GatewayPipeline.#STEPS, this),
       () => this.#deadline.clear(),
     )
   }
 
-  /** Runs the steps, synchronously where none waits. */
-  #runSteps(): MaybePromise<HttpResponse> {
-    const steps = GatewayPipeline.#STEPS
-    for (let index = 0; index < steps.length; index += 1) {
-      const waiting = steps[index]?.(this)
-      if (waiting instanceof Promise) return this.#runAfter(waiting, index + 1)
-    }
-    return this.#result
+  get isAnswered(): boolean {
+    return this.#exchange.isAnswered
   }
 
-  async #runAfter(waiting: Promise<void>, next: number): Promise<HttpResponse> {
-    await waiting
-    for (const step of GatewayPipeline.#STEPS.slice(next)) {
-      const more = step(this)
-      if (more instanceof Promise) await more
-    }
-    return this.#result
-  }
-
-  get #result(): HttpResponse {
+  get result(): HttpResponse {
     if (this.#response === undefined) throw new Error('the handler step sets the response')
     return this.#response
   }
@@ -123,10 +125,14 @@ export class GatewayPipeline {
     if (declared > this.#parts.settings.maxBodyBytes) throw new GatewayRefusal('body_too_large')
   }
 
-  /** Public requests use no slot, but are refused while the process is full. Clients take their slot later. */
+  /**
+   * Public requests use no slot: they get a cached document, or wait for one shared refresh. They are refused while the
+   * process is full. Clients take their slot later.
+   */
   #checkCapacity(): void {
     const { binding } = this.#match
-    if ('open' in binding && binding.route.admission === 'counted') this.#slots.checkFreeSpace()
+    if ('open' in binding && binding.route.admission === 'counted' && !this.#slots.hasRoom('requests'))
+      throw new GatewayRefusal('overloaded')
   }
 
   /** Waits while all workers change to a newer list together. A process without workers never waits. */
@@ -163,8 +169,8 @@ export class GatewayPipeline {
 
   #openCall(caller: Caller, incoming: IncomingRequest): void {
     const { raw, requestId, startedMs } = this.#exchange
-    const slots = this.#slots.ofClient(caller.client.id)
-    const call = new OpenClientCall(incoming, caller.client, slots)
+    const slots = new CallerSlots(this.#slots, caller.client.id)
+    const call = new ClientCall(incoming, caller.client, slots)
     auditCaller(caller, call, raw)
     this.#exchange.caller = 'client'
     const audited: AuditedRequest = {
@@ -202,7 +208,7 @@ export class GatewayPipeline {
 
   #handle(): MaybePromise<void> {
     const { binding } = this.#match
-    if ('open' in binding) return this.#keep(this.#deadline.within(binding.open(new RequestCall(this.#incoming()))))
+    if ('open' in binding) return this.#keep(this.#deadline.within(binding.open(new GatewayCall(this.#incoming()))))
     const admitted = this.#admitted
     if (admitted === undefined) throw new Error('the caller is admitted by an earlier step')
     return this.#keep(this.#runAudited(admitted, (call) => binding.client(call)))
@@ -245,7 +251,7 @@ export class GatewayPipeline {
 
   #storeCompletion(): MaybePromise<void> {
     if (this.#admitted === undefined) return undefined
-    const stored = this.#parts.audit.complete(this.#admitted.audited, this.#result.status ?? 200)
+    const stored = this.#parts.audit.complete(this.#admitted.audited, this.result.status ?? 200)
     if (stored instanceof Promise) return stored.then(() => this.#setLogged())
     return this.#setLogged()
   }

@@ -1,13 +1,13 @@
 import type { AddressInfo } from 'node:net'
 import { GATEWAY_ERRORS, GATEWAY_HEADERS, GatewayRefusal } from '@chancery/contract'
-import { AccessLog, Edge, type Failure, type Ids } from '@chancery/service-kit'
-import type { TlsMaterial } from '../policy/tls-files.ts'
-import type { EdgeParts, GatewayBinding } from './admit-caller.ts'
-import { ClientTls } from './client-tls.ts'
-import { RequestSlots } from './request-slots.ts'
-import { responseFor, toRefusal } from './deadline.ts'
-import { GatewayPipeline } from './pipeline.ts'
+import { AccessLog, Capacity, Edge, type EdgeOptions, type Ids } from '@chancery/service-kit'
 import { instanceOf } from '../audit/request-audit.ts'
+import type { TlsMaterial } from '../policy/tls-files.ts'
+import type { EdgeParts } from './admit-caller.ts'
+import type { GatewayBinding, GatewayPool } from './call.ts'
+import { ClientTls } from './client-tls.ts'
+import { responseFor, toRefusal } from './error-body.ts'
+import { GatewayPipeline } from './pipeline.ts'
 
 /**
  * Creates ids `<boot value>-<counter>`: never taken from the caller, unique across restarts, and sorted within one
@@ -35,7 +35,7 @@ export class RequestIds {
 const CONNECTIONS = 2000
 
 /** protocol/gateway 3.2, listener hardening. */
-export const EDGE_LIMITS = {
+const EDGE_LIMITS = {
   headBytes: 32_768,
   // The deadline of a request limits its body. This limit is for connections on which no request arrives.
   requestTimeoutMs: 305_000,
@@ -43,7 +43,6 @@ export const EDGE_LIMITS = {
   // An ingress may use all connections, but loses one to another address. Slots limit the requests.
   connections: CONNECTIONS,
   connectionsPerAddress: CONNECTIONS,
-  inFlight: 0,
 }
 /** Half of the connections, so that withheld bodies leave connections for other requests. */
 const BODIES_AT_ONCE = CONNECTIONS / 2
@@ -51,54 +50,47 @@ const BODIES_AT_ONCE = CONNECTIONS / 2
 const BODY_BUDGET_FACTOR = 16
 const MIN_BODY_BUDGET = 67_108_864
 
-type Bound = GatewayBinding
+/** What differs between the listeners of the gateway. */
+type ListenerOptions = Pick<
+  EdgeOptions<GatewayBinding>,
+  'bindings' | 'fixedHeaders' | 'serve' | 'toFailure' | 'observe' | 'isProbe'
+>
 
-/** The HTTP edge of the gateway: one pipeline for every route, and one error body. */
-export class GatewayEdge {
-  readonly #parts: EdgeParts
-  readonly #slots: RequestSlots
-  readonly #edge: Edge<Bound>
+/** One HTTP listener of the gateway: for its callers, or for the reverse proxies that ask it. */
+export class GatewayListener {
+  readonly #edge: Edge<GatewayBinding>
   /** Set for a mutual TLS listener only. */
   readonly #tls: ClientTls | undefined
 
-  constructor(parts: EdgeParts, bindings: readonly Bound[], tls: TlsMaterial | undefined) {
-    for (const binding of bindings) {
-      // An `open` handler on a route with a credential would serve unauthenticated callers.
-      if ('open' in binding !== (binding.route.credential === 'none'))
-        throw new Error(`${binding.route.path} is bound to the wrong kind of handler`)
-    }
-    this.#parts = parts
+  constructor(
+    parts: Pick<EdgeParts, 'settings' | 'clock' | 'ids' | 'log'>,
+    tls: TlsMaterial | undefined,
+    options: ListenerOptions,
+  ) {
+    const { settings, clock, log } = parts
     const ids = new RequestIds(parts.ids)
-    const { maxInflight, maxBodyBytes, accessLogEvery: every } = parts.settings
-    this.#slots = new RequestSlots({
-      requests: maxInflight,
-      bodies: BODIES_AT_ONCE,
-      bodyBytes: Math.max(MIN_BODY_BUDGET, maxBodyBytes * BODY_BUDGET_FACTOR),
-    })
-    this.#tls = tls === undefined ? undefined : new ClientTls(tls, parts.settings.tlsMin)
-    this.#edge = new Edge<Bound>({
-      bindings,
+    this.#tls = tls === undefined ? undefined : new ClientTls(tls, settings.tlsMin)
+    this.#edge = new Edge<GatewayBinding>({
+      ...options,
       spelling: 'exact',
       // HEAD is for public reads only (protocol/gateway 5.2).
       servesHead: (binding) => 'open' in binding,
       limits: EDGE_LIMITS,
       tls: this.#tls?.edge,
-      fixedHeaders: GATEWAY_HEADERS,
-      log: parts.log,
-      access: new AccessLog({ log: parts.log, instance: ids.instance, every }),
-      monotonicMs: () => parts.clock.monotonicMs(),
+      log,
+      access: new AccessLog({ log, instance: ids.instance, every: settings.accessLogEvery }),
+      monotonicMs: () => clock.monotonicMs(),
       nextRequestId: () => ids.next(),
-      serve: (exchange) =>
-        new GatewayPipeline(exchange, parts, this.#slots, (target) => this.#edge.methodsOf(target)).run(),
-      toFailure: (error, requestId) => this.#toFailure(error, requestId),
-      observe: (_route, status, seconds) => this.#observe(status, seconds),
-      isProbe: ({ admission }) => admission === 'exempt',
       successOf: () => 200,
     })
   }
 
   listen(host: string, port: number): Promise<AddressInfo> {
     return this.#edge.listen(host, port)
+  }
+
+  methodsOf(target: string): string[] {
+    return this.#edge.methodsOf(target)
   }
 
   /** Uses new TLS material for new connections. Open ones continue only under the new client authorities. */
@@ -114,17 +106,37 @@ export class GatewayEdge {
   stopAccepting(): Promise<void> {
     return this.#edge.stopAccepting()
   }
+}
 
-  #toFailure(error: unknown, requestId: string): Failure {
-    const refusal = toRefusal(error) ?? new GatewayRefusal('internal')
-    const response = responseFor(error, requestId, this.#parts.log)
-    return { response, code: GATEWAY_ERRORS[refusal.error].reason, cause: refusal.cause ?? error }
+/** Creates the listener for callers: one pipeline for every route, and one error body. */
+export function createGatewayListener(
+  parts: EdgeParts,
+  bindings: readonly GatewayBinding[],
+  tls: TlsMaterial | undefined,
+): GatewayListener {
+  for (const binding of bindings) {
+    // An `open` handler on a route with a credential would serve unauthenticated callers.
+    if ('open' in binding !== (binding.route.credential === 'none'))
+      throw new Error(`${binding.route.path} is bound to the wrong kind of handler`)
   }
-
-  #observe(status: number, seconds: number): void {
-    const { requests, failures, duration } = this.#parts.metrics
-    requests.increase()
-    if (status >= GATEWAY_ERRORS.internal.status) failures.increase()
-    duration.observe(seconds)
-  }
+  const { settings, metrics } = parts
+  const bodyBytes = Math.max(MIN_BODY_BUDGET, settings.maxBodyBytes * BODY_BUDGET_FACTOR)
+  const slots = new Capacity<GatewayPool>({ requests: settings.maxInflight, bodies: BODIES_AT_ONCE, bodyBytes }, 2)
+  const listener: GatewayListener = new GatewayListener(parts, tls, {
+    bindings,
+    fixedHeaders: GATEWAY_HEADERS,
+    serve: (exchange) => new GatewayPipeline(exchange, parts, slots, (target) => listener.methodsOf(target)).run(),
+    toFailure: (error, requestId) => {
+      const refusal = toRefusal(error) ?? new GatewayRefusal('internal')
+      const response = responseFor(error, requestId, parts.log)
+      return { response, code: GATEWAY_ERRORS[refusal.error].reason, cause: refusal.cause ?? error }
+    },
+    observe: (_route, status, seconds) => {
+      metrics.requests.increase()
+      if (status >= GATEWAY_ERRORS.internal.status) metrics.failures.increase()
+      metrics.duration.observe(seconds)
+    },
+    isProbe: ({ admission }) => admission === 'exempt',
+  })
+  return listener
 }

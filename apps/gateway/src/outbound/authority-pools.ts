@@ -12,7 +12,6 @@ import {
 import type { Clock } from '@chancery/service-kit'
 import { Pool } from 'undici'
 import type { NetworkPolicy, Policy } from '../policy/policy.ts'
-import type { GatewaySettings } from '../settings/gateway-settings.ts'
 import { type UpstreamCall, UpstreamExchange, type UpstreamResponse } from './upstream-exchange.ts'
 
 const CONNECT_MS = 3000
@@ -23,41 +22,23 @@ const CONNECTIONS = 16
  * of the environment, no retries, TLS verified, and only to allowed addresses.
  */
 export class AuthorityPools {
-  readonly #forwardsTraces: boolean
-  readonly #namesCallers: boolean
   readonly #clock: Pick<Clock, 'now'>
   readonly #pools = new Map<string, Pool>()
   /** The pools by network, so that the key is not built for every call. */
   #byNetwork = new WeakMap<NetworkPolicy, Pool>()
 
-  constructor(
-    { forwardTraceparent, nameCallers }: Pick<GatewaySettings, 'forwardTraceparent' | 'nameCallers'>,
-    clock: Pick<Clock, 'now'>,
-  ) {
-    this.#forwardsTraces = forwardTraceparent
-    this.#namesCallers = nameCallers
+  constructor(clock: Pick<Clock, 'now'>) {
     this.#clock = clock
-  }
-
-  /** Whether authorities get the trace of each caller. */
-  get forwardsTraces(): boolean {
-    return this.#forwardsTraces
   }
 
   async send(network: NetworkPolicy, given: UpstreamCall): Promise<UpstreamResponse> {
     const pool = this.#byNetwork.get(network) ?? this.#findPool(network)
-    const call = this.#namesCallers ? await this.#withCaller(network, given) : given
-    if (!isTracing) return new UpstreamExchange(this.#withTrace(call, call.traceParent)).run(pool)
+    const call = network.nameCallers ? await this.#withCaller(network, given) : given
+    if (!isTracing) return new UpstreamExchange(withTrace(network, call, call.traceParent)).run(pool)
     const about = { 'http.request.method': call.method, 'server.address': network.authorityUrl?.host ?? '' }
     return traced('call authority', about, () =>
-      new UpstreamExchange(this.#withTrace(call, currentTraceParent())).run(pool),
+      new UpstreamExchange(withTrace(network, call, currentTraceParent())).run(pool),
     )
-  }
-
-  /** Protocol/gateway 12.3 lists every header. A trace is one of them only where the operator allows it. */
-  #withTrace(call: UpstreamCall, traceParent: string | undefined): UpstreamCall {
-    if (!this.#forwardsTraces || traceParent === undefined) return call
-    return { ...call, headers: [...call.headers, 'traceparent', traceParent] }
   }
 
   /** Signed with the key with which the gateway asks for decisions (protocol/gateway 12.7). */
@@ -121,6 +102,12 @@ export class AuthorityPools {
     this.#pools.set(key, pool)
     return pool
   }
+}
+
+/** Protocol/gateway 12.3 lists every header. A trace is one of them only where the operator allows it. */
+function withTrace(network: NetworkPolicy, call: UpstreamCall, traceParent: string | undefined): UpstreamCall {
+  if (!network.forwardTraceparent || traceParent === undefined) return call
+  return { ...call, headers: [...call.headers, 'traceparent', traceParent] }
 }
 
 /** Returns everything a connection depends on: two networks share a pool only when all of it is equal. */

@@ -1,6 +1,7 @@
 import { type Server, createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { TestCa } from '@chancery/testkit'
+import type { JsonObject } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { loadConfiguration } from '../policy/load-configuration.ts'
@@ -27,13 +28,14 @@ afterAll(async () => {
 })
 
 /** Result of the check for the collector, and whether a running gateway delivers to it. */
-async function tryCollector(host: string, more: Record<string, string>) {
+async function tryCollector(host: string, more: JsonObject) {
   batches = 0
   const { port } = server.address() as AddressInfo
   const { gateway } = await startTestSetup({
     state: 'new',
     files: { 'roots.pem': ca.cert },
-    settings: { GATEWAY_AUDIT_URL: `https://${host}:${port}/audit`, GATEWAY_CA_FILE: '{home}/roots.pem', ...more },
+    settings: { GATEWAY_AUDIT_URL: `https://${host}:${port}/audit`, GATEWAY_CA_FILE: '{home}/roots.pem' },
+    more,
   })
   try {
     const { configuration } = loadConfiguration(gateway.settings, systemClock.now())
@@ -49,14 +51,11 @@ async function tryCollector(host: string, more: Record<string, string>) {
 it('a collector whose name resolves to a private address is refused by the check and by a delivery', async () => {
   const { problems, isDelivered } = await tryCollector('localhost', {})
   expect([problems.map(({ setting }) => setting), isDelivered]).toEqual([['GATEWAY_AUDIT_URL'], false])
-  expect(problems[0]?.message).toContain('GATEWAY_AUDIT_ALLOW_PRIVATE')
+  expect(problems[0]?.message).toContain('audit_allow_private')
 })
 
-it('GATEWAY_AUDIT_ALLOW_PRIVATE allows both', async () => {
-  expect(await tryCollector('localhost', { GATEWAY_AUDIT_ALLOW_PRIVATE: 'true' })).toEqual({
-    problems: [],
-    isDelivered: true,
-  })
+it('audit_allow_private of the policy allows both', async () => {
+  expect(await tryCollector('localhost', { audit_allow_private: true })).toEqual({ problems: [], isDelivered: true })
 })
 
 it('a literal address needs no setting', async () => {

@@ -68,6 +68,10 @@ export interface NetworkPolicy {
   readonly certificateSkew: Instant
   readonly maxLifetime: Instant | undefined
   readonly adminSignatureVersion: number
+  /** Its authority gets the traceparent header of the caller, so that its audit names the same trace. */
+  readonly forwardTraceparent: boolean
+  /** Its authority gets a signed digest for each caller, so that its limits count them and not this gateway. */
+  readonly nameCallers: boolean
   /** Undefined: no decisions are asked for. */
   readonly decisions: DecisionPolicy | undefined
 }
@@ -169,6 +173,8 @@ export interface Policy {
   readonly clients: readonly ClientPolicy[]
   /** Base of the AuthZEN addresses. They are never made from a header of a caller. */
   readonly decisionPointUrl: string | undefined
+  /** The name of the audit collector may resolve to a private address. */
+  readonly auditAllowPrivate: boolean
   /** Undefined: the HTTP check is off. */
   readonly check: CheckPolicy | undefined
   /** Set when the keys of a network were followed: the policy of the file, and the keys by network. */

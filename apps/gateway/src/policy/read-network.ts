@@ -100,6 +100,8 @@ const NETWORK_MEMBERS = [
   'max_certificate_lifetime_hours',
   'certificate_skew_seconds',
   'admin_signature_version',
+  'forward_traceparent',
+  'name_callers',
   'tls_ca_file',
   'decisions',
 ] as const
@@ -132,6 +134,8 @@ export function readNetwork(
     publicMesh: form.withDefault('public_mesh', truth, false),
     certificateSkew: seconds(form.withDefault('certificate_skew_seconds', integerIn(0, 300), DEFAULT_SKEW_SECONDS)),
     adminSignatureVersion: form.withDefault('admin_signature_version', integerIn(1, 2), 2),
+    forwardTraceparent: form.withDefault('forward_traceparent', truth, false),
+    nameCallers: form.withDefault('name_callers', truth, false),
   }
   const lifetime = form.optional('max_certificate_lifetime_hours', integerIn(1, MAX_LIFETIME_HOURS))
   const additional =
@@ -148,6 +152,7 @@ export function readNetwork(
     form.problem('root_public_key', 'needs a crl_url that ends with /crl or /crl/keys/ID')
   const decisions = form.optional('decisions', (each, at) => readDecisions(each, at, { name, problems, readFile }))
   if (decisions !== undefined && rest.authorityUrl === undefined) form.problem('decisions', 'needs an authority_url')
+  if (rest.nameCallers && !form.has('decisions')) form.problem('name_callers', 'needs decisions, whose key signs')
   if (primary === undefined) return undefined
   return {
     ...rest,

@@ -1,6 +1,6 @@
 import type { Clock, MaybePromise } from '@chancery/service-kit'
-import { PROOF_MS, QuotaUnavailableError, WINDOW_MS } from './proof-mark.ts'
-import type { ProofMark, Quota, QuotaClaim, QuotaResult, SpendResult, SpentProof } from './proof-mark.ts'
+import { PROOF_MS, QuotaUnavailableError, WINDOW_MS } from './quota.ts'
+import type { ProofMark, Quota, QuotaClaim, QuotaResult, SpendResult, SpentProof } from './quota.ts'
 import type { Instant } from '@chancery/protocol'
 
 const MAX_PROOFS = 1_000_000

@@ -6,7 +6,7 @@ import { silentLog } from '@chancery/service-kit'
 import { ManualClock } from '@chancery/testkit'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { LocalQuota } from './local-quota.ts'
-import { ProofMark, QuotaUnavailableError, proofMarkFile, writeProofMark } from './proof-mark.ts'
+import { ProofMark, QuotaUnavailableError, proofMarkFile, writeProofMark } from './quota.ts'
 
 const CLAIM = { clientId: 'node', kind: 'requests', limit: 1000, cost: 1 } as const
 const clock = new ManualClock('2026-01-02T03:04:05Z')

@@ -5,7 +5,7 @@ import { ManualClock, startTemporaryRedis } from '@chancery/testkit'
 import { Redis } from 'ioredis'
 import { afterAll, describe, expect, it } from 'vitest'
 import { LocalQuota } from './local-quota.ts'
-import { PROOF_MS, type Quota, type QuotaClaim, QuotaUnavailableError } from './proof-mark.ts'
+import { PROOF_MS, type Quota, type QuotaClaim, QuotaUnavailableError } from './quota.ts'
 import { RedisQuota, type RedisQuotaOptions, quotaKey } from './redis-quota.ts'
 
 const URL = 'redis://127.0.0.1:6379'

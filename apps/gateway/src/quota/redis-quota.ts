@@ -2,8 +2,8 @@ import { createHash, randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
 import { getCACertificates } from 'node:tls'
 import { type Clock, type Log, restoreFastStrings, toError } from '@chancery/service-kit'
-import { MAX_AHEAD, PROOF_MS, QuotaUnavailableError, WINDOW_MS } from './proof-mark.ts'
-import type { Quota, QuotaClaim, QuotaResult, SpendResult, SpentProof } from './proof-mark.ts'
+import { MAX_AHEAD, PROOF_MS, QuotaUnavailableError, WINDOW_MS } from './quota.ts'
+import type { Quota, QuotaClaim, QuotaResult, SpendResult, SpentProof } from './quota.ts'
 
 // The client has a class that extends String.
 restoreFastStrings()

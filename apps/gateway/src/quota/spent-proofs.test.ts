@@ -1,7 +1,7 @@
 import { type Instant, seconds } from '@chancery/protocol'
 import { ManualClock } from '@chancery/testkit'
 import { describe, expect, it } from 'vitest'
-import { PROOF_MS, QuotaUnavailableError, type SpentProof } from './proof-mark.ts'
+import { PROOF_MS, QuotaUnavailableError, type SpentProof } from './quota.ts'
 import { SpentProofs } from './local-quota.ts'
 
 /** Proofs are accepted until 60 s after their time (docs/protocol/request-proof.md). */

@@ -6,13 +6,13 @@ import {
   oneOf,
   readSettings,
   setting,
+  socketAddress,
   text,
   workerCount,
 } from '@chancery/service-kit'
 import type { SettingSources, SettingValues, SettingsResult } from '@chancery/service-kit'
 import { batchProblems, checkProblems, isLoopback } from './check-settings.ts'
-import { httpsUrl, socketAddress, trueFalse } from './readers.ts'
-import { UPSTREAM_SETTINGS } from './upstream-settings.ts'
+import { httpsUrl, trueFalse } from './readers.ts'
 
 /** All settings of protocol/gateway 3.2. The development token is the only secret read from the environment. */
 export const GATEWAY_SETTINGS = {
@@ -106,14 +106,6 @@ export const GATEWAY_SETTINGS = {
     help: 'HTTPS collector of audit events; needs GATEWAY_STATE_FILE.',
     read: httpsUrl,
   }),
-  auditAllowPrivate: setting({
-    name: 'GATEWAY_AUDIT_ALLOW_PRIVATE',
-    help: 'true: the host name of the collector may resolve to a private or loopback address. An IP address in the URL is always allowed.',
-    read: trueFalse,
-    default: false,
-    defaultText: 'false',
-  }),
-  ...UPSTREAM_SETTINGS,
   auditTokenFile: setting({
     name: 'GATEWAY_AUDIT_TOKEN_FILE',
     help: 'File with the bearer secret for the collector.',
@@ -204,12 +196,6 @@ export const GATEWAY_SETTINGS = {
     help: 'Largest revocation list in bytes, decoded. Installing a list needs about twelve times its size in memory.',
     read: integer({ min: 1_048_576, max: 268_435_456 }),
     default: 67_108_864,
-  }),
-  unreadListSeconds: setting({
-    name: 'GATEWAY_UNREAD_LIST_SECONDS',
-    help: 'Seconds during which an issuer is trusted by its last list after a newer list is proven that cannot be read, for example because it is too large.',
-    read: integer({ min: 0, max: 86_400 }),
-    default: 900,
   }),
   stateMaxBytes: setting({
     name: 'GATEWAY_STATE_MAX_BYTES',

@@ -16,7 +16,7 @@ import { type IssuerPolicy, type Policy, issuersOf } from '../policy/policy.ts'
 import type { GatewaySettings } from '../settings/gateway-settings.ts'
 import { KEYS_ROW, type StoredCheckpoint, readCheckpoints } from '../state/checkpoints.ts'
 import { acquireFileLock } from '../state/file-lock.ts'
-import { openStateFile } from '../state/state-file.ts'
+import { readState } from '../state/state-file.ts'
 import { StateError } from '../state/state-values.ts'
 import { type StateUsage, verifyState } from '../state/verify-state.ts'
 import { continueFollowing, storedKeys } from '../trust/followed-keys.ts'
@@ -39,23 +39,20 @@ export function readStoredState(
   isRunning: boolean | undefined,
   now: Instant,
 ): { readonly state: StoredState | undefined; readonly findings: readonly Finding[] } {
-  const { stateFile, stateMaxBytes } = settings
+  const { stateFile } = settings
   if (stateFile === undefined) {
     const fix = 'Set GATEWAY_STATE_FILE and create it once with gateway start --init-state.'
     return { state: undefined, findings: [warn('state', 'none: a restart loses lists and audit', fix)] }
   }
   try {
-    const db = openStateFile({ file: stateFile, isReadOnly: true, maxBytes: stateMaxBytes })
-    try {
+    const { checkpoints, usage } = readState(stateFile, settings, (db) => {
       // The chain is long. `gateway audit verify` checks it.
       verifyState(db, 'without-chain')
-      const checkpoints = readCheckpoints(db)
-      const lists = checkpoints.filter(({ issuer }) => issuer !== KEYS_ROW)
-      const findings = [good('state', `${lists.length} lists`), checkRoom(measureUsage(db), settings, now)]
-      return { state: { checkpoints }, findings: [...findings, ...checkLock(stateFile, isRunning)] }
-    } finally {
-      db.close()
-    }
+      return { checkpoints: readCheckpoints(db), usage: measureUsage(db) }
+    })
+    const lists = checkpoints.filter(({ issuer }) => issuer !== KEYS_ROW)
+    const findings = [good('state', `${lists.length} lists`), checkRoom(usage, settings, now)]
+    return { state: { checkpoints }, findings: [...findings, ...checkLock(stateFile, isRunning)] }
   } catch (error) {
     if (!(error instanceof StateError)) throw error
     const fix = 'Do not create new state: restore a backup (docs/operate/backup.md), then run gateway state verify.'

@@ -9,7 +9,7 @@ import { createMetrics } from '../metrics.ts'
 import { AuthorityPools } from '../outbound/authority-pools.ts'
 import type { Configuration } from '../policy/load-configuration.ts'
 import { LocalQuota } from '../quota/local-quota.ts'
-import { ProofMark, type Quota, proofMarkFile } from '../quota/proof-mark.ts'
+import { ProofMark, type Quota, proofMarkFile } from '../quota/quota.ts'
 import { RedisQuota } from '../quota/redis-quota.ts'
 import type { GatewaySettings } from '../settings/gateway-settings.ts'
 import { type OpenedTrust, type TrustTools, openTrust } from '../trust/open-trust.ts'
@@ -117,7 +117,7 @@ export function assembleCore(
       passSums,
     }),
     checks: new SignatureChecks(clock),
-    authorities: new AuthorityPools(settings, clock),
+    authorities: new AuthorityPools(clock),
     isServing: () => isServing,
   }
   return {

@@ -1,6 +1,6 @@
 import { toError } from '@chancery/service-kit'
 import type { CurrentAccess } from '../auth/current-access.ts'
-import type { GatewayEdge } from '../edge/server.ts'
+import type { GatewayListener } from '../edge/server.ts'
 import type { Core } from '../core.ts'
 import { ConfigurationError, type LoadedFiles, loadFiles } from '../policy/load-files.ts'
 import type { Configuration } from '../policy/load-configuration.ts'
@@ -12,7 +12,7 @@ import { operatorEvent } from '../audit/request-audit.ts'
 export interface ReloadParts {
   readonly core: Core
   readonly access: CurrentAccess
-  readonly listeners: readonly Pick<GatewayEdge, 'replaceTls'>[]
+  readonly listeners: readonly Pick<GatewayListener, 'replaceTls'>[]
   readonly refresher: ListRefresher
   readonly trust: OpenedTrust
   /** Called with the checked files before they are used. */

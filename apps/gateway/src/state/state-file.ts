@@ -36,6 +36,20 @@ export function openStateFile({ file, isReadOnly, maxBytes }: OpenOptions): Data
   }
 }
 
+/** Reads the state next to a running gateway, and writes nothing. */
+export function readState<Value>(
+  file: string,
+  settings: { readonly stateMaxBytes: number },
+  read: (db: DatabaseSync) => Value,
+): Value {
+  const db = openStateFile({ file, isReadOnly: true, maxBytes: settings.stateMaxBytes })
+  try {
+    return read(db)
+  } finally {
+    db.close()
+  }
+}
+
 function prepare(db: DatabaseSync, isReadOnly: boolean, maxBytes: number): void {
   if (pragma(db, 'application_id') !== APPLICATION_ID) throw new StateError('the file is not a state of a gateway')
   const version = pragma(db, 'user_version')

@@ -17,7 +17,7 @@ export interface RefreshParts {
   readonly refreshResults: RefreshResults
   readonly clock: Clock
   readonly log: Log
-  readonly settings: Pick<GatewaySettings, 'maxListBytes' | 'unreadListSeconds'>
+  readonly settings: Pick<GatewaySettings, 'maxListBytes'>
   /** Called with every refused list, for the audit. */
   readonly onRefused: (issuerState: IssuerState, outcome: RefreshOutcome) => void
   readonly random?: () => number

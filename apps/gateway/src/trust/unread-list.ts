@@ -89,11 +89,14 @@ export async function headOf(
   return typeof value === 'string' ? readListHeadHeader(value, policy.issuer, policy.anchors) : undefined
 }
 
+/** For this time an issuer is trusted by its last list after a newer one is proven that cannot be read (9.6). */
+const UNREAD_LIMIT = seconds(900)
+
 interface UnreadParts {
   readonly trust: TrustState
   readonly clock: Clock
   readonly log: Log
-  readonly settings: Pick<GatewaySettings, 'maxListBytes' | 'unreadListSeconds'>
+  readonly settings: Pick<GatewaySettings, 'maxListBytes'>
 }
 
 /**
@@ -109,7 +112,7 @@ export async function recordUnread(
 ): Promise<void> {
   const { network, issuer } = issuerState.policy
   const before = issuerState.unread
-  const unread = toUnread(issuerState, head, outcome, clock.now() + seconds(settings.unreadListSeconds))
+  const unread = toUnread(issuerState, head, outcome, clock.now() + UNREAD_LIMIT)
   if (unread === undefined) return
   const isRefused = await trust.recordUnread(issuerState, unread)
   const fields = {

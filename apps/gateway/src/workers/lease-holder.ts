@@ -4,8 +4,8 @@ import type { JsonObject } from '@chancery/protocol'
 import type { StoredCheckpoint } from '../state/checkpoints.ts'
 import { type StateAccess, StateUnavailableError } from '../state/durable-state.ts'
 import { NO_USAGE, type StateUsage } from '../state/verify-state.ts'
-import { QuotaUnavailableError } from '../quota/proof-mark.ts'
-import type { Quota, QuotaClaim, QuotaResult, SpendResult, SpentProof } from '../quota/proof-mark.ts'
+import { QuotaUnavailableError } from '../quota/quota.ts'
+import type { Quota, QuotaClaim, QuotaResult, SpendResult, SpentProof } from '../quota/quota.ts'
 
 const LEASE_NS = BigInt(LEASE_MS) * 1_000_000n
 

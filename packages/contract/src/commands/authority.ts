@@ -37,13 +37,8 @@ export const authorityCommands: readonly Command[] = [
       { flags: '--host <address>', summary: 'Listening address (HOST)', default: '127.0.0.1' },
       { flags: '--port <n>', summary: 'Listening port (PORT)', default: '8443' },
       {
-        flags: '--management-host <address>',
-        summary: 'Listening address of the management listener (NA_MANAGEMENT_HOST)',
-        default: '127.0.0.1',
-      },
-      {
-        flags: '--management-port <n>',
-        summary: 'Port of a second listener for metrics and readiness checks (NA_MANAGEMENT_PORT)',
+        flags: '--management-addr <address:port>',
+        summary: 'Second listener for metrics and readiness checks (NA_MANAGEMENT_ADDR)',
       },
       { flags: '--env-file <file>', summary: 'File with settings; environment variables override it' },
     ],

@@ -1,5 +1,5 @@
-import { type AdmissionTerms, readAdmissionRule, shape } from '@chancery/protocol'
-import { type AnswerOf, type PreviewOf, type SentOf, body } from '../form.ts'
+import { ADMISSION_TERMS, type AdmissionTerms, readAdmissionRule, readAdmissionTerms, shape } from '@chancery/protocol'
+import { type AnswerOf, type BodyForm, type PreviewOf, type SentOf, body } from '../form.ts'
 import { count, cursorQuery, flag, isDryRun, listOf, record, text, textOrNull, texts, whole } from '../members.ts'
 import { type Routes, routes } from '../route.ts'
 
@@ -16,6 +16,22 @@ const left = {
   more: withDefault(shape.boolean, false),
 }
 
+const addBody: BodyForm<AdmissionTerms, AdmissionRequest> = {
+  names: ADMISSION_TERMS,
+  read: readAdmissionTerms,
+  code: 'invalid_admission_rule',
+  example: {
+    rule_id: 'ci',
+    kind: 'oidc',
+    platform: 'github',
+    issuer: 'https://token.actions.githubusercontent.com',
+    jwks_url: 'https://token.actions.githubusercontent.com/.well-known/jwks',
+    required_claims: { repository_id: ['456789'], repository_owner_id: ['123456'], environment: ['production'] },
+    roles: ['role:client'],
+    max_validity_hours: 2,
+  },
+}
+
 const facts = {
   add: {
     id: 'POST /admin/admission-rules',
@@ -27,47 +43,7 @@ const facts = {
     summary: 'Add an admission rule',
     purpose: 'Signs which identities of another platform may join without an invite.',
     errors: ['conflict', 'invalid_admission_rule', 'invalid_role'],
-    body: {
-      example: {
-        rule_id: 'ci',
-        kind: 'oidc',
-        platform: 'github',
-        issuer: 'https://token.actions.githubusercontent.com',
-        jwks_url: 'https://token.actions.githubusercontent.com/.well-known/jwks',
-        required_claims: { repository_id: ['456789'], repository_owner_id: ['123456'], environment: ['production'] },
-        roles: ['role:client'],
-        max_validity_hours: 2,
-      },
-      optional: ['platform', 'issuer', 'jwks_url', 'roles', 'max_validity_hours'],
-      more: {
-        trust_domain: 'prod.example',
-        bundle_url: 'https://spire.example/bundle',
-        keys: { keys: [] },
-        audience: 'bound',
-        algorithms: ['RS256', 'ES256'],
-        valid_from: '2026-01-01T00:00:00Z',
-        expires_at: '2027-01-01T00:00:00Z',
-        max_joins: 100,
-        grace_hours: 72,
-      },
-      nullable: [
-        'platform',
-        'issuer',
-        'trust_domain',
-        'jwks_url',
-        'bundle_url',
-        'keys',
-        'valid_from',
-        'expires_at',
-        'max_joins',
-      ],
-      choices: {
-        kind: ['oidc', 'spiffe_jwt', 'spiffe_x509', 'expired_certificate'],
-        platform: ['github', 'gitlab', 'kubernetes'],
-        audience: ['bound', 'plain'],
-      },
-      closed: true,
-    },
+    body: addBody,
     answer: open({ rule: required(record('admission-rule', readAdmissionRule)), ...described }),
     /** The same rule again gives the stored one. */
     idempotent: true,

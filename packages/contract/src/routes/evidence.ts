@@ -1,41 +1,23 @@
-// oxlint-disable max-lines -- one table of all routes of the store
-import { field, shape, storeAnchorForm } from '@chancery/protocol'
-import { type AnswerOf, type QueryOf, type SentOf, body, openBody } from '../form.ts'
-import {
-  count,
-  cursorQuery,
-  flag,
-  listOf,
-  record,
-  recordOrText,
-  storedRecord,
-  text,
-  textOrNull,
-  whole,
-} from '../members.ts'
+import { shape } from '@chancery/protocol'
+import { type AnswerOf, type QueryOf, type SentOf, openBody } from '../form.ts'
+import { count, cursorQuery, recordOrText, storedRecord, text, whole } from '../members.ts'
 import { LIMITS } from '../limits.ts'
 import { type Routes, routes } from '../route.ts'
 import {
-  bundled,
   decisionCounts,
   decisionPage,
   history,
   newestPage,
   oldestPage,
-  placeOrNull,
   position,
   recorded,
   rejectionPage,
-  report,
-  retentionPreview,
-  retentionResult,
-  storeStatus,
 } from './evidence-answers.ts'
+import { upkeepFacts } from './evidence-upkeep.ts'
 
-const { anyOf, integer, nullable, oneOf, open, optional, required } = shape
+const { anyOf, integer, oneOf, open, optional, required } = shape
 
 const limit = integer(1, LIMITS.listPageRows)
-const anchor = record('store-anchor', storeAnchorForm.read)
 
 const facts = {
   // 200 when the identical record is already stored.
@@ -226,178 +208,7 @@ const facts = {
       since: 'v0.59',
     },
   },
-  verify: {
-    id: 'GET /admin/evidence/verify',
-    access: 'operator:standard',
-    limit: 'admin',
-    stability: 'stable',
-    success: 200,
-    response: 'json',
-    summary: 'Verify the evidence store',
-    purpose: 'Checks every entry, chain and signature of the store.',
-    errors: ['evidence_store_disabled'],
-    answer: open({ ...report, anchors: required(shape.object) }),
-    gateway: { operation: 'evidence_store-verify', group: 'evidence_store', since: 'v0.59' },
-  },
-  status: {
-    id: 'GET /admin/evidence/status',
-    access: 'operator:standard',
-    limit: 'admin',
-    stability: 'stable',
-    success: 200,
-    response: 'json',
-    summary: 'State of the evidence store',
-    purpose: 'Gives the mode, entry count, last sequence and latest retention checkpoint.',
-    errors: ['evidence_store_disabled'],
-    answer: storeStatus,
-    gateway: { operation: 'evidence_store-status', group: 'evidence_store', since: 'v0.59' },
-  },
-  executorKeys: {
-    id: 'GET /admin/evidence/executor-keys',
-    access: 'operator:standard',
-    limit: 'admin',
-    stability: 'stable',
-    success: 200,
-    response: 'json',
-    summary: 'Executor keys',
-    purpose: 'Lists the registered executor keys, retired ones included.',
-    errors: ['evidence_store_disabled'],
-    answer: open({
-      executor_keys: listOf(
-        open({
-          key_id: text,
-          public_key: text,
-          executor_sovereign_id: text,
-          registered_at: text,
-          retired_at: textOrNull,
-        }),
-        1_000_000,
-      ),
-    }),
-    gateway: { operation: 'evidence_store-list-executor-keys', group: 'evidence_store', since: 'v0.59' },
-  },
-  registerKey: {
-    id: 'POST /admin/evidence/executor-keys',
-    access: 'operator:privileged',
-    limit: 'admin',
-    stability: 'stable',
-    success: 201,
-    response: 'json',
-    summary: 'Register an executor key',
-    purpose: 'Lets a key sign execution evidence for one executor.',
-    errors: ['evidence_store_disabled', 'executor_key_exists', 'invalid_public_key', 'missing_executor_key_fields'],
-    body: openBody(
-      'missing_executor_key_fields',
-      { key_id: text, public_key: required(field.publicKey), executor_sovereign_id: text },
-      { key_id: 'executor-1', public_key: '<public key>', executor_sovereign_id: '<sovereign id>' },
-    ),
-    answer: open({ key_id: text, executor_sovereign_id: text, active: flag }),
-    gateway: { operation: 'evidence_store-register-executor-key', group: 'evidence_store', since: 'v0.59' },
-  },
-  retireKey: {
-    id: 'POST /admin/evidence/executor-keys/{key_id}/retire',
-    access: 'operator:privileged',
-    limit: 'admin',
-    reserve: 'revocation',
-    stability: 'stable',
-    success: 200,
-    response: 'json',
-    summary: 'Retire an executor key',
-    purpose: 'Ends new records under a key; old ones still verify.',
-    errors: ['evidence_store_disabled', 'executor_key_not_found', 'executor_key_retired'],
-    body: openBody('invalid_input', {}),
-    answer: open({ key_id: text, active: flag }),
-    gateway: { operation: 'evidence_store-retire-executor-key', group: 'evidence_store', since: 'v0.59' },
-  },
-  retention: {
-    id: 'POST /admin/evidence/retention/apply',
-    access: 'operator:privileged',
-    dryRun: 'operator:standard',
-    limit: 'admin',
-    stability: 'stable',
-    success: 200,
-    response: 'json',
-    summary: 'Apply retention',
-    purpose: 'Removes a verified prefix of old entries and stores a signed checkpoint.',
-    errors: [
-      'conflict',
-      'evidence_store_disabled',
-      'evidence_store_unavailable',
-      'invalid_input',
-      'invalid_retention',
-      'retention_in_progress',
-    ],
-    body: openBody(
-      'invalid_retention',
-      {
-        older_than_days: required(integer(1, 36_500)),
-        /** Nothing after this entry is removed, for example after the last archived one. */
-        through_sequence: optional(position),
-        dry_run: optional(shape.boolean),
-      },
-      { older_than_days: 365 },
-    ),
-    answer: retentionResult,
-    preview: retentionPreview,
-    gateway: { operation: 'evidence_store-apply-retention', group: 'evidence_store', since: 'v0.59' },
-  },
-  anchors: {
-    id: 'GET /admin/evidence/anchors',
-    access: 'operator:standard',
-    limit: 'admin',
-    stability: 'beta',
-    success: 200,
-    response: 'json',
-    summary: 'Anchors of the evidence store',
-    purpose: 'Lists the signed heads of the store, for copies elsewhere.',
-    errors: ['evidence_store_disabled', 'invalid_page', 'unexpected_field'],
-    query: { after_anchor: count, limit },
-    answer: open({ count: whole, next_after_anchor: placeOrNull, anchors: listOf(anchor) }),
-    gateway: {
-      operation: 'evidence_store-list-anchors',
-      group: 'evidence_store',
-      query: ['after_anchor', 'limit'],
-      since: 'v0.60',
-    },
-  },
-  // 200 when the head is already anchored, or the store is empty.
-  anchor: {
-    id: 'POST /admin/evidence/anchors',
-    access: 'operator:standard',
-    limit: 'admin',
-    stability: 'beta',
-    success: 201,
-    response: 'json',
-    summary: 'Anchor the evidence store',
-    purpose: 'Signs the head of the store if everything since the last anchor is sound.',
-    errors: ['evidence_anchor_refused', 'evidence_store_disabled', 'evidence_store_unavailable'],
-    body: openBody('invalid_input', {}),
-    /** Null when the store is empty. */
-    answer: open({ anchor: required(nullable(anchor)), status: required(oneOf('anchored', 'unchanged')) }),
-    idempotent: true,
-    gateway: { operation: 'evidence_store-create-anchor', group: 'evidence_store', since: 'v0.60' },
-  },
-  bundle: {
-    id: 'POST /admin/evidence/bundles',
-    access: 'operator:standard',
-    limit: 'admin',
-    stability: 'beta',
-    success: 200,
-    response: 'json',
-    summary: 'Sign a decision for other verifiers',
-    purpose: 'Gives a stored decision in a DSSE envelope with an in-toto statement, signed for this call.',
-    errors: [
-      'evidence_decision_not_found',
-      'evidence_invalid_signature',
-      'evidence_store_disabled',
-      'invalid_input',
-      'unexpected_field',
-    ],
-    body: body('invalid_input', { decision_id: required(field.identifier) }, { decision_id: '<decision id>' }),
-    answer: bundled,
-    /** Nothing is stored but the audit event. */
-    idempotent: true,
-  },
+  ...upkeepFacts,
 } as const
 
 /**

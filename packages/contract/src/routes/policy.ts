@@ -1,8 +1,9 @@
-import { readPolicyManifest, shape } from '@chancery/protocol'
+import { policyRequest, readPolicyManifest, shape } from '@chancery/protocol'
 import { type AnswerOf, body } from '../form.ts'
 import { flag, listOf, pageQuery, paging, record, text } from '../members.ts'
 import { type Routes, routes } from '../route.ts'
 
+const ignored = shape.optional(shape.any)
 const manifest = record('policy-manifest', readPolicyManifest)
 
 const facts = {
@@ -50,18 +51,18 @@ const facts = {
     purpose: 'Signs the submitted policy and makes it the active one.',
     errors: ['conflict', 'invalid_policy'],
     repeatable: true,
-    body: {
-      example: { min_client_version: '0.1.0', allowed_ports: [443, 8443], allowed_services: [], routing: {} },
-      optional: ['min_client_version', 'allowed_ports', 'allowed_services', 'routing'],
-      more: {
-        policy_id: '<policy id>',
-        issued_at: '2026-01-01T00:00:00Z',
-        issued_by: '<key id>',
-        signatures: [{ key_id: '<key id>', sig: '<signature>' }],
+    body: body(
+      'invalid_policy',
+      {
+        ...policyRequest,
+        /** These three may be sent back, and the authority sets them. Signatures must verify (protocol/core 10.2). */
+        issued_at: ignored,
+        issued_by: ignored,
+        signatures: ignored,
       },
-      closed: true,
-    },
-    answer: 'policy-manifest',
+      { min_client_version: '0.1.0', allowed_ports: [443, 8443], allowed_services: [], routing: {} },
+    ),
+    answer: manifest,
     gateway: { operation: 'admin-publish-policy', group: 'administration' },
   },
   rollback: {

@@ -20,7 +20,7 @@ export const ADMISSION_ALGORITHMS = [
 export type AdmissionAlgorithm = (typeof ADMISSION_ALGORITHMS)[number]
 
 /** SPIFFE allows RSA and ECDSA only. */
-export function isSpiffeAlgorithm(name: AdmissionAlgorithm): boolean {
+function isSpiffeAlgorithm(name: AdmissionAlgorithm): boolean {
   return name !== 'EdDSA' && name !== 'Ed25519'
 }
 

@@ -97,7 +97,7 @@ function isExpired(offer: CapabilityOffer, now: Instant): boolean {
 const COPIED = ['offer_id', 'offerer_sovereign_id', 'responder_sovereign_id', 'graph_digest', 'offerer_evidence']
 
 /** Compared as received: two evidence objects are the same only when their bytes are. */
-export function isAnswerTo(answer: Received<unknown>, offer: Received<CapabilityOffer>): boolean {
+function isAnswerTo(answer: Received<unknown>, offer: Received<CapabilityOffer>): boolean {
   return COPIED.every((name) => textOf(answer.wire, name) === textOf(offer.wire, name))
 }
 

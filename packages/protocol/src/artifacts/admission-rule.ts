@@ -17,7 +17,7 @@ export type AdmissionRule = AdmissionTerms & {
 }
 
 /** A rule that admits machines has short certificates: a renewal needs fresh evidence. */
-export const MAX_ADMISSION_HOURS = 24
+const MAX_ADMISSION_HOURS = 24
 const DEFAULT_HOURS = 2
 const MAX_CLAIMS = 16
 const MAX_KEYS_BYTES = 65_536
@@ -122,11 +122,17 @@ function byKind<Evidence, Expired>(ofEvidence: Read<Evidence>, ofExpired: Read<E
 }
 
 /** The members an operator submits, with their defaults. */
-export function readAdmissionTerms(value: JsonValue): AdmissionTerms {
-  const read = readRecord(termsShape, value)
-  checkRuleTerms(read)
-  return read
-}
+export const readAdmissionTerms: Read<AdmissionTerms> = /* @__PURE__ */ described(
+  (value, field) => {
+    const read = termsShape(value, field)
+    checkRuleTerms(read)
+    return read
+  },
+  (of) => of(termsShape),
+)
+
+/** The names of these members, of all kinds. */
+export const ADMISSION_TERMS: readonly string[] = /* @__PURE__ */ Object.keys(expiredTerms)
 
 export function readAdmissionRule(value: JsonValue): AdmissionRule {
   const rule = readRecord(admissionRuleShape, value)

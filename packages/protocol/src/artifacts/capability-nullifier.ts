@@ -41,7 +41,7 @@ export function disclosedLeaf(proof: Pick<CapabilityMembershipProof, 'revealed_c
   return own === undefined ? merkleLeaf(shown) : saltedLeaf(own, shown)
 }
 
-export const NULLIFIER_SECONDS = 60
+const NULLIFIER_SECONDS = 60
 
 export const nullifierForm = signedOnceForm({
   nullifier_id: yes(identifier),

@@ -58,7 +58,7 @@ export function draftCapabilityOffer(facts: {
   }
 }
 
-export const agreedMembers = {
+const agreedMembers = {
   agreed_terms: yes(agreementTerms),
   graph_digest: yes(string),
   offer_id: yes(identifier),
@@ -72,7 +72,7 @@ export const agreedMembers = {
 export type AgreedBody = RecordOf<typeof agreedMembers>
 
 /** Identical for both records by design: the signature on a counter stays valid in the record built from it. */
-export const AGREED_FIELDS: readonly string[] = Object.keys(agreedMembers)
+const AGREED_FIELDS: readonly string[] = Object.keys(agreedMembers)
 
 export const capabilityCounterForm = signedListForm(
   { ...agreedMembers, expires_at: unsigned(timestamp) },

@@ -39,7 +39,7 @@ export function voteContextDigest(justificationDigest: string, fresh: string): s
   return sha256Hex(`${justificationDigest}:${fresh}`)
 }
 
-export const CONSENSUS_SECONDS = 300
+const CONSENSUS_SECONDS = 300
 
 export const consensusForm = signedOnceForm({
   consensus_id: yes(identifier),

@@ -39,7 +39,7 @@ export function draftDataLicensePolicy(
   return { ...named, valid_from: writeInstant(validFrom), valid_until: writeInstant(validUntil), signature: null }
 }
 
-export const INTENT_SECONDS = 300
+const INTENT_SECONDS = 300
 
 /** One declared source; unknown members pass the reader and are reported by the form check. */
 export const declaredSource = closedPart({

@@ -7,13 +7,7 @@ import { draftAttestation, readAttestation } from './attestation.ts'
 import { CRL_VALIDITY, draftCrl, readCrl } from './crl.ts'
 import { NO_POLICY_MANIFEST, draftGenesisBlock } from './genesis-block.ts'
 import { draftJoinCertificate, readJoinCertificate } from './join-certificate.ts'
-import {
-  defaultPolicyTerms,
-  draftPolicyManifest,
-  isSamePolicy,
-  readPolicyManifest,
-  readPolicyRequest,
-} from './policy-manifest.ts'
+import { defaultPolicyTerms, draftPolicyManifest, isSamePolicy, readPolicyManifest } from './policy-manifest.ts'
 import { draftRecognitionTreaty, readRecognitionTreaty } from './recognition-treaty.ts'
 import { draftRevocationFeed, readRevocationFeed } from './revocation-feed.ts'
 
@@ -143,7 +137,6 @@ describe('policy manifests', () => {
       allowed_services: [],
       routing: { preferred_transports: ['quic', 'wireguard'], max_hops: 6 },
     })
-    expect(readPolicyRequest({}).policy_id).toBeNull()
   })
 
   it('request the same for every signer and time, and different things otherwise', () => {

@@ -110,7 +110,7 @@ export const NO_SUBJECT: Omit<EntrySubject, 'entry_kind'> = {
 }
 
 /** Names as they were claimed are cut to so many characters. */
-export const CLAIMED_CHARACTERS = 256
+const CLAIMED_CHARACTERS = 256
 
 const claimed: Read<string> = described(
   (value, field) => {
@@ -122,7 +122,7 @@ const claimed: Read<string> = described(
 )
 const name = required(nullable(claimed))
 
-export const evidenceRejectionShape = closed({
+const evidenceRejectionShape = closed({
   rejection_id: required(identifier),
   rejected_at: required(timestamp),
   code: required(matching(/^[a-z0-9_]{1,64}$/, 'an error code')),

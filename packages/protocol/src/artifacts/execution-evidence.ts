@@ -7,8 +7,8 @@ import { omit, orNull, signedOnceForm, yes } from '../reading/trust-form.ts'
 import { checkReceivedForm, readReceived, receivedDigest, signedProjection } from '../signing/received.ts'
 import type { Received } from '../signing/received.ts'
 
-export const EXECUTION_OUTCOMES = ['success', 'failure', 'partial'] as const
-export const RESOURCE_ACTIONS = ['create', 'rotate', 'revoke', 'update', 'delete'] as const
+const EXECUTION_OUTCOMES = ['success', 'failure', 'partial'] as const
+const RESOURCE_ACTIONS = ['create', 'rotate', 'revoke', 'update', 'delete'] as const
 
 const position = integer(1, Number.MAX_SAFE_INTEGER)
 /** A link is compared, never decoded: one that is no digest matches none. */

@@ -7,7 +7,7 @@ import { isNoteName } from '../evidence-log/note.ts'
 /** Longest name of a log. */
 export const MAX_ORIGIN_LENGTH = 256
 /** The current key, and former ones that still sign. */
-export const MAX_LOG_KEYS = 8
+const MAX_LOG_KEYS = 8
 
 const origin: Read<string> = described(
   (value, field) => {

@@ -1,7 +1,7 @@
 import { canonicalJson } from '../canonical/canonical-json.ts'
 import type { JsonValue } from '../canonical/utf8.ts'
 import type { ReadBy } from '../reading/schema.ts'
-import { arrayOf, closed, integer, readRecord, required, withDefault } from '../reading/shape.ts'
+import { arrayOf, closed, integer, optional, readRecord, required, withDefault } from '../reading/shape.ts'
 import { identifier, matching, plainText, signatures, timestamp } from '../reading/text.ts'
 
 /** The part an operator chooses; the rest is the authority's. */
@@ -26,7 +26,8 @@ const terms = {
   ),
 }
 
-const request = /* @__PURE__ */ closed({ policy_id: withDefault<string | null>(policyId, null), ...terms })
+/** The members an operator submits. Without `policy_id` the authority chooses it. */
+export const policyRequest = { policy_id: optional(policyId), ...terms }
 
 export const policyManifestShape = closed({
   policy_id: required(policyId),
@@ -39,19 +40,13 @@ export const policyManifestShape = closed({
 /** What the network asks of its clients (protocol/core 10.1). */
 export type PolicyManifest = ReadBy<typeof policyManifestShape>
 
-/** The members an operator submits; `policy_id` is null when the authority shall choose it. */
-export function readPolicyRequest(value: JsonValue): PolicyTerms & { readonly policy_id: string | null } {
-  return readRecord(request, value)
-}
-
 export function readPolicyManifest(value: JsonValue): PolicyManifest {
   return readRecord(policyManifestShape, value)
 }
 
 /** The default terms of a policy. */
 export function defaultPolicyTerms(): PolicyTerms {
-  const { policy_id: _none, ...defaults } = readPolicyRequest({})
-  return defaults
+  return readRecord(closed(terms), {})
 }
 
 export function draftPolicyManifest(facts: {

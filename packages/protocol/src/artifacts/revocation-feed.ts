@@ -85,7 +85,7 @@ export function draftRevocationFeed(facts: {
 }
 
 /** An object by id, in the order of the ids. */
-export function reasonsById(
+function reasonsById(
   ids: readonly string[],
   given: ReadonlyMap<string, string | null>,
 ): { readonly [id: string]: string } {

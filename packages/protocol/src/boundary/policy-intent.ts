@@ -11,7 +11,7 @@ export interface IntentError {
   readonly message: string
 }
 
-export const MAX_INTENT_ERRORS = 16
+const MAX_INTENT_ERRORS = 16
 
 /** An intent with its defaults written out, or what is wrong with its types (protocol/trust-operations 5.2 row 5). */
 export type IntentReading =

@@ -10,7 +10,7 @@ import { MAX_LISTED } from './gates/listed.ts'
 import { GATE_TYPES, type GateRegistry } from './gates/registry.ts'
 import { isCapabilityPattern } from './selector.ts'
 
-export const ISSUE_CODES = [
+const ISSUE_CODES = [
   'invalid_policy_id',
   'invalid_validity_window',
   'no_gates',

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fromUtf8, toUtf8 } from './utf8.ts'
+import { JsonFloat, emptyObject, fromUtf8, isJsonObject, member, toUtf8 } from './utf8.ts'
 
 describe('fromUtf8', () => {
   it('reads back every text', () => {
@@ -33,5 +33,38 @@ describe('fromUtf8', () => {
     ['a value beyond U+10FFFF', [0xf4, 0x90, 0x80, 0x80]],
   ])('refuses %s', (_name, bytes) => {
     expect(fromUtf8(Uint8Array.from(bytes))).toBeUndefined()
+  })
+})
+
+describe('JsonFloat', () => {
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])('refuses %s', (value) => {
+    expect(() => new JsonFloat(value)).toThrow(TypeError)
+  })
+})
+
+describe('isJsonObject', () => {
+  it.each([
+    ['an object', {}, true],
+    ['an object without prototype', emptyObject(), true],
+    ['an array', [], false],
+    ['null', null, false],
+    ['a float', new JsonFloat(1), false],
+    ['a string', '{}', false],
+    ['nothing', undefined, false],
+  ])('%s', (_name, value, expected) => {
+    expect(isJsonObject(value)).toBe(expected)
+  })
+})
+
+describe('member', () => {
+  it.each(['toString', 'constructor', '__proto__', 'hasOwnProperty'])('never reaches the prototype for %s', (name) => {
+    expect(member({}, name)).toBeUndefined()
+  })
+
+  it('finds own members of any name', () => {
+    const object = emptyObject()
+    object.__proto__ = 1
+    expect(member(object, '__proto__')).toBe(1)
+    expect(Object.getPrototypeOf(object)).toBeNull()
   })
 })

@@ -67,7 +67,7 @@ export function draftCascadeAssessment(
 }
 
 /** An empty text says nothing about a state: it counts as none. */
-export function namesContext({ context_digest }: CascadeVote): boolean {
+function namesContext({ context_digest }: CascadeVote): boolean {
   return context_digest !== null && context_digest !== ''
 }
 

@@ -6,7 +6,7 @@ import { type Received, receivedDigest } from '../signing/received.ts'
 
 export const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1'
 export const STATEMENT_PAYLOAD_TYPE = 'application/vnd.in-toto+json'
-export const DECISION_PREDICATE_TYPE = 'urn:chancery:predicate:boundary-decision:v1'
+const DECISION_PREDICATE_TYPE = 'urn:chancery:predicate:boundary-decision:v1'
 
 /** The entry of the evidence store that has the decision. */
 export interface StatedEntry {

@@ -11,7 +11,7 @@ import { arrayOf, closed, integer, nullable, oneOf, required, string } from '../
 import { asJson } from '../signing/verify-any.ts'
 import { readReceived } from '../signing/received.ts'
 
-export const ARCHIVE_FORMAT = 'chancery.evidence-archive'
+const ARCHIVE_FORMAT = 'chancery.evidence-archive'
 
 /** Segments that one manifest names at most. */
 export const MAX_MANIFEST_SEGMENTS = 1024

@@ -15,7 +15,7 @@ export interface AddCheckpoint {
 }
 
 /** A tree of 2^63 leaves needs no more. */
-export const MAX_CONSISTENCY_HASHES = 63
+const MAX_CONSISTENCY_HASHES = 63
 /** Lines of signatures that a witness reads. Each one may cost a verification. */
 const MAX_SIGNATURES = 32
 /** Characters of a body that a witness reads: the proof, and a note with all its signatures. */

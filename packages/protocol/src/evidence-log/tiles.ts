@@ -16,7 +16,7 @@ export function tilePath({ level, tile, width }: TileName): string {
   return `${level}/${indexPath(tile)}${width === TILE_WIDTH ? '' : `.p/${width}`}`
 }
 
-export function indexPath(index: number): string {
+function indexPath(index: number): string {
   const steps = [String(index % 1000).padStart(3, '0')]
   for (let rest = Math.floor(index / 1000); rest > 0; rest = Math.floor(rest / 1000))
     steps.unshift(`x${String(rest % 1000).padStart(3, '0')}`)

@@ -9,8 +9,8 @@ import type { EntrySubject, EvidenceStoreEntry } from '../artifacts/evidence-sto
 import type { LineShortcuts } from './shortcuts.ts'
 import { asJson } from '../signing/verify-any.ts'
 
-export const EVENT_SCHEMA = 'gm.evidence.event'
-export const EVENT_SCHEMA_VERSION = 1
+const EVENT_SCHEMA = 'gm.evidence.event'
+const EVENT_SCHEMA_VERSION = 1
 
 /** Where the chain ends: the next entry names this digest. */
 export interface StoreHead {
@@ -63,7 +63,7 @@ export function chainEntry(head: StoreHead, subject: EntrySubject, payload: stri
  * C(event) from the canonical texts of its parts (protocol/trust-operations 6.7): the names stand in their order, so
  * the whole is canonical when its parts are.
  */
-export function eventLine(entry: string, entry_digest: string, payload: string): string {
+function eventLine(entry: string, entry_digest: string, payload: string): string {
   return `{"entry":${entry},"entry_digest":${canonicalJson(entry_digest)},"payload":${payload},"schema":"${EVENT_SCHEMA}","schema_version":${EVENT_SCHEMA_VERSION}}`
 }
 

@@ -6,15 +6,15 @@ import { type KeyHistory, readKeyHistory } from '../artifacts/key-history.ts'
 import { readRecognitionTreaty } from '../artifacts/recognition-treaty.ts'
 import { readRevocationFeed } from '../artifacts/revocation-feed.ts'
 import { canonicalJson } from '../canonical/canonical-json.ts'
-import { type JsonObject, type JsonValue, isJsonObject } from '../canonical/utf8.ts'
+import type { JsonObject, JsonValue } from '../canonical/utf8.ts'
 import { arrayOf, closed, integer, nullable, oneOf, required } from '../reading/shape.ts'
 import type { Read } from '../reading/schema.ts'
 import { asJson } from '../signing/verify-any.ts'
 import type { HistoryPage } from './pages.ts'
 import { MAX_STANDINGS, readTrustHistory } from './trust-history.ts'
 
-export const TRUST_HISTORY_FORMAT = 'chancery.trust-history'
-export const TRUST_HISTORY_VERSION = 1
+const TRUST_HISTORY_FORMAT = 'chancery.trust-history'
+const TRUST_HISTORY_VERSION = 1
 
 /** The written form of a page: with the key records of its authority in place of trusted keys. */
 export interface TrustHistoryPage extends Omit<HistoryPage, 'keys'> {
@@ -41,10 +41,6 @@ export const trustHistoryPageShape: Read<TrustHistoryPage & { readonly format: s
     lists: records(readCrl, MAX_LISTS),
     feeds: records(readRevocationFeed, MAX_LISTS),
   })
-
-export function isTrustHistoryPage(value: JsonValue): boolean {
-  return isJsonObject(value) && value['format'] === TRUST_HISTORY_FORMAT
-}
 
 /** Reads the form of a page. Nothing is verified here. Throws a FormError. */
 export function readTrustHistoryPage(value: JsonValue): TrustHistoryPage {

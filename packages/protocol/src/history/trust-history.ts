@@ -90,7 +90,7 @@ const coverage = /* @__PURE__ */ closed({ kind, after: place, through: place })
  */
 export type Coverage = ReadBy<typeof coverage>
 
-export const trustHistoryShape = /* @__PURE__ */ closed({
+const trustHistoryShape = /* @__PURE__ */ closed({
   history_id: required(identifier),
   network_name: required(identifier),
   issued_at: required(timestamp),

@@ -85,7 +85,7 @@ export type CallerProofReason =
   | 'attestation_mismatch'
 
 /** Maximum age of a proof at the authority: the relay checks it first, within a minute. */
-export const CALLER_PROOF_AGE_SECONDS = 120
+const CALLER_PROOF_AGE_SECONDS = 120
 
 /** The caller that a proof shows, and what is still to be checked: the certificate and the nonce. */
 export interface ProvenCaller {

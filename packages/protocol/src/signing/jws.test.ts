@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { fromBase64Url, toBase64Url } from '../canonical/base64url.ts'
+import { fromBase64Url, toBase64Url } from '../canonical/base64.ts'
 import { toUtf8 } from '../canonical/utf8.ts'
 import { readJwsHeader, signJws, verifyJws } from './jws.ts'
 import { seedSigner } from './keys.ts'

@@ -1,5 +1,4 @@
-import { toBase64 } from '../canonical/base64.ts'
-import { fromBase64Url, toBase64Url } from '../canonical/base64url.ts'
+import { fromBase64Url, toBase64, toBase64Url } from '../canonical/base64.ts'
 import { writeJson } from '../canonical/canonical-json.ts'
 import { type JsonObject, isJsonObject, member, toUtf8 } from '../canonical/utf8.ts'
 import { JsonError, readJsonBytes } from '../canonical/read-json.ts'

@@ -145,8 +145,8 @@ export async function seedSigner(keyId: string, seed: string, backend: Ed25519Ba
   return { keyId, publicKey: toBase64(key.publicKey), sign: async (message) => key.sign(message) }
 }
 
-/** The library that does the arithmetic here, for logs and figures. */
-export const signatureLibrary: string = ed25519.name
+/** The library that does the arithmetic here, for logs and figures. A function: the library loads with its first use. */
+export const signatureLibrary = (): string => ed25519.name
 
 /**
  * The one verify function (protocol/core 1.5): key and R must be acceptable points, S in range, then the platform

@@ -1,4 +1,4 @@
-import { toHex } from '../canonical/hex.ts'
+import { toHex } from '../canonical/digest.ts'
 import { toUtf8 } from '../canonical/utf8.ts'
 
 /**

@@ -13,7 +13,7 @@ import type { JsonObject, JsonValue } from '../canonical/utf8.ts'
 export const CHECKS_PER_RECORD = 128
 
 /** Every verification hashes the whole record: a large one gets fewer of them, but always one for each signature. */
-export const HASHED_BYTES_PER_RECORD = 16_777_216
+const HASHED_BYTES_PER_RECORD = 16_777_216
 const CHECKS_AT_LEAST = 8
 
 /** One turn of the event loop does so many checks, and hashes so many bytes, of all long verifications together. */

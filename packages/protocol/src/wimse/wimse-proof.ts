@@ -68,7 +68,7 @@ const SIGNATURE = /([a-z*][a-z0-9_.*-]*)=:([A-Za-z0-9+/]{86}==):(?:, |$)/y
 const NAMES: ReadonlySet<string> = new Set(['created', 'expires', 'nonce', 'tag', 'wimse-aud'])
 
 /** Reads the two fields of a signature. Of several signatures the one with the label `wimse` counts. */
-export function readWimseProof(input: string, signatures: string): WimseProof | undefined {
+function readWimseProof(input: string, signatures: string): WimseProof | undefined {
   if (input.length > MAX_INPUT_CHARACTERS || signatures.length > MAX_INPUT_CHARACTERS) return undefined
   const inputs = matchAll(MEMBER, input)
   const label = inputs?.length === 1 ? inputs[0]?.[1] : 'wimse'

@@ -1,5 +1,4 @@
-import { fromBase64, toBase64 } from '../canonical/base64.ts'
-import { fromBase64Url, toBase64Url } from '../canonical/base64url.ts'
+import { fromBase64, fromBase64Url, toBase64, toBase64Url } from '../canonical/base64.ts'
 import { writeJson } from '../canonical/canonical-json.ts'
 import { type JsonObject, type JsonValue, isJsonObject, member, toUtf8 } from '../canonical/utf8.ts'
 import { readJsonBytes } from '../canonical/read-json.ts'
@@ -12,9 +11,9 @@ import type { Signer } from '../signing/keys.ts'
 /** Media type of a workload identity token (draft-ietf-wimse-workload-creds-02). */
 const TYPE = 'wit+jwt'
 
-export const MAX_WIT_CHARACTERS = 8192
+const MAX_WIT_CHARACTERS = 8192
 /** Longest life of a token; shorter when the certificate ends before. */
-export const WIT_LIFETIME: Instant = seconds(3600)
+const WIT_LIFETIME: Instant = seconds(3600)
 const MAX_AHEAD: Instant = seconds(30)
 
 /** The trust domain of a network: a host name in lower case, because it is the authority of a URI. */
@@ -23,7 +22,7 @@ export function isTrustDomain(text: string): boolean {
 }
 
 /** The name of a node in a trust domain. The revocation list names it by its last segment. */
-export function workloadIdentifier(trustDomain: string, certId: string): string {
+function workloadIdentifier(trustDomain: string, certId: string): string {
   return `wimse://${trustDomain}/${encodeURIComponent(certId)}`
 }
 

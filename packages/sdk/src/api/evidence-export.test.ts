@@ -2,7 +2,7 @@ import { EMPTY_STORE, NO_SUBJECT, chainEntry, toUtf8 } from '@chancery/protocol'
 import { describe, expect, it } from 'vitest'
 import { ResponseError } from '../errors.ts'
 import type { Call, Connection } from '../http/call.ts'
-import { exportPages, linesOf } from './evidence-export.ts'
+import { exportPages, linesOf } from './evidence.ts'
 
 /** A store with entries after `removed`; `read` sees each page that was asked for and may hold it back. */
 function storeOf(

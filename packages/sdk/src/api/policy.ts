@@ -13,7 +13,7 @@ export interface PublishedPolicy {
   readonly created: boolean
 }
 
-export interface PolicyApi extends RouteApi<typeof policy> {
+export interface PolicyApi extends Omit<RouteApi<typeof policy>, 'publish'> {
   /** Signs and activates. With a policy_id it may be repeated; without one every repeat creates a new version. */
   publish(request: PolicyRequest | JsonObject, options?: WriteOptions): Promise<PublishedPolicy>
 }

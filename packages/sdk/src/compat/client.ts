@@ -1,4 +1,5 @@
-import { type Client, openConnection, toAreas } from '../client.ts'
+import { type Client, toAreas } from '../client.ts'
+import { openConnection } from '../http/connection.ts'
 import { EvidenceSender } from '../governed/evidence-sender.ts'
 import type { Outbox } from '../governed/outbox.ts'
 import { type ExistingNames, withExistingNames } from './names.ts'

@@ -1,7 +1,7 @@
 import { OPERATOR_HEADERS } from '@chancery/contract'
 import { type Instant, type Signer, seedSigner } from '@chancery/protocol'
 import type { Audience } from '../http/node-signing.ts'
-import type { ClientOptions } from '../client.ts'
+import type { ClientOptions } from '../http/connection.ts'
 import { RequestError } from '../errors.ts'
 import type { Outbox } from '../governed/outbox.ts'
 import type { Fetch } from '../http/transport.ts'

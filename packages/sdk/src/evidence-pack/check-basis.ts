@@ -32,7 +32,7 @@ import type {
   RecognitionTreaty,
 } from '@chancery/protocol'
 import type { PackDecision } from './check-entries.ts'
-import { type Finding, PASSED, failed, missing } from './keys.ts'
+import { type Finding, PASSED, failed, missing } from './report.ts'
 import type { EvidencePack } from './format.ts'
 
 /** One for each party; more would only cost time. */

@@ -25,7 +25,7 @@ import type {
   Received,
   RecordForm,
 } from '@chancery/protocol'
-import { type Finding, PASSED, type PackKeys, failed, missing, worst } from './keys.ts'
+import { type Finding, PASSED, type PackKeys, failed, missing, worst } from './report.ts'
 import type { EvidencePack, PackExecutorKey } from './format.ts'
 
 /** The decision of a pack, with its context and its entry. */

@@ -17,7 +17,7 @@ import {
 } from '@chancery/protocol'
 import type { AuthorityKeys, LogCheckpoint, LogTrust, NoteSignature, ReadEvent, SignedNote } from '@chancery/protocol'
 import type { PackEntries } from './check-entries.ts'
-import { type Finding, PASSED, failed, missing, worst } from './keys.ts'
+import { type Finding, PASSED, failed, missing, worst } from './report.ts'
 import type { EvidencePack, PackLog, PackProof } from './format.ts'
 
 /** What the log proves: the finding, and the entries that are leaves of it. */

@@ -12,8 +12,8 @@ import {
 } from './check-entries.ts'
 import type { PackEntries } from './check-entries.ts'
 import { type LogFinding, checkAnchor, checkInclusion, checkWitnesses } from './check-log.ts'
-import { PASSED, checkRoot, failed, findKeys } from './keys.ts'
-import type { EvidencePackReport, Finding, PackCheck, PackCheckName, PackKeys, PackTrust } from './keys.ts'
+import { PASSED, checkRoot, failed, findKeys } from './report.ts'
+import type { EvidencePackReport, Finding, PackCheck, PackCheckName, PackKeys, PackTrust } from './report.ts'
 import { type EvidencePack, countContents, digestPack } from './format.ts'
 
 /** Returns what a pack does not prove, in plain sentences. A valid pack has these limits too. */

@@ -1,5 +1,5 @@
 import type { BoundaryDecision, GateTraceEntry } from '@chancery/protocol'
-import type { EvidencePackReport, PackCheckName } from './keys.ts'
+import type { EvidencePackReport, PackCheckName } from './report.ts'
 import { type PackEntries, readEntries } from './check-entries.ts'
 import type { EvidencePack } from './format.ts'
 

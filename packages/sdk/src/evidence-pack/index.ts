@@ -14,7 +14,7 @@ export {
 } from './format.ts'
 export type { EvidencePack, PackContents, PackExecutorKey, PackLog, PackProof, PackRecords } from './format.ts'
 export { checkEvidencePack } from './check.ts'
-export type { EvidencePackReport, PackCheck, PackCheckName, PackTrust } from './keys.ts'
+export type { EvidencePackReport, PackCheck, PackCheckName, PackTrust } from './report.ts'
 export { PACK_CHECK_WORDS, explainEvidencePack } from './explain.ts'
 export type { PackReason, PackStory } from './explain.ts'
 export { isEvidencePage, isPageOf, readEmbedded, readEvidencePage, writeEvidencePage } from './page.ts'

@@ -1,7 +1,8 @@
 import { AUTHORITY_SERVICE_ROUTE, GATEWAY_OPERATIONS, OPERATOR_HEADERS, REQUEST_ID_HEADER } from '@chancery/contract'
 import type { GatewayOperation } from '@chancery/contract'
 import { Endpoints } from '../http/retry.ts'
-import { type Client, type ClientOptions, createClient } from '../client.ts'
+import { type Client, createClient } from '../client.ts'
+import type { ClientOptions } from '../http/connection.ts'
 import { RequestError } from '../errors.ts'
 import type { Fetch } from '../http/transport.ts'
 

@@ -1,6 +1,7 @@
 import { seedSigner } from '@chancery/protocol'
 import { afterEach, describe, expect, it } from 'vitest'
-import { type Client, type ClientOptions, createClient } from '../client.ts'
+import { type Client, createClient } from '../client.ts'
+import type { ClientOptions } from './connection.ts'
 import { ChanceryError } from '../errors.ts'
 import { type Reply, type TestServer, listen, refusal } from './http-server.suite.ts'
 import { NA_PUBLIC_KEY, OPERATOR_SEED } from '../testing/records.suite.ts'

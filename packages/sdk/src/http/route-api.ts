@@ -1,5 +1,5 @@
 import { DRY_RUN_SURFACE, sovereign } from '@chancery/contract'
-import type { AnswerOf, BodyForm, PreviewOf, QueryOf, Route, SentOf, members } from '@chancery/contract'
+import type { AnswerOf, PreviewOf, QueryOf, Route, SentOf, members } from '@chancery/contract'
 import type { JsonObject, Read, ReadBy } from '@chancery/protocol'
 import { ChanceryError, RequestError, ResponseError } from '../errors.ts'
 import type { Call, CallOptions, Connection, WriteOptions } from './call.ts'
@@ -73,25 +73,18 @@ export type Method<R extends Route> = R extends { readonly preview: Read<unknown
 
 type Table = Readonly<Record<string, Route>>
 
-type IsFormed<R> = R extends { readonly answer: Read<unknown> }
-  ? R extends { readonly body: infer Body }
-    ? Body extends BodyForm
-      ? true
-      : false
-    : true
-  : false
-
-/** The methods of an area: one for each route whose body and answer have forms. The others are written by hand. */
+/** The methods of an area: one for each route whose answer has a form. The others are written by hand. */
 export type RouteApi<Routes extends Table> = {
-  readonly [Name in keyof Routes as IsFormed<Routes[Name]> extends true ? Name : never]: Method<Routes[Name]>
+  readonly [Name in keyof Routes as Routes[Name] extends { readonly answer: Read<unknown> } ? Name : never]: Method<
+    Routes[Name]
+  >
 }
 
 /** One method for each route of a feature, with the names of the contract. */
 export function routeApi<Routes extends Table>(table: Routes, connection: Connection): RouteApi<Routes> {
   const methods = Object.entries(table).flatMap(([name, route]) => {
-    const { answer, body } = route
-    const isFormed = typeof answer === 'function' && (body === undefined || 'read' in body)
-    return isFormed ? [[name, methodOf(route, answer, connection)] as const] : []
+    const { answer } = route
+    return answer === undefined ? [] : [[name, methodOf(route, answer, connection)] as const]
   })
   // The type of Object.fromEntries has no names; the names are those of the table.
   return Object.fromEntries(methods) as RouteApi<Routes>
@@ -103,7 +96,7 @@ function toParam(given: unknown): string {
 
 function methodOf(route: Route, answer: Read<unknown>, connection: Connection) {
   const hasBody = route.body !== undefined
-  const names = route.body !== undefined && 'names' in route.body ? route.body.names : Object.keys(route.query ?? {})
+  const names = route.body?.names ?? Object.keys(route.query ?? {})
   const hasInput = names.length > 0
   const count = route.params.length
   return async (...given: readonly unknown[]): Promise<unknown> => {

@@ -11,9 +11,9 @@ import {
 } from '@chancery/protocol'
 import type { AuthorityKeys, CrlEntry, Instant, JoinCertificate } from '@chancery/protocol'
 import { ChanceryError, RefusedError, RequestError, RevokedError } from '../errors.ts'
-import type { Client } from '../client.ts'
+import type { NodeAreas } from './areas.ts'
 import type { NodeEmitter } from './events.ts'
-import type { FollowedKeys } from './followed.ts'
+import type { FollowedKeys, NodeStore } from './followed.ts'
 
 /** The certificate is not of this node. An authority or a proxy can return a wrong one. */
 export class CertificateError extends ChanceryError {
@@ -59,7 +59,7 @@ export async function readStored(text: string | undefined, expected: Expected): 
 }
 
 interface Following {
-  readonly client: Client
+  readonly client: NodeAreas
   readonly followed: FollowedKeys
   readonly expected: () => Expected
 }
@@ -81,10 +81,10 @@ export async function requireOwnOrFollow(
 
 /** Uses a newer block and emits an event; emits a refusal once. */
 export class Follower {
-  readonly #parts: { readonly client: Client; readonly followed: FollowedKeys; readonly events: NodeEmitter }
+  readonly #parts: { readonly client: NodeAreas; readonly followed: FollowedKeys; readonly events: NodeEmitter }
   #reported = ''
 
-  constructor(parts: { readonly client: Client; readonly followed: FollowedKeys; readonly events: NodeEmitter }) {
+  constructor(parts: { readonly client: NodeAreas; readonly followed: FollowedKeys; readonly events: NodeEmitter }) {
     this.#parts = parts
   }
 
@@ -133,13 +133,13 @@ export function isUnknown(error: unknown): boolean {
 const TOO_LATE: ReadonlySet<string> = new Set(['certificate_expired', 'certificate_superseded'])
 
 interface Rejoining {
-  readonly client: Client
+  readonly client: NodeAreas
   readonly followed: FollowedKeys
   readonly expected: () => Expected
 }
 
 /** Returns the own certificate of an earlier run although it expired; undefined for any other text. */
-export async function readExpired(text: string | undefined, expected: Expected): Promise<JoinCertificate | undefined> {
+async function readExpired(text: string | undefined, expected: Expected): Promise<JoinCertificate | undefined> {
   const certificate = text === undefined ? undefined : readOrUndefined(() => readJoinCertificate(readJson(text)))
   if (certificate === undefined) return undefined
   const end = instantOf(certificate.expires_at)
@@ -175,6 +175,19 @@ export async function rejoin(
     certificate = await enrollment.join({ evidence: { rule_id, token: writeJson(last) }, ...validity }, options)
   }
   await requireOwnOrFollow(certificate, parts)
+  return certificate
+}
+
+/** Uses an expired certificate of the store to join again, before an invite is spent. */
+export async function rejoinStored(
+  parts: Rejoining & { readonly store: NodeStore; readonly validityHours?: number },
+  text: string | undefined,
+): Promise<JoinCertificate | undefined> {
+  const { store, validityHours } = parts
+  const last = await readExpired(text, parts.expected())
+  if (last === undefined) return undefined
+  const certificate = await rejoin(parts, last, validityHours === undefined ? {} : { validityHours })
+  if (certificate !== undefined) await store.write('certificate', writeJson(certificate))
   return certificate
 }
 

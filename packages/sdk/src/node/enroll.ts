@@ -1,6 +1,6 @@
 import { isJsonObject, member, readJson, sha256Hex, writeInstant, writeJson } from '@chancery/protocol'
 import type { Instant, JoinCertificate, JsonObject } from '@chancery/protocol'
-import type { Client } from '../client.ts'
+import type { NodeAreas } from './areas.ts'
 import { ChanceryError, RefusedError, RequestError, ResponseError } from '../errors.ts'
 import { type Expected, requireOwnOrFollow } from './certificate.ts'
 import type { FollowedKeys, NodeStore } from './followed.ts'
@@ -43,7 +43,7 @@ type JoinNote = {
 }
 
 export interface Enrolling {
-  readonly client: Client
+  readonly client: NodeAreas
   readonly store: NodeStore
   readonly followed: FollowedKeys
   readonly expected: () => Expected

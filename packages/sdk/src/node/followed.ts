@@ -150,7 +150,7 @@ export class FollowedKeys {
   }
 
   /** Fetches the newest block and uses it when the root signed it. Stores it first. */
-  async follow(client: Client, signal?: AbortSignal): Promise<Followed> {
+  async follow(client: Pick<Client, 'sovereign'>, signal?: AbortSignal): Promise<Followed> {
     let offered: Awaited<ReturnType<Client['sovereign']['keySuccession']>>
     try {
       offered = await client.sovereign.keySuccession(signal === undefined ? {} : { signal })

@@ -6,7 +6,8 @@ import { type TestAuthority, createInvite, startTestAuthority } from '@chancery/
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { FileNodeStore } from '../nodejs/index.ts'
 import { JoinInterruptedError } from './enroll.ts'
-import { Node, type NodeOptions } from './node.ts'
+import { Node } from './node.ts'
+import type { NodeOptions } from './options.ts'
 
 let na: TestAuthority
 let folder: string

@@ -13,12 +13,12 @@ import {
 } from '@chancery/protocol'
 import type { Crl, CrlEntry, Instant, PolicyManifest } from '@chancery/protocol'
 import type { HeartbeatResponse } from '@chancery/contract'
-import type { Client } from '../client.ts'
+import type { NodeAreas } from './areas.ts'
 import type { FollowedKeys, NodeStore } from './followed.ts'
 import type { NodeEmitter, RefusedList } from './events.ts'
 
 export interface ListParts {
-  readonly client: Client
+  readonly client: NodeAreas
   readonly store: NodeStore
   readonly followed: FollowedKeys
   readonly events: NodeEmitter

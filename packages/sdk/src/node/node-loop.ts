@@ -2,7 +2,7 @@ import { LIMITS } from '@chancery/contract'
 import { DAY, instantOf, readInstant, verifyList, writeJson } from '@chancery/protocol'
 import type { Instant, JoinCertificate } from '@chancery/protocol'
 import type { AgentFacts } from '../api/agents.ts'
-import type { Client } from '../client.ts'
+import type { NodeAreas } from './areas.ts'
 import { RefusedError } from '../errors.ts'
 import {
   Follower,
@@ -31,7 +31,7 @@ import {
 } from './schedule.ts'
 
 export interface NodeLoopParts {
-  readonly client: Client
+  readonly client: NodeAreas
   readonly store: NodeStore
   readonly lists: NodeLists
   readonly followed: FollowedKeys

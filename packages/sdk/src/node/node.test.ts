@@ -7,7 +7,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { instantOf } from '@chancery/protocol'
 import { createClient } from '../client.ts'
 import { FileNodeStore } from '../nodejs/index.ts'
-import { Node, type NodeOptions } from './node.ts'
+import { Node } from './node.ts'
+import type { NodeOptions } from './options.ts'
 import { MemoryNodeStore, type NodeStore } from './followed.ts'
 
 let clock: ManualClock

@@ -1,77 +1,33 @@
-import { verifyGenesisBlock, writeJson } from '@chancery/protocol'
+import { verifyGenesisBlock } from '@chancery/protocol'
 import type {
   Attestation,
   AuthorityKeys,
   Crl,
-  GenesisBlock,
   Instant,
   JoinCertificate,
-  KeyHistory,
   PolicyManifest,
   Signer,
 } from '@chancery/protocol'
-import type { AgentFacts } from '../api/agents.ts'
 import type { NodeDecision } from '@chancery/contract'
-import { type Client, type ClientOptions, createClient } from '../client.ts'
+import type { Client } from '../client.ts'
+import type { ClientOptions } from '../http/connection.ts'
 import { systemClock } from '../http/system-clock.ts'
 import { RequestError } from '../errors.ts'
 import { type SigningFetch, signingFetch } from '../request-proof/sign.ts'
 import type { ResponseCheck } from '../request-proof/response.ts'
 import { sleep } from '../http/retry.ts'
 import type { Fetch } from '../http/transport.ts'
+import type { NodeAreas } from './areas.ts'
 import { type AskOptions, nameRequest, requireNodeDecision } from './ask.ts'
-import { type Expected, readExpired, readStored, rejoin } from './certificate.ts'
+import { type Expected, readStored, rejoinStored } from './certificate.ts'
 import { enroll } from './enroll.ts'
-import type { NodeEvidence } from './evidence.ts'
 import { NodeEmitter, type NodeEvents } from './events.ts'
-import { FollowedKeys, type NodeStore } from './followed.ts'
+import type { NodeOptions } from './options.ts'
+import { FollowedKeys } from './followed.ts'
 import { NodeLoop } from './node-loop.ts'
 import { NodeLists } from './lists.ts'
 import { readRenewHours } from './schedule.ts'
 import { WitSource } from './wit-source.ts'
-
-export interface NodeOptions extends Omit<ClientOptions, 'node' | 'operator'> {
-  /**
-   * The genesis block of the network, from a place you trust: it names the authority this node speaks to,
-   * and the root key whose later blocks the node follows.
-   */
-  readonly genesis: GenesisBlock
-  /** With it: the keys its authority had before, as its root signed them. */
-  readonly keyHistory?: KeyHistory
-  /** Stores key, certificate and lists. */
-  readonly store: NodeStore
-  /** Spent when the store holds no usable certificate. */
-  readonly invite?: string | (() => Promise<string>)
-  /**
-   * In place of an invite: an admission rule, and where the platform gives evidence for it (`@chancery/sdk/evidence`).
-   * Also asked before every renewal.
-   */
-  readonly evidence?: NodeEvidence
-  /**
-   * The id of a certificate of this node's key that was issued and never arrived (see JoinInterruptedError). It is
-   * renewed, which needs no invite. Looked at when the store holds no usable certificate.
-   */
-  readonly lostCertificate?: string
-  readonly validityHours?: number
-  /** Shown in the roster; asked before every heartbeat when it is a function. */
-  readonly status?: string | (() => string)
-  /** Registered as long as the node runs. */
-  readonly agent?: Omit<AgentFacts, 'network_name'>
-  /**
-   * Reads every new revocation list, for a program that uses {@link Node.crl}. Off by default: the authority refuses the
-   * heartbeats of a revoked node, so a node needs no list for itself.
-   */
-  readonly followCrl?: boolean
-  /**
-   * Renews this many hours before the certificate ends, or after two thirds of its life if that is later: 24 when not
-   * given, at most 720. Before you raise it, set RENEWAL_GRACE_SECONDS of the authority (docs/operate/capacity.md).
-   */
-  readonly renewBeforeHours?: number
-  /** Waits between steps; tests pass their own, like `clock`. */
-  readonly sleep?: (ms: number, signal: AbortSignal | undefined) => Promise<void>
-  /** From 0 up to 1, for the spread of renewals and retries. */
-  readonly random?: () => number
-}
 
 export interface FetchAsOptions {
   /**
@@ -93,7 +49,7 @@ type Rest = (ms: number, signal: AbortSignal | undefined) => Promise<void>
 const FINISH_MS = 5000
 
 /** A node that stays: it beats, renews, keeps its agent announced and its lists current until it is stopped. */
-export class Node {
+export class Node<Areas extends NodeAreas = Client> {
   readonly #loop: NodeLoop
   readonly #lists: NodeLists
   readonly #followed: FollowedKeys
@@ -104,7 +60,7 @@ export class Node {
   readonly #wits: WitSource
   readonly #ended: Promise<Error | undefined>
   /** Calls with the key of this node. */
-  readonly client: Client
+  readonly client: Areas
   readonly publicKey: string
 
   private constructor(parts: {
@@ -113,7 +69,7 @@ export class Node {
     readonly followed: FollowedKeys
     readonly events: NodeEmitter
     readonly stop: AbortController
-    readonly client: Client
+    readonly client: Areas
     readonly signer: Signer
     readonly clock: () => Instant
     readonly rest: Rest
@@ -137,12 +93,21 @@ export class Node {
    * {@link stop}. Listeners added at once receive all events from `started` on.
    */
   static async join(options: NodeOptions): Promise<Node> {
+    const { createClient } = await import('../client.ts')
+    return Node.joinWith(options, createClient)
+  }
+
+  /** As {@link join}, with another client: `nodeAreas` makes one of the areas a node needs, and loads no others. */
+  static async joinWith<Areas extends NodeAreas>(
+    options: NodeOptions,
+    toClient: (options: ClientOptions) => Areas,
+  ): Promise<Node<Areas>> {
     const { genesis, store, clock = systemClock, random = Math.random, sleep: rest = sleep } = options
     const verdict = await verifyGenesisBlock(genesis)
     if (!verdict.ok) throw new RequestError(`the genesis block is not valid: ${verdict.reason}`)
     const signer = await store.signer()
     const followed = await FollowedKeys.open(genesis, store, options.keyHistory)
-    const client = createClient({ ...options, clock, node: { signer, audience: () => followed.audience } })
+    const client = toClient({ ...options, clock, node: { signer, audience: () => followed.audience } })
     const expected = (): Expected => ({
       keys: followed.keys,
       publicKey: signer.publicKey,
@@ -276,19 +241,6 @@ export class Node {
     this.#events.emit('stopped', { error: ending })
     return ending
   }
-}
-
-/** Uses an expired certificate of the store to join again, before an invite is spent. */
-async function rejoinStored(
-  parts: Pick<NodeOptions, 'store' | 'validityHours'> & Parameters<typeof rejoin>[0],
-  text: string | undefined,
-): Promise<JoinCertificate | undefined> {
-  const { store, validityHours } = parts
-  const last = await readExpired(text, parts.expected())
-  if (last === undefined) return undefined
-  const certificate = await rejoin(parts, last, validityHours === undefined ? {} : { validityHours })
-  if (certificate !== undefined) await store.write('certificate', writeJson(certificate))
-  return certificate
 }
 
 function ignoreStop(signal: AbortSignal): (error: unknown) => void {

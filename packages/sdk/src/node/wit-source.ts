@@ -1,5 +1,5 @@
 import { type Instant, type JoinCertificate, instantOf, readWit, seconds } from '@chancery/protocol'
-import type { Client } from '../client.ts'
+import type { NodeAreas } from './areas.ts'
 import { ChanceryError } from '../errors.ts'
 
 /** A token with less time left is replaced. */
@@ -13,12 +13,12 @@ interface Held {
 
 /** Fetches the workload identity token of a node, and again before it ends or when the certificate was renewed. */
 export class WitSource {
-  readonly #client: Client
+  readonly #client: NodeAreas
   readonly #clock: () => Instant
   #held: Held | undefined
   #asked: { readonly certId: string; readonly answer: Promise<string> } | undefined
 
-  constructor(client: Client, clock: () => Instant) {
+  constructor(client: NodeAreas, clock: () => Instant) {
     this.#client = client
     this.#clock = clock
   }

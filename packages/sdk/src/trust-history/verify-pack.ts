@@ -29,7 +29,7 @@ import type {
 import { type PackDecision, readEntries } from '../evidence-pack/check-entries.ts'
 import { checkEvidencePack } from '../evidence-pack/check.ts'
 import type { EvidencePack } from '../evidence-pack/format.ts'
-import { type PackTrust, checkRoot, findKeys } from '../evidence-pack/keys.ts'
+import { type PackTrust, checkRoot, findKeys } from '../evidence-pack/report.ts'
 
 /** The file is not a trust history, or not one of the trusted network. */
 export class TrustHistoryError extends Error {

@@ -1,9 +1,9 @@
 import { isPartOf, verifyList, verifyRevocationFeed } from '@chancery/protocol'
 import type { FeedIndex, FeedPart, RevocationFeed } from '@chancery/protocol'
-import { createClient } from '../client.ts'
 import { NotFoundError, ResponseError } from '../errors.ts'
 import type { CallOptions, ConnectionOptions } from '../http/call.ts'
-import type { RevocationFeedsApi } from '../api/revocation-feeds.ts'
+import { type RevocationFeedsApi, revocationFeedsApi } from '../api/recognition.ts'
+import { openConnection } from '../http/connection.ts'
 
 /** How often the index is read when a part is not the one it names: the feed may change between two reads. */
 const INDEX_READS = 3
@@ -45,7 +45,7 @@ export async function readWholeFeed(
   options: WholeFeedOptions = {},
 ): Promise<WholeFeed> {
   const { held, issuer, signal, budgetMs, ...connection } = options
-  const api = createClient({ url, ...connection }).revocationFeeds
+  const api = revocationFeedsApi(openConnection({ url, ...connection }))
   const call = { ...(signal === undefined ? {} : { signal }), ...(budgetMs === undefined ? {} : { budgetMs }) }
   const check = async (record: FeedIndex | RevocationFeed): Promise<void> => {
     const isSigned = 'feed_id' in record ? verifyRevocationFeed(record, keys) : verifyList(record, keys)

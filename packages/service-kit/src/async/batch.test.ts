@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { BatchClosedError, BatchFullError, Batcher } from './batch.ts'
+import { BatchClosedError, BatchFullError, Batcher, endOfLoopTurn } from './batch.ts'
+import { on, once } from 'node:events'
+import { type AddressInfo, connect, createServer } from 'node:net'
 
 /** Runs that the test completes itself. */
 class Runs {
@@ -222,4 +224,30 @@ describe('Batcher', () => {
     await runs.end(1)
     expect(await second).toBe('r3')
   })
+})
+
+it('endOfLoopTurn resolves after every connection that was ready in the turn has been read', async () => {
+  const seen: string[] = []
+  const all = Promise.withResolvers<void>()
+  const server = createServer((socket) => {
+    socket.once('data', () => {
+      seen.push('read')
+      void endOfLoopTurn().then(() => {
+        seen.push('end')
+        if (seen.length === 4) all.resolve()
+      })
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const accepted = on(server, 'connection')
+  const { port } = server.address() as AddressInfo
+  const sockets = [connect(port, '127.0.0.1'), connect(port, '127.0.0.1')]
+  for (const socket of sockets) await Promise.all([once(socket, 'connect'), accepted.next()])
+  // Both have arrived before the event loop reads either.
+  for (const socket of sockets) socket.write('x')
+  await all.promise
+  expect(seen).toEqual(['read', 'read', 'end', 'end'])
+  for (const socket of sockets) socket.destroy()
+  server.close()
 })

@@ -125,3 +125,13 @@ function settle<Item, Result>(entry: Waiting<Item, Result>, result: Result | Err
   // The lengths are equal, so `undefined` here is a result of a run whose results are undefined.
   else entry.resolve(result as Result)
 }
+
+/**
+ * Resolves after every connection with data in this event loop turn has been read. Work delayed until then is shared by
+ * all requests of the turn. A single caller waits a few microseconds.
+ */
+export function endOfLoopTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve)
+  })
+}

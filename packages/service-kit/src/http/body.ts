@@ -1,8 +1,16 @@
 import type { IncomingMessage } from 'node:http'
-import { LIMITS, READ_LIMITS, Refusal, type Route, SERVER_LIMITS } from '@chancery/contract'
-import { JsonError, type JsonObject, isJsonObject, readJsonBytes } from '@chancery/protocol'
-import type { MaybePromise } from '../async/maybe-promise.ts'
-import type { RequestHeaders } from './target.ts'
+import { LIMITS, READ_LIMITS, Refusal, type RefusalCode, type Route, SERVER_LIMITS } from '@chancery/contract'
+import {
+  READ_LIMITS as JSON_LIMITS,
+  JsonError,
+  isJsonObject,
+  member,
+  readJson,
+  readJsonBytes,
+} from '@chancery/protocol'
+import type { JsonObject, JsonValue } from '@chancery/protocol'
+import type { MaybePromise } from '../async/steps.ts'
+import type { RequestHeaders } from './request-head.ts'
 
 const EMPTY: JsonObject = Object.freeze({})
 export const NO_BYTES: Uint8Array = new Uint8Array()
@@ -186,4 +194,50 @@ function readObject(bytes: Uint8Array, route: Route): JsonObject {
     throw error
   }
   throw new Refusal('invalid_json_object')
+}
+
+type RecordRoute = Pick<Route, 'records' | 'readLimit'>
+
+/**
+ * Replaces every `X_text` of a body by the record X that it contains, for the records that the route lists. The text is
+ * read by the reader of bodies, so numbers keep their form (protocol/core 1.3). A record that is sent in
+ * both forms, and a text that is not JSON, get the route's code for a malformed X.
+ */
+export function readRecordTexts(body: JsonObject, route: RecordRoute): JsonObject {
+  return Object.entries(route.records ?? {}).reduce(
+    (read, [path, code]) => replaceText(read, path.split('.'), { route, code, depth: 1 }),
+    body,
+  )
+}
+
+interface Place {
+  readonly route: RecordRoute
+  readonly code: RefusalCode
+  /** How deep in the body the record is. */
+  readonly depth: number
+}
+
+function replaceText(object: JsonObject, [name = '', ...rest]: readonly string[], place: Place): JsonObject {
+  if (rest.length > 0) {
+    const inner = member(object, name)
+    if (!isJsonObject(inner)) return object
+    return { ...object, [name]: replaceText(inner, rest, { ...place, depth: place.depth + 1 }) }
+  }
+  const field = `${name}_text`
+  const text = member(object, field)
+  if (text === undefined) return object
+  if (typeof text !== 'string' || Object.hasOwn(object, name)) throw new Refusal(place.code, { field })
+  const { [field]: _, ...others } = object
+  return { ...others, [name]: readText(text, field, place) }
+}
+
+function readText(text: string, field: string, { route, code, depth }: Place): JsonValue {
+  const { values, namesPerObject } = READ_LIMITS[route.readLimit ?? 'normal']
+  const maxDepth = JSON_LIMITS.maxDepth - depth
+  try {
+    return readJson(text, { maxDepth, maxValues: values, maxNames: namesPerObject })
+  } catch (error) {
+    if (error instanceof JsonError) throw new Refusal(code, { field }, { cause: error })
+    throw error
+  }
 }

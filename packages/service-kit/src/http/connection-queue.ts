@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { limitAddress } from './client-address.ts'
+import { limitAddress } from './call.ts'
 import type { QueueSlot } from '../async/fair-queue.ts'
 
 export type Serve = (request: IncomingMessage, response: ServerResponse) => void

@@ -1,6 +1,7 @@
 import { Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { Connections } from './connections.ts'
+import { Connections, Handshakes } from './connections.ts'
+import { EventEmitter } from 'node:events'
 
 /** A socket with this remote address. Test machines have no address in a second network. */
 function socketFrom(address: string): Socket {
@@ -94,5 +95,45 @@ describe('connections', () => {
     expect(closed(many)).toEqual([false, false, false, true])
     expect(closed(open(connections, '2001:db8:1:3::1'))).toEqual([false])
     expect(closed(many)).toEqual([true, false, false, true])
+  })
+})
+
+let ports = 0
+
+/** The part of a connection that Handshakes uses. `close` is emitted some time after the end, as in Node. */
+class Connection extends EventEmitter {
+  readonly remoteAddress = '192.0.2.1'
+  readonly remotePort = (ports += 1)
+  readonly localAddress = '192.0.2.2'
+  readonly localPort = 443
+  destroyed = false
+
+  destroy(): void {
+    this.destroyed = true
+  }
+
+  setTimeout(): this {
+    return this
+  }
+}
+
+describe('Handshakes', () => {
+  it('starts the next queued connection when one closed just before its start', () => {
+    const handshakes = new Handshakes()
+    const began: Connection[] = []
+    const begin = (): Connection => {
+      const connection = new Connection()
+      handshakes.begin(connection as unknown as Socket, () => began.push(connection))
+      return connection
+    }
+    const first = Array.from({ length: 8 }, begin)
+    const [broken, ...waiting] = Array.from({ length: 4 }, begin)
+    expect(began).toEqual(first)
+    broken?.destroy()
+    // It is skipped and the next one starts; its close event is emitted only then.
+    first[0]?.emit('close')
+    broken?.emit('close')
+    for (const connection of first.slice(1)) connection.emit('close')
+    expect(began.slice(8)).toEqual(waiting)
   })
 })

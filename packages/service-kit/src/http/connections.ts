@@ -1,5 +1,7 @@
-import type { Socket } from 'node:net'
-import { limitAddress } from './client-address.ts'
+import type { Server as HttpServer } from 'node:http'
+import { Server, type Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { limitAddress } from './call.ts'
 
 export interface ConnectionLimits {
   /** Maximum open connections. Without it the listener's own limit applies. */
@@ -22,12 +24,21 @@ interface Connection {
 const CONNECTION: unique symbol = Symbol('connection')
 type Carrier = Socket & { [CONNECTION]?: Connection }
 
-/** The open connections of one listener, by the address they come from. */
+/** How long a connection that sends nothing stays open when the process stops. */
+const GRACE_MS = 300
+const STEP_MS = 50
+
+/**
+ * The open connections of one listener, by the address they come from, and their open responses. A stopping process
+ * waits for them; they use no slot, because a slow reader must not block others.
+ */
 export class Connections {
   readonly #limits: ConnectionLimits
   /** In the order of opening. */
   readonly #open = new Map<Socket, Connection>()
   readonly #byAddress = new Map<string, number>()
+  #answers = 0
+  #isDraining = false
 
   constructor(limits: ConnectionLimits) {
     this.#limits = limits
@@ -35,6 +46,31 @@ export class Connections {
 
   get size(): number {
     return this.#open.size
+  }
+
+  /** True when every response has `Connection: close`. */
+  get isDraining(): boolean {
+    return this.#isDraining
+  }
+
+  /** Closes open connections, each with its next response, while new ones are still accepted. */
+  stopKeepAlive(): void {
+    this.#isDraining = true
+  }
+
+  /**
+   * Stops listening without closing open connections, because a caller may be sending. Every response now has
+   * `Connection: close`. Connections that send nothing for the grace time are closed.
+   */
+  async drain(server: HttpServer): Promise<void> {
+    this.stopKeepAlive()
+    // Uses close of net, not of http: http also closes idle connections, and with them requests in transit.
+    Server.prototype.close.call(server)
+    await pause(GRACE_MS)
+    while (this.#answers > 0 || this.hasUnsent) await pause(STEP_MS)
+    server.closeIdleConnections()
+    await pause(STEP_MS)
+    server.closeAllConnections()
   }
 
   /** Returns true while a written response has not left this process. */
@@ -73,6 +109,7 @@ export class Connections {
 
   /** Counts a new request on this connection and returns the number so far. */
   begin(socket: Carrier): number {
+    this.#answers += 1
     const connection = socket[CONNECTION]
     if (connection === undefined) return 1
     connection.busy += 1
@@ -80,8 +117,9 @@ export class Connections {
     return connection.requests
   }
 
-  /** Call when the response is written. */
+  /** Call when the response is written. Unread bytes stay in the connection. */
   end(socket: Carrier): void {
+    this.#answers -= 1
     const connection = socket[CONNECTION]
     if (connection !== undefined) connection.busy -= 1
   }
@@ -117,4 +155,74 @@ export class Connections {
     oldest.destroy()
     return true
   }
+}
+
+/** Concurrent TLS handshakes of one address. Further ones wait. */
+const PER_ADDRESS = 8
+/** Time limit of a handshake, and of the wait before it. */
+export const HANDSHAKE_MS = 10_000
+
+interface AddressHandshakes {
+  active: number
+  readonly waiting: (() => void)[]
+}
+
+/**
+ * Handshakes are the most expensive work an unauthenticated caller can cause. An address (IPv6: /64) may run a few at a
+ * time, so that many or unfinished handshakes delay only their own address.
+ */
+export class Handshakes {
+  readonly #byAddress = new Map<string, AddressHandshakes>()
+  /** By both addresses and ports of the connection: Node does not expose the connection below a TLS socket. */
+  readonly #open = new Map<string, { readonly socket: Socket; readonly end: () => void }>()
+
+  /** Starts the handshake now, or when the earlier ones of its address are done. */
+  begin(socket: Socket, start: () => void): void {
+    const [address, ends] = [limitAddress(socket.remoteAddress ?? ''), endsOf(socket)]
+    const own = this.#byAddress.get(address) ?? { active: 0, waiting: [] }
+    this.#byAddress.set(address, own)
+    let isOver = false
+    const end = (): void => {
+      if (isOver) return
+      isOver = true
+      this.#open.delete(ends)
+      this.#end(address, own)
+    }
+    const run = (): void => {
+      own.active += 1
+      if (socket.destroyed) return end()
+      socket.off('close', leave).setTimeout(0)
+      socket.once('close', end)
+      this.#open.set(ends, { socket, end })
+      start()
+    }
+    const leave = (): void => {
+      const at = own.waiting.indexOf(run)
+      // It may have started between its close and the close event.
+      if (at !== -1) own.waiting.splice(at, 1)
+    }
+    if (own.active < PER_ADDRESS) return run()
+    own.waiting.push(run)
+    // No other error listener exists yet, and a reset would end the process.
+    socket.on('error', () => socket.destroy())
+    socket.setTimeout(HANDSHAKE_MS, () => socket.destroy())
+    socket.once('close', leave)
+  }
+
+  /** Ends the handshake and returns the connection below. */
+  finish(secure: Socket): Socket | undefined {
+    const found = this.#open.get(endsOf(secure))
+    found?.end()
+    return found?.socket
+  }
+
+  #end(address: string, own: AddressHandshakes): void {
+    own.active -= 1
+    own.waiting.shift()?.()
+    if (own.active === 0) this.#byAddress.delete(address)
+  }
+}
+
+function endsOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): string {
+  return `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`
 }

@@ -3,19 +3,18 @@ import type { Server as SecureServer } from 'node:https'
 import type { AddressInfo, Server as TcpServer, Socket } from 'node:net'
 import type { SecureContextOptions, TLSSocket } from 'node:tls'
 import { REQUEST_ID_HEADER, type Refusal } from '@chancery/contract'
-import type { MaybePromise } from '../async/maybe-promise.ts'
+import type { MaybePromise } from '../async/steps.ts'
 import type { Log } from '../log/log.ts'
 import { inRequestSpan, isTracing } from '../tracing/spans.ts'
 import type { AccessLog } from './access-log.ts'
-import { AdmissionControl, type AdmissionLimits } from './admission-control.ts'
-import { HttpResponse } from './response.ts'
-import type { HandlerResult } from './unread-answers.ts'
+import { type ConnectionLimits, Connections } from './connections.ts'
+import { type HandlerResult, HttpResponse } from './response.ts'
 import { Exchange, type ExchangeEnd, type Failure } from './exchange.ts'
 import { type ListenerLimits, createListener, startListening } from './listener.ts'
 import { type EdgeBinding, Router } from './router.ts'
 import { type Closing, Sender } from './send.ts'
 
-export interface EdgeLimits extends ListenerLimits, AdmissionLimits {
+export interface EdgeLimits extends ListenerLimits, ConnectionLimits {
   readonly requestsPerConnection: number
 }
 
@@ -54,7 +53,7 @@ export interface EdgeOptions<Binding extends EdgeBinding> {
 
 /** The HTTP edge of a service. It parses strictly, and handles all requests and all failures in one way. */
 export class Edge<Binding extends EdgeBinding> {
-  readonly gate: AdmissionControl
+  readonly connections: Connections
   readonly listener: Server | SecureServer
   readonly #options: EdgeOptions<Binding>
   readonly #router: Router<Binding>
@@ -71,9 +70,9 @@ export class Edge<Binding extends EdgeBinding> {
       fail: (error, { requestId, match }) => options.toFailure(error, requestId, match?.binding.route),
       finish: (exchange, result, closing) => this.#finish(exchange, result, closing),
     }
-    this.gate = new AdmissionControl(limits)
+    this.connections = new Connections(limits)
     this.listener = createListener({
-      gate: this.gate,
+      connections: this.connections,
       limits,
       tls: options.tls,
       serve: (request, response) => this.#serve(request, response),
@@ -102,7 +101,7 @@ export class Edge<Binding extends EdgeBinding> {
    * listener is closed.
    */
   stopKeepAlive(): void {
-    this.gate.stopKeepAlive()
+    this.connections.stopKeepAlive()
     this.#sender.streams.stop()
   }
 
@@ -115,7 +114,7 @@ export class Edge<Binding extends EdgeBinding> {
   stopAccepting(): Promise<void> {
     this.stopKeepAlive()
     for (const other of this.#others) other.close()
-    return this.gate.drain(this.listener)
+    return this.connections.drain(this.listener)
   }
 
   #serve(raw: IncomingMessage, response: ServerResponse): void {
@@ -126,7 +125,7 @@ export class Edge<Binding extends EdgeBinding> {
     }
     const match = this.#router.find(raw.method ?? '', raw.url ?? '')
     const requestId = this.#options.nextRequestId(raw)
-    const isLast = this.gate.beginResponse(raw.socket) >= limits.requestsPerConnection
+    const isLast = this.connections.begin(raw.socket) >= limits.requestsPerConnection
     const exchange = new Exchange({ raw, response, requestId, match, startedMs: monotonicMs(), isLast }, this.#ends)
     if (!isTracing || match === undefined) return this.#run(exchange)
     const { method = '', rawHeaders } = raw
@@ -159,7 +158,7 @@ export class Edge<Binding extends EdgeBinding> {
     observe(route, status, milliseconds / 1000)
     if (!exchange.isLogged) this.#log(exchange, status, milliseconds)
     exchange.span?.end(status)
-    const isLast = exchange.isLast || this.gate.draining
+    const isLast = exchange.isLast || this.connections.isDraining
     this.#send(exchange, result, status, closing ?? (isLast ? 'now' : undefined))
   }
 
@@ -168,8 +167,8 @@ export class Edge<Binding extends EdgeBinding> {
     const { socket } = raw
     try {
       // A connection whose remaining body is being dropped is not idle yet.
-      if (closing === 'after-rest' && !response.destroyed) response.once('close', () => this.gate.endResponse(socket))
-      else this.gate.endResponse(socket)
+      if (closing === 'after-rest' && !response.destroyed) response.once('close', () => this.connections.end(socket))
+      else this.connections.end(socket)
       this.#sender.send(response, result, { requestId, echoedId, status, closing, gzip })
     } catch (error) {
       // A part of the response may be sent. Destroying the connection shows the caller that it is incomplete.

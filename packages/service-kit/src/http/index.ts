@@ -1,25 +1,15 @@
 export * from './access-log.ts'
-export {
-  CachedDocument,
-  CodedPages,
-  HttpResponse,
-  RareDocument,
-  etagAside,
-  etagOf,
-  isNotModified,
-  json,
-  jsonText,
-} from './response.ts'
-export { StreamResponse } from './unread-answers.ts'
-export type { Binding, Guard, HandlerResult, StreamWriter } from './unread-answers.ts'
-export { RawHeaders, checkRawRequest, readTarget } from './target.ts'
-export type { Call, NameCaller, Query, RequestHeaders } from './target.ts'
-export * from './server.ts'
-export * from './html.ts'
-export { noteCaller } from './open-call.ts'
+export { checkCoding, hasBody, readBodyBytes, readRecordTexts } from './body.ts'
+export { clientAddress, forwardedEntry, limitAddress, noteCaller } from './call.ts'
+export type { Binding, Call, Guard, NameCaller } from './call.ts'
+export { Capacity } from './capacity.ts'
+export { CodedPages } from './compression.ts'
 export { Edge } from './edge.ts'
 export type { EdgeOptions, EdgeTls } from './edge.ts'
-export type { PathParams, RouteMatch } from './router.ts'
 export type { Exchange, Failure } from './exchange.ts'
-export { checkCoding, hasBody, readBodyBytes } from './body.ts'
-export { readRecordTexts } from './record-texts.ts'
+export * from './html.ts'
+export { RawHeaders, checkRawRequest, readTarget, readTraceParent } from './request-head.ts'
+export type { Query, RequestHeaders, TraceParent } from './request-head.ts'
+export * from './response.ts'
+export type { PathParams, RouteMatch } from './router.ts'
+export * from './server.ts'

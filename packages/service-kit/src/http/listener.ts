@@ -5,8 +5,8 @@ import { type Server as SecureServer, createServer as createSecure } from 'node:
 import { type AddressInfo, type Server as TcpServer, type Socket, createServer as createTcp } from 'node:net'
 import type { SecureContextOptions, TLSSocket } from 'node:tls'
 import { Refusal, type RefusalCode, SERVER_LIMITS } from '@chancery/contract'
-import type { AdmissionControl } from './admission-control.ts'
-import { HANDSHAKE_MS, Handshakes } from './client-address.ts'
+
+import { type Connections, HANDSHAKE_MS, Handshakes } from './connections.ts'
 import { Pipelined } from './pipelined.ts'
 import type { HttpResponse } from './response.ts'
 
@@ -83,7 +83,7 @@ export interface ListenerLimits {
 }
 
 export interface ListenerOptions {
-  readonly gate: AdmissionControl
+  readonly connections: Connections
   readonly limits: ListenerLimits
   readonly tls?: ListenerTls | undefined
   readonly serve: (request: IncomingMessage, response: ServerResponse) => void
@@ -96,7 +96,7 @@ const TIMES: ServerOptions = {
   connectionsCheckingInterval: SERVER_LIMITS.timeoutCheckIntervalSeconds * 1000,
   keepAliveTimeout: SERVER_LIMITS.keepAliveTimeoutSeconds * 1000,
   insecureHTTPParser: false,
-  // Checked by target.ts, so that the refusal has the usual form.
+  // Checked by request-head.ts, so that the refusal has the usual form.
   requireHostHeader: false,
 }
 
@@ -107,12 +107,11 @@ export function createListener(options: ListenerOptions): Server | SecureServer 
   const times = { ...TIMES, maxHeaderSize: limits.headBytes, requestTimeout: limits.requestTimeoutMs }
   const server =
     options.tls === undefined
-      ? createPlainListener(times, options.gate, pipelined)
-      : createSecureListener({ ...times, ...options.tls.context }, options.tls, options.gate, pipelined)
-  // Unlimited, because Node drops headers over a limit without an error. target.ts counts and refuses.
+      ? createPlainListener(times, options.connections, pipelined)
+      : createSecureListener({ ...times, ...options.tls.context }, options.tls, options.connections, pipelined)
+  // Unlimited, because Node drops headers over a limit without an error. request-head.ts counts and refuses.
   server.maxHeadersCount = 0
-  const take = (request: IncomingMessage, response: ServerResponse): void => pipelined.take(request, response)
-  server.on('request', take)
+  pipelined.serve(server)
   // The service sends 100 Continue itself, when it is ready to read the body.
   server.on('checkContinue', (request, response) => server.emit('request', request, response))
   server.on('checkExpectation', (request, response) =>
@@ -128,10 +127,10 @@ export function createListener(options: ListenerOptions): Server | SecureServer 
   return server
 }
 
-function createPlainListener(options: ServerOptions, gate: AdmissionControl, pipelined: Pipelined): Server {
+function createPlainListener(options: ServerOptions, connections: Connections, pipelined: Pipelined): Server {
   const server = createPlain(options)
   server.on('connection', (socket) => {
-    gate.admit(socket)
+    connections.admit(socket)
     pipelined.watch(socket)
   })
   return server
@@ -140,7 +139,7 @@ function createPlainListener(options: ServerOptions, gate: AdmissionControl, pip
 function createSecureListener(
   options: ServerOptions,
   { onSecure }: ListenerTls,
-  gate: AdmissionControl,
+  connections: Connections,
   pipelined: Pipelined,
 ): SecureServer {
   const mutual = { requestCert: true, rejectUnauthorized: true, ALPNProtocols: ['http/1.1'] }
@@ -150,12 +149,12 @@ function createSecureListener(
   if (start === undefined) throw new Error('the TLS server has no connection listener')
   server.removeAllListeners('connection')
   server.on('connection', (socket: Socket) => {
-    gate.admit(socket)
+    connections.admit(socket)
     if (!socket.destroyed) handshakes.begin(socket, () => start.call(server, socket))
   })
   server.on('secureConnection', (secure) => {
     const below = handshakes.finish(secure)
-    if (below !== undefined) gate.secure(secure, below)
+    if (below !== undefined) connections.secure(secure, below)
     onSecure(secure)
     pipelined.watch(secure)
   })

@@ -1,21 +1,23 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setTimeout as pause, setImmediate as nextTurn } from 'node:timers/promises'
 import { Refusal, type Route, SERVER_LIMITS, bodyLimitOf, budgetOf } from '@chancery/contract'
 import type { QueueSlot } from '../async/fair-queue.ts'
-import type { MaybePromise } from '../async/maybe-promise.ts'
+import { type MaybePromise, type Step, type SteppedRequest, runSteps } from '../async/steps.ts'
 import { isTracing, traced } from '../tracing/spans.ts'
-import type { AdmissionControl } from './admission-control.ts'
-import type { Binding, Guard, HandlerResult, UnreadAnswers } from './unread-answers.ts'
 import { NO_BYTES, checkDeclaredLength, hasBody, isShort, readBody, receiveBody } from './body.ts'
 import type { BodyBudgets, BodyReservation } from './body-budget.ts'
-import { type Call, type NameCaller, checkRawRequest } from './target.ts'
+import { type Binding, type Call, type Guard, type NameCaller, RequestCall } from './call.ts'
+import { type Capacity, type LongWork, type ServerPool, poolOf } from './capacity.ts'
+import type { GzipCopies } from './compression.ts'
 import type { Exchange } from './exchange.ts'
-import type { GzipCopies } from './gzip-copies.ts'
-import { type LongWork, type OwnSlots, ownSlotsOf } from './address-shares.ts'
-import { RequestCall } from './open-call.ts'
+import { checkRawRequest } from './request-head.ts'
+import { CachedDocument, type HandlerResult } from './response.ts'
 import type { EdgeBinding, PathParams } from './router.ts'
+import type { UnreadAnswers } from './unread-answers.ts'
 
 /** From this size on, parsing a body takes milliseconds. */
 const LONG_BODY_BYTES = 131_072
+/** How often a call that was held tries to take a slot. */
+const TRY_MS = 20
 
 export interface PipelineOptions {
   readonly guard: Guard
@@ -26,8 +28,8 @@ export interface PipelineOptions {
 }
 
 /** Limits of one process, shared by all its requests. */
-export interface Capacity extends OwnSlots {
-  readonly gate: AdmissionControl
+export interface SharedLimits {
+  readonly slots: Capacity<ServerPool>
   readonly budgets: BodyBudgets
   readonly longWork: LongWork
   readonly copies: GzipCopies
@@ -41,20 +43,17 @@ export type PipelineExchange = Pick<
 >
 
 /** Where a request goes. */
-export interface PipelineTarget {
-  readonly route: Route
-  readonly handle: (call: Call) => MaybePromise<HandlerResult>
-  readonly held?: Binding['held']
+export interface PipelineTarget extends Binding {
   readonly params: PathParams
 }
 
 /** Runs one request through the steps of protocol/core 3. The first step that refuses decides the response. */
-export class RequestPipeline {
+export class RequestPipeline implements SteppedRequest {
   /**
    * The steps in their order. A body over 64 KiB is received only after its caller is counted and checked, so that
    * refused callers cannot make the process receive megabytes. No slot is used while a body is arriving.
    */
-  static readonly #STEPS: readonly ((request: RequestPipeline) => MaybePromise<void>)[] = [
+  static readonly #STEPS: readonly Step<RequestPipeline>[] = [
     (request) => request.#checkHead(),
     // Before anything is counted.
     (request) => request.#options.nameCaller && request.#opened.nameBy(request.#options.nameCaller),
@@ -77,7 +76,7 @@ export class RequestPipeline {
   ]
 
   readonly #options: PipelineOptions
-  readonly #capacity: Capacity
+  readonly #limits: SharedLimits
   readonly #exchange: PipelineExchange
   readonly #route: Route
   readonly #target: PipelineTarget
@@ -94,36 +93,23 @@ export class RequestPipeline {
   #reservation: BodyReservation | undefined
   /** True when the limiter has counted this request. */
   #isCounted = false
-  #result: HandlerResult = {}
+  result: HandlerResult = {}
 
-  constructor(options: PipelineOptions, capacity: Capacity, exchange: PipelineExchange, target: PipelineTarget) {
+  constructor(options: PipelineOptions, limits: SharedLimits, exchange: PipelineExchange, target: PipelineTarget) {
     this.#options = options
-    this.#capacity = capacity
+    this.#limits = limits
     this.#exchange = exchange
     this.#route = target.route
     this.#target = target
     exchange.onResponse = () => this.#release()
   }
 
-  /** Runs the steps, synchronously where none waits. */
   run(): MaybePromise<HandlerResult> {
-    const steps = RequestPipeline.#STEPS
-    for (let index = 0; index < steps.length; index += 1) {
-      const waiting = steps[index]?.(this)
-      if (waiting instanceof Promise) return this.#runAfter(waiting, index + 1)
-    }
-    return this.#result
+    return runSteps(RequestPipeline.#STEPS, this)
   }
 
-  /** No step runs after the response, which may come from the deadline. */
-  async #runAfter(waiting: Promise<void>, next: number): Promise<HandlerResult> {
-    await waiting
-    const steps = RequestPipeline.#STEPS
-    for (let index = next; index < steps.length && !this.#exchange.isAnswered; index += 1) {
-      const more = steps[index]?.(this)
-      if (more instanceof Promise) await more
-    }
-    return this.#result
+  get isAnswered(): boolean {
+    return this.#exchange.isAnswered
   }
 
   get #opened(): RequestCall {
@@ -144,16 +130,15 @@ export class RequestPipeline {
 
   /** Takes a slot of the process for this request. */
   #enter(): void {
-    if (!this.#takeSlot()) throw new Refusal('service_unavailable', { reason: 'overloaded' })
+    const pool = poolOf(this.#route)
+    if (pool !== undefined && !this.#takeSlot(pool)) throw new Refusal('service_unavailable', { reason: 'overloaded' })
   }
 
-  #takeSlot(): boolean {
+  #takeSlot(pool: ServerPool): boolean {
+    const { slots } = this.#limits
     const address = this.#opened.limitKey
-    const own = ownSlotsOf(this.#route, this.#capacity)
-    const { gate } = this.#capacity
-    const isExempt = this.#route.limit === 'none'
-    const isTaken = own === undefined ? gate.enter(isExempt, address) : own.take(address)
-    if (isTaken) this.#giveBack = () => (own === undefined ? gate.leave(isExempt, address) : own.give(address))
+    const isTaken = slots.take(pool, address)
+    if (isTaken) this.#giveBack = () => slots.give(pool, address)
     return isTaken
   }
 
@@ -179,7 +164,7 @@ export class RequestPipeline {
     const { raw } = this.#exchange
     if (!hasBody(raw)) return undefined
     this.#exchange.requestBody()
-    this.#reservation = this.#capacity.budgets.open(budgetOf(this.#route), this.#opened.limitKey)
+    this.#reservation = this.#limits.budgets.open(budgetOf(this.#route), this.#opened.limitKey)
     return receiveBody(raw, this.#maxBytes, this.#reservation).then((bytes) => {
       this.#bytes = bytes
     })
@@ -187,7 +172,7 @@ export class RequestPipeline {
 
   /** Waits for a slot of this address. A request whose caller has gone or whose deadline is over is dropped. */
   #waitForSlot(): MaybePromise<void> {
-    const slot = this.#capacity.longWork.slotFor(this.#route, this.#opened.limitKey, this.#bytes.length)
+    const slot = this.#limits.longWork.slotFor(this.#route, this.#opened.limitKey, this.#bytes.length)
     if (slot === undefined) return undefined
     const { response } = this.#exchange
     this.#slot = slot
@@ -228,9 +213,7 @@ export class RequestPipeline {
   }
 
   async #enterAgain(): Promise<void> {
-    const giveBack = await this.#capacity.resumed.enter(this.#opened.limitKey, () => this.#exchange.isAnswered)
-    if (this.#exchange.isAnswered) giveBack()
-    else this.#giveBack = giveBack
+    while (!this.isAnswered && !this.#takeSlot('resumed')) await pause(TRY_MS)
   }
 
   #handle(): MaybePromise<void> {
@@ -238,16 +221,18 @@ export class RequestPipeline {
     const call = this.#authorized ?? this.#opened
     const result = this.#inTime(isTracing ? traced(`handle ${this.#route.id}`, {}, () => handle(call)) : handle(call))
     if (!(result instanceof Promise)) {
-      this.#result = result
+      this.result = result
       return undefined
     }
     return result.then((given) => {
-      this.#result = given
+      this.result = given
     })
   }
 
   #compress(): MaybePromise<void> {
-    const copy = this.#capacity.copies.copyFor(this.#result, this.#exchange.raw.headers)
+    // Only large documents for many readers are compressed.
+    if (!(this.result instanceof CachedDocument)) return undefined
+    const copy = this.#limits.copies.copyFor(this.result, this.#exchange.raw.headers)
     if (!(copy instanceof Promise)) {
       this.#exchange.gzip = copy
       return undefined
@@ -258,7 +243,7 @@ export class RequestPipeline {
   }
 
   #countAnswer(): void {
-    this.#capacity.unread.count(this.#exchange, this.#result, this.#opened.limitKey)
+    this.#limits.unread.count(this.#exchange, this.result, this.#opened.limitKey)
   }
 
   /**

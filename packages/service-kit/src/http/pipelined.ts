@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { FairQueue, type QueueSlot } from '../async/fair-queue.ts'
 import { type OnData, PipelinedConnection, type Serve } from './connection-queue.ts'
@@ -30,6 +30,11 @@ export class Pipelined {
 
   constructor(serve: Serve) {
     this.#serve = serve
+  }
+
+  /** Takes every request of a server. */
+  serve(server: Server): void {
+    server.on('request', (request, response) => this.take(request, response))
   }
 
   /** Intercepts the data of a new connection before its parser, which must be attached already. */

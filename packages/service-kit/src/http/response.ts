@@ -1,29 +1,7 @@
 import { isAscii } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import { CONTENT_TYPES, SECURITY_HEADERS } from '@chancery/contract'
-import { type JsonValue, writeJson } from '@chancery/protocol'
-import { promisify } from 'node:util'
-import { constants, gzip, zstdCompress } from 'node:zlib'
-
-/**
- * The quality that an Accept-Encoding value gives to a coding, by one of its names; 0 when it is not accepted (RFC 9110
- * section 12.5.3). Without the header nothing is accepted. `*` counts for `any` only.
- */
-function qualityOf(accept: string | undefined, names: readonly string[], any?: 'any'): number {
-  let otherwise = 0
-  for (const entry of (accept ?? '').split(',')) {
-    const [name = '', ...parameters] = entry.split(';').map((part) => part.trim().toLowerCase())
-    const given = parameters.find((each) => /^q=[01](?:\.[0-9]{0,3})?$/.test(each))
-    const quality = given === undefined ? 1 : Number(given.slice(2))
-    if (names.includes(name)) return quality
-    if (name === '*' && any !== undefined) otherwise = quality
-  }
-  return otherwise
-}
-
-export function gzipQuality(accept: string | undefined): number {
-  return qualityOf(accept, ['gzip', 'x-gzip'], 'any')
-}
+import { type JsonObject, type JsonValue, writeJson } from '@chancery/protocol'
 
 /** What a handler returns. Without a status, the status of the route is used. */
 export class HttpResponse {
@@ -157,44 +135,28 @@ export function isNotModified(ifNoneMatch: string | undefined, etag: string): bo
   })
 }
 
-type Coding = 'gzip' | 'zstd'
-
-/** Compressing uses a thread of the platform's pool, which signatures need too. */
-const AT_ONCE = 2
-/** A smaller page fits in one packet as it is. */
-const MIN_BYTES = 1024
-/** Higher levels take several times as long for a tenth less. */
-const CODERS: Readonly<Record<Coding, (bytes: Uint8Array) => Promise<Uint8Array>>> = {
-  gzip: (bytes) => promisify(gzip)(bytes, { level: 2 }),
-  zstd: (bytes) => promisify(zstdCompress)(bytes, { params: { [constants.ZSTD_c_compressionLevel]: 1 } }),
+/** Writes to an open response. All functions do nothing once the response is over. */
+export interface StreamWriter {
+  write(text: string): void
+  end(): void
 }
 
-/**
- * Compresses pages for readers that ask for it. Only for pages without secrets: the length of a compressed text depends
- * on its content. A page is compressed as a whole, outside the event loop, because the client library reads a compressed
- * answer only with its length. So the memory is that of two pages; other pages are sent as they are meanwhile.
- */
-export class CodedPages {
-  #running = 0
+/** A response that stays open. It uses no slot for requests, so the service must limit how many it opens. */
+export class StreamResponse {
+  readonly contentType: string
+  readonly headers: Readonly<Record<string, string>>
+  /** Called when the head is sent. Returns what is called once when the response is over, by either side. */
+  readonly start: (writer: StreamWriter) => () => void
 
-  async respond(page: string, contentType: string, accept: string | undefined): Promise<HttpResponse> {
-    const vary = { Vary: 'Accept-Encoding' }
-    const coding = chooseCoding(accept)
-    if (coding === undefined || page.length < MIN_BYTES || this.#running >= AT_ONCE)
-      return new HttpResponse(page, contentType, undefined, vary)
-    this.#running += 1
-    try {
-      const coded = await CODERS[coding](Buffer.from(page))
-      return new HttpResponse(coded, contentType, undefined, { ...vary, 'Content-Encoding': coding })
-    } finally {
-      this.#running -= 1
-    }
+  constructor(
+    contentType: string,
+    start: (writer: StreamWriter) => () => void,
+    headers: Readonly<Record<string, string>> = {},
+  ) {
+    this.contentType = contentType
+    this.start = start
+    this.headers = headers
   }
 }
 
-/** zstd for readers that name it, unless they prefer gzip. */
-function chooseCoding(accept: string | undefined): Coding | undefined {
-  const [zstd, gzipped] = [qualityOf(accept, ['zstd']), gzipQuality(accept)]
-  if (zstd > 0 && zstd >= gzipped) return 'zstd'
-  return gzipped > 0 ? 'gzip' : undefined
-}
+export type HandlerResult = JsonObject | HttpResponse | CachedDocument | StreamResponse

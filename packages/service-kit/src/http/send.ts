@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { OWN_REQUEST_ID_HEADER, REQUEST_ID_HEADER, SERVER_LIMITS } from '@chancery/contract'
-import { HttpResponse, CachedDocument, json } from './response.ts'
-import { type HandlerResult, StreamResponse, Streams } from './unread-answers.ts'
+import { CachedDocument, type HandlerResult, HttpResponse, StreamResponse, json } from './response.ts'
 
 /** Options of a response besides its result. */
 export interface Envelope {
@@ -122,4 +121,51 @@ function endAfterRest(response: ServerResponse, body: string | Uint8Array): void
 function cutSlowReader(response: ServerResponse): void {
   if (response.writableLength === 0 && response.socket?.writableLength === 0) return
   response.setTimeout(SERVER_LIMITS.responseIdleSeconds * 1000, () => response.destroy())
+}
+
+/** Bytes of one stream that the caller has not read. A caller with more is disconnected. */
+const UNREAD_BYTES = 65_536
+/** A stopping process waits this long for a caller to read the end of its stream. */
+const END_MS = 500
+
+/** The open streams of one server. */
+export class Streams {
+  readonly #open = new Set<ServerResponse>()
+  #isStopping = false
+
+  get size(): number {
+    return this.#open.size
+  }
+
+  /** Takes over a response whose head is sent. */
+  open(response: ServerResponse, { start }: StreamResponse): void {
+    if (response.destroyed || this.#isStopping || response.req.method === 'HEAD') {
+      response.end()
+      return
+    }
+    this.#open.add(response)
+    // The caller sees the head before the first event.
+    response.flushHeaders()
+    const onOver = start({ write: (text) => writeTo(response, text), end: () => response.end() })
+    response.once('close', () => {
+      this.#open.delete(response)
+      onOver()
+    })
+  }
+
+  /** Ends all streams, and those that are opened later, so that a stop does not wait for them. */
+  stop(): void {
+    this.#isStopping = true
+    for (const response of this.#open) {
+      const timer = setTimeout(() => response.destroy(), END_MS)
+      response.once('close', () => clearTimeout(timer))
+      response.end()
+    }
+  }
+}
+
+function writeTo(response: ServerResponse, text: string): void {
+  if (response.destroyed || response.writableEnded) return
+  response.write(text)
+  if (response.writableLength > UNREAD_BYTES) response.destroy()
 }

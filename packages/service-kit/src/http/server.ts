@@ -11,20 +11,21 @@ import {
   SERVER_LIMITS,
 } from '@chancery/contract'
 import type { BudgetName, ErrorCode, RefusalCode, Route } from '@chancery/contract'
-import type { Ids } from '../ids.ts'
+import type { Ids } from '../system.ts'
 import type { Log } from '../log/log.ts'
 import type { AccessLog } from './access-log.ts'
-import { HttpResponse } from './response.ts'
-import { type Binding, type HandlerResult, UnreadAnswers } from './unread-answers.ts'
 import { type BodyBudgetLimits, BodyBudgets, bodyBudgetLimits } from './body-budget.ts'
+import type { Binding } from './call.ts'
+import { Capacity, LongWork, SERVER_POOLS } from './capacity.ts'
+import { GzipCopies } from './compression.ts'
 import { Edge } from './edge.ts'
 import type { Exchange, Failure } from './exchange.ts'
-import { GzipCopies } from './gzip-copies.ts'
 import { urlOf } from './listener.ts'
-import { LongWork, PublishedReads, ResumedCalls, Revocations, Verifications } from './address-shares.ts'
-import { type Capacity, type PipelineOptions, RequestPipeline } from './pipeline.ts'
-import { checkRawRequest, readTarget } from './target.ts'
+import { type PipelineOptions, RequestPipeline } from './pipeline.ts'
+import { checkRawRequest, readTarget } from './request-head.ts'
+import { type HandlerResult, HttpResponse } from './response.ts'
 import type { EdgeBinding } from './router.ts'
+import { UnreadAnswers } from './unread-answers.ts'
 import { writeJson } from '@chancery/protocol'
 
 /** Creates the error response. An error that is not a refusal is a bug, and its text is not exposed. */
@@ -90,9 +91,10 @@ export interface HttpServer {
 /** Creates the server of a service whose routes are in the contract's table: one pipeline, one error envelope. */
 export function createServer(options: ServerOptions): HttpServer {
   const { ids } = options
-  const verifications = new Verifications()
-  const revocations = new Revocations()
+  const slots = new Capacity(SERVER_POOLS, 1)
   const budgets = new BodyBudgets(options.bodyBudgets ?? bodyBudgetLimits(options.maxRequestBytes))
+  const unread = new UnreadAnswers(options.unreadAnswerBytes)
+  const limits = { slots, budgets, unread, longWork: new LongWork(), copies: new GzipCopies() }
   const edge: Edge<Binding> = new Edge({
     bindings: options.bindings,
     spelling: 'decoded',
@@ -101,7 +103,6 @@ export function createServer(options: ServerOptions): HttpServer {
       headBytes: LIMITS.requestHeadBytes,
       requestTimeoutMs: SERVER_LIMITS.requestTimeoutSeconds * 1000,
       requestsPerConnection: SERVER_LIMITS.requestsPerConnection,
-      inFlight: SERVER_LIMITS.inFlightRequests,
       connections: SERVER_LIMITS.connections,
       connectionsPerAddress: options.proxyHops > 0 ? 0 : SERVER_LIMITS.connectionsPerAddress,
     },
@@ -114,43 +115,27 @@ export function createServer(options: ServerOptions): HttpServer {
       const { match, raw } = exchange
       if (match === undefined) return respondUnrouted(exchange, edge.methodsOf(raw.url ?? ''), options.missing)
       const { binding, params } = match
-      return new RequestPipeline(options, capacity, exchange, { ...binding, params }).run()
+      return new RequestPipeline(options, limits, exchange, { ...binding, params }).run()
     },
     toFailure: (error, requestId, route) => toFailure(error, requestId, route, options),
     observe: options.observe,
     isProbe: ({ limit }) => limit === 'none',
     successOf: (route) => route?.success ?? 200,
   })
-  const { gate } = edge
-  const capacity: Capacity = {
-    gate,
-    verifications,
-    revocations,
-    published: new PublishedReads(),
-    resumed: new ResumedCalls(),
-    budgets,
-    longWork: new LongWork(),
-    copies: new GzipCopies(),
-    unread: new UnreadAnswers(options.unreadAnswerBytes),
-  }
   return {
     listener: edge.listener,
     load: () => ({
-      inFlight: gate.inFlight + sumOfTaken(verifications, revocations, capacity.published, capacity.resumed),
-      connections: gate.connections,
+      inFlight: slots.takenOfAll,
+      connections: edge.connections.size,
       streams: edge.streams,
-      verifications: verifications.taken,
+      verifications: slots.taken('verifications'),
       bodyBytes: budgets.reserved,
-      unreadBytes: capacity.unread.bytes,
+      unreadBytes: unread.bytes,
     }),
     listen: (host, port) => edge.listen(host, port).then((address: AddressInfo) => urlOf(address)),
     stopKeepAlive: () => edge.stopKeepAlive(),
     stopAccepting: () => edge.stopAccepting(),
   }
-}
-
-function sumOfTaken(...pools: readonly { readonly taken: number }[]): number {
-  return pools.reduce((sum, { taken }) => sum + taken, 0)
 }
 
 function respondUnrouted(

@@ -4,10 +4,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type RouteFacts, route } from '@chancery/contract'
 import { type JsonObject, type JsonValue, asJson, isJsonObject, readJson } from '@chancery/protocol'
 import { expect } from 'vitest'
-import { systemIds } from '../ids.ts'
+import { systemIds } from '../system.ts'
 import { type Log, createLog, silentLog } from '../log/log.ts'
 import { CachedDocument } from './response.ts'
-import type { Binding } from './unread-answers.ts'
+import type { Binding } from './call.ts'
 import { html, markup } from './html.ts'
 import { type HttpServer, type ServerOptions, createServer } from './server.ts'
 
@@ -45,7 +45,7 @@ export const TABLE: readonly Binding[] = [
     handle: (call) => ({ key: call.params['key'] ?? null }),
   },
   { route: route('GET /nested/static', facts), handle: () => ({}) },
-  { route: route('GET /page', { ...facts, answer: 'html' }), handle: () => html(markup`<p>page</p>`) },
+  { route: route('GET /page', { ...facts, response: 'html' }), handle: () => html(markup`<p>page</p>`) },
   {
     route: route('GET /kept', facts),
     handle: () => new CachedDocument(Buffer.from(KEPT_TEXT), 'public, max-age=30, must-revalidate'),

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Refusal } from '@chancery/contract'
 import { afterEach, describe, expect, it } from 'vitest'
 import { type Edge, Wire, expectRefused, once, post, request, startEdge } from './test-edge.suite.ts'
-import type { Guard } from './unread-answers.ts'
+import type { Guard } from './call.ts'
 import type { ServerLoad } from './server.ts'
 
 const KIB = 1024

@@ -1,7 +1,14 @@
 import { type Instant, writeSortable } from '@chancery/protocol'
-import { type Clock, systemClock } from '../clock.ts'
-import { LOG_LEVELS, describeChain, toEventText, toLogRecord } from './fields.ts'
-import type { LogFields, LogLevel, LogRecord } from './fields.ts'
+import { type Clock, systemClock } from '../system.ts'
+import {
+  describeChain,
+  LOG_LEVELS,
+  type LogFields,
+  type LogLevel,
+  type LogRecord,
+  toEventText,
+  toLogRecord,
+} from './fields.ts'
 import { DescriptorOutput, type LogDestination } from './output.ts'
 
 const PAUSE_MS = 60_000

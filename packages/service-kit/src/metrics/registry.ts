@@ -1,5 +1,7 @@
 import { Counter as PromCounter, Gauge as PromGauge, Histogram as PromHistogram, Registry } from 'prom-client'
 import type { Aggregator } from 'prom-client'
+import type { MaybePromise } from '../async/steps.ts'
+import { inTime } from '../async/sleep.ts'
 import { type MetricSnapshot, addSnapshots } from './snapshots.ts'
 
 /** Every label with all its possible values. Values chosen by callers could use memory without a limit. */
@@ -39,6 +41,10 @@ export interface GaugeFacts extends MetricFacts {
    */
   readonly collect?: () => number | Promise<number>
 }
+/** Help, value and, when it is not `one`, what workers report together. */
+export type ReadGauges = Readonly<
+  Record<string, readonly [help: string, read: () => MaybePromise<number | undefined>, together?: Together]>
+>
 export interface HistogramFacts extends MetricFacts {
   /** Upper bounds in rising order. */
   readonly buckets: readonly number[]
@@ -111,6 +117,12 @@ export class Metrics {
       const one = metric.labels(values)
       return { set: (value) => one.set(value) }
     })
+  }
+
+  /** Registers gauges that are read at each rendering, by name. Without a value they are NaN, which matches no alert. */
+  readGauges(gauges: ReadGauges): void {
+    for (const [name, [help, read, together = 'one']] of Object.entries(gauges))
+      this.gauge({ name, help, together, collect: async () => (await read()) ?? Number.NaN })
   }
 
   histogram(facts: HistogramFacts): Histogram
@@ -215,15 +227,7 @@ function bounded<Value>(collect: () => Value | Promise<Value>): () => Promise<Va
       .finally(() => {
         running = undefined
       })
-    let timer: NodeJS.Timeout | undefined
-    const limit = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => reject(new Error('the value was not read in time')), COLLECT_MS)
-    })
-    try {
-      return await Promise.race([running, limit])
-    } finally {
-      clearTimeout(timer)
-    }
+    return inTime(running, COLLECT_MS, new Error('the value was not read in time'))
   }
 }
 

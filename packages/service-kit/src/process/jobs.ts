@@ -1,5 +1,5 @@
 import { SECOND } from '@chancery/protocol'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../system.ts'
 import { toError } from '../log/fields.ts'
 import type { Log } from '../log/log.ts'
 import type { Counter, Gauge, Metrics } from '../metrics/registry.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../system.ts'
 import type { Log } from '../log/log.ts'
 
 /** Logs once when a service is no longer ready and once when it is ready again, however often it is probed. */

@@ -1,4 +1,4 @@
-import type { MaybePromise } from '../async/maybe-promise.ts'
+import type { MaybePromise } from '../async/steps.ts'
 
 /**
  * Counts hits per bucket in windows of 60 s (protocol/core 21). The bucket names the limiter and the key, for example

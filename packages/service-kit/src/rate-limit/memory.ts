@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts'
-import type { MaybePromise } from '../async/maybe-promise.ts'
+import type { Clock } from '../system.ts'
+import type { MaybePromise } from '../async/steps.ts'
 import type { Limiter } from './limiter.ts'
 
 /** The window of every limit (protocol/core 21). */

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { JsonError, type JsonValue, isJsonObject, readJson } from '@chancery/protocol'
 
 /** Reads a value from text, or throws a {@link SettingError} that describes a valid value. */
@@ -59,6 +60,15 @@ export const onOff: Reader<boolean> = (value) => {
   if (value === 'on') return true
   if (value === 'off') return false
   throw new SettingError('must be on or off')
+}
+
+/** Reads a socket address: an IP address with a port, an IPv6 address in brackets. */
+export const socketAddress: Reader<{ readonly host: string; readonly port: number }> = (value) => {
+  const match = /^(?:\[([0-9A-Fa-f:.]+)\]|([0-9.]+)):(\d{1,5})$/.exec(value)
+  const host = match?.[1] ?? match?.[2] ?? ''
+  const port = Number(match?.[3])
+  if (isIP(host) === 0 || port > 65_535) throw new SettingError('must be address:port, for example 127.0.0.1:8080')
+  return { host, port }
 }
 
 /**

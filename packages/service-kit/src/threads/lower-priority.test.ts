@@ -6,7 +6,7 @@ const STEPS_BACK = `
   import { getPriority } from 'node:os'
   import { parentPort } from 'node:worker_threads'
   const before = getPriority(0)
-  const { lowerThreadPriority } = await import(${JSON.stringify(new URL('lower-priority.ts', import.meta.url).href)})
+  const { lowerThreadPriority } = await import(${JSON.stringify(new URL('index.ts', import.meta.url).href)})
   lowerThreadPriority()
   parentPort.postMessage([before, getPriority(0)])
 `

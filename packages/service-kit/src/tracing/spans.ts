@@ -1,7 +1,7 @@
 import { ProxyTracerProvider, ROOT_CONTEXT, SpanKind, SpanStatusCode, propagation, trace } from '@opentelemetry/api'
 import type { Attributes, Span, Tracer } from '@opentelemetry/api'
 import { Refusal } from '@chancery/contract'
-import type { MaybePromise } from '../async/maybe-promise.ts'
+import type { MaybePromise } from '../async/steps.ts'
 
 /**
  * Creates spans when a tracing library was loaded first (`--import @chancery/telemetry`), and nothing otherwise. The

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { type Finding, good, warn } from '../finding.ts'
+import { type Finding, good, warn } from '../checks.ts'
 
 const WINDOW_MS = 600_000
 /** So many within the window are no single fault. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { systemClock } from '../clock.ts'
+import { systemClock } from '../system.ts'
 import { Channel, type ChannelPort } from './channel.ts'
 import { type HitReport, ReportedLimiter } from './shared-windows.ts'
 

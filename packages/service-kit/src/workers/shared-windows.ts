@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts'
-import type { MaybePromise } from '../async/maybe-promise.ts'
+import type { Clock } from '../system.ts'
+import type { MaybePromise } from '../async/steps.ts'
 import type { Limiter } from '../rate-limit/limiter.ts'
 import { MemoryLimiter } from '../rate-limit/memory.ts'
 import type { Channel } from './channel.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { systemClock } from '../clock.ts'
+import { systemClock } from '../system.ts'
 import { LimiterUnavailableError } from '../rate-limit/limiter.ts'
 import { Channel, type ChannelOperations, type ChannelPort } from './channel.ts'
 import { SupervisedLimiter, countHits } from './supervised-limiter.ts'

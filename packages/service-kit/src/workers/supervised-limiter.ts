@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../system.ts'
 import { type Limiter, LimiterUnavailableError } from '../rate-limit/limiter.ts'
 import { MemoryLimiter } from '../rate-limit/memory.ts'
 import type { Channel, ChannelOperations } from './channel.ts'

@@ -1,6 +1,6 @@
 import cluster from 'node:cluster'
 import { sleep } from '../async/sleep.ts'
-import { systemClock } from '../clock.ts'
+import { systemClock } from '../system.ts'
 import { toError } from '../log/fields.ts'
 import type { Log } from '../log/log.ts'
 import type { Metrics } from '../metrics/registry.ts'

@@ -1,16 +1,23 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { GenesisBlock } from '@chancery/protocol'
-import { fromBase64, isJsonObject, readJson, sha256Hex } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
-import { notReady } from '../../features/findings/index.ts'
+import { type JsonObject, fromBase64, isJsonObject, sha256Hex } from '@chancery/protocol'
+import { notReady } from '../../features/health/index.ts'
 import { listNewestEvents } from '../../audit/newest.ts'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 import type { Database } from '../../database/database.ts'
-import { type Finding, bad, checkWorkers, good, skipped, warn } from '@chancery/service-kit'
+import {
+  type Finding,
+  type Reply,
+  askService,
+  bad,
+  checkWorkers,
+  good,
+  ownOrigin,
+  skipped,
+  warn,
+} from '@chancery/service-kit'
 
-const TIME_LIMIT_MS = 5000
-const MAX_BYTES = 1_048_576
 /** From a reserved block (RFC 5737). If the authority uses it, callers choose their own address. */
 const FORGED_ADDRESS = '198.51.100.77'
 /** Number of events searched for the probe. */
@@ -21,9 +28,8 @@ export async function checkInstance(
   settings: AuthoritySettings,
   ownKeys: readonly string[] | undefined,
 ): Promise<readonly Finding[]> {
-  const { managementHost, managementPort } = settings
-  const own = ownAddress(managementPort === undefined ? settings : { host: managementHost, port: managementPort })
-  const answer = await ask(`${own}/readyz`)
+  const own = ownOrigin(settings.management ?? settings)
+  const answer = await askService(`${own}/readyz`)
   const workers = checkWorkers({
     setting: 'NA_WORKERS',
     workers: settings.workers,
@@ -51,7 +57,7 @@ function describeAnswer(own: string, answer: Reply | undefined, ownKeys: readonl
     return bad(
       'ready',
       `${own} is an authority with another key`,
-      'Stop it, or correct PORT and NA_MANAGEMENT_PORT; then start the authority of these settings.',
+      'Stop it, or correct PORT and NA_MANAGEMENT_ADDR; then start the authority of these settings.',
     )
   return answer.status === 200 ? good('ready', own) : notReady(readReasons(answer.body))
 }
@@ -72,12 +78,6 @@ function detailsOf(body: JsonObject | undefined): JsonObject | undefined {
   return isJsonObject(details) ? details : undefined
 }
 
-function ownAddress({ host, port }: Pick<AuthoritySettings, 'host' | 'port'>): string {
-  if (host === '0.0.0.0') return `http://127.0.0.1:${port}`
-  if (host === '::') return `http://[::1]:${port}`
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
-}
-
 /** Checks the public address: what unauthenticated callers reach, and which address the authority uses for them. */
 export async function checkBalancer(
   url: string,
@@ -85,7 +85,7 @@ export async function checkBalancer(
 ): Promise<readonly Finding[]> {
   const { origin, protocol, hostname } = new URL(url)
   const isLocal = ['127.0.0.1', '[::1]', 'localhost'].includes(hostname)
-  const metadata = await ask(`${origin}/sovereign.json`)
+  const metadata = await askService(`${origin}/sovereign.json`)
   if (metadata?.body === undefined)
     return [
       bad(
@@ -123,13 +123,13 @@ function checkPublicUrl(origin: string, metadata: JsonObject, { publicUrl }: Aut
 const METRICS_SPELLINGS = ['/metrics', '/%6detrics']
 
 async function checkExposure(origin: string): Promise<Finding> {
-  const answers = await Promise.all(METRICS_SPELLINGS.map((path) => ask(`${origin}${path}`)))
+  const answers = await Promise.all(METRICS_SPELLINGS.map((path) => askService(`${origin}${path}`)))
   const open = METRICS_SPELLINGS.filter((_path, index) => answers[index]?.status === 200)
   if (open.length === 0) return good('metrics-exposure', 'not reachable through the balancer')
   return warn(
     'metrics-exposure',
     `${open.map((path) => `${origin}${path}`).join(' and ')} is public`,
-    'Set NA_MANAGEMENT_PORT and let Prometheus ask there, or let the balancer decode the path and refuse /metrics.',
+    'Set NA_MANAGEMENT_ADDR and let Prometheus ask there, or let the balancer decode the path and refuse /metrics.',
   )
 }
 
@@ -140,7 +140,7 @@ async function checkExposure(origin: string): Promise<Finding> {
 async function checkAddress(origin: string, settings: AuthoritySettings, database: Database): Promise<Finding> {
   const { proxyHops } = settings
   const requestId = `doctor-${randomBytes(8).toString('hex')}`
-  await ask(`${origin}/admin/policy/history`, {
+  await askService(`${origin}/admin/policy/history`, {
     'X-Request-Id': requestId,
     'X-Forwarded-For': FORGED_ADDRESS,
     'X-Admin-Key-Id': 'chancery-doctor',
@@ -153,7 +153,7 @@ async function checkAddress(origin: string, settings: AuthoritySettings, databas
       `a caller's own X-Forwarded-For is trusted (NA_PROXY_HOPS=${proxyHops})`,
       'Set NA_PROXY_HOPS to the number of proxies in front, and let the outermost one append to the header.',
     )
-  if (proxyHops === 0 && origin === ownAddress(settings)) return good('proxy-hops', 'asked without a proxy')
+  if (proxyHops === 0 && origin === ownOrigin(settings)) return good('proxy-hops', 'asked without a proxy')
   if (proxyHops === 0)
     return warn(
       'proxy-hops',
@@ -172,46 +172,4 @@ async function findAddress(database: Database, requestId: string): Promise<strin
     await pause(100)
   }
   return undefined
-}
-
-interface Reply {
-  readonly status: number
-  readonly body: JsonObject | undefined
-}
-
-/** Undefined without a response. Redirects are responses: none is followed. */
-async function ask(url: string, headers: Readonly<Record<string, string>> = {}): Promise<Reply | undefined> {
-  try {
-    const answer = await fetch(url, {
-      headers: { ...headers, 'Accept-Encoding': 'identity' },
-      redirect: 'manual',
-      signal: AbortSignal.timeout(TIME_LIMIT_MS),
-    })
-    return { status: answer.status, body: readObject(await readText(answer)) }
-  } catch {
-    return undefined
-  }
-}
-
-/** Empty when it is too large, or compressed without a request for it: decoding may take any time. */
-async function readText({ headers, body }: Response): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let size = 0
-  if (headers.has('Content-Encoding')) await body?.cancel()
-  else
-    for await (const chunk of body ?? []) {
-      size += chunk.length
-      if (size > MAX_BYTES) return ''
-      chunks.push(chunk)
-    }
-  return Buffer.concat(chunks).toString()
-}
-
-function readObject(text: string): JsonObject | undefined {
-  try {
-    const value = readJson(text)
-    return isJsonObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
 }

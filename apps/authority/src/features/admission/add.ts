@@ -1,11 +1,10 @@
-import { Refusal } from '@chancery/contract'
+import { Refusal, admission } from '@chancery/contract'
 import {
   FormError,
   canonicalJson,
   describeAdmission,
   draftAdmissionRule,
   isRoleAllowed,
-  readAdmissionTerms,
   sha256Hex,
   writeInstant,
   writeJson,
@@ -21,28 +20,8 @@ import { countActiveRules, findRule, insertRule } from './queries.ts'
 import { isPublicKeyText, refuseUnknownMembers, shorten } from '../../requests/read-fields.ts'
 import { type Evidence, readEvidence } from './evidence.ts'
 
-const TERMS = [
-  'rule_id',
-  'kind',
-  'platform',
-  'issuer',
-  'trust_domain',
-  'jwks_url',
-  'bundle_url',
-  'keys',
-  'audience',
-  'algorithms',
-  'required_claims',
-  'roles',
-  'max_validity_hours',
-  'valid_from',
-  'expires_at',
-  'max_joins',
-  'grace_hours',
-]
-
 function readAddRequest(body: JsonObject, allowedRoles: readonly string[]): AdmissionTerms {
-  refuseUnknownMembers(body, TERMS)
+  refuseUnknownMembers(body, admission.add.body.names)
   const terms = readTerms(body)
   if (!terms.roles.every((role) => isRoleAllowed(role, allowedRoles))) throw new Refusal('invalid_role')
   return terms
@@ -50,7 +29,7 @@ function readAddRequest(body: JsonObject, allowedRoles: readonly string[]): Admi
 
 function readTerms(body: JsonObject): AdmissionTerms {
   try {
-    return readAdmissionTerms(body)
+    return admission.add.body.read(body, '')
   } catch (error) {
     if (!(error instanceof FormError)) throw error
     const details = { field: shorten(error.field), problem: shorten(error.problem) }

@@ -14,8 +14,8 @@ import { KeySets } from './key-sets.ts'
 import { forRevocations } from '../../database/room/for-revocations.ts'
 import { remove, removeRulesOf } from './remove.ts'
 import { type AdmissionRule, type JsonObject, describeAdmission, sha256Hex } from '@chancery/protocol'
-import { type RulePosition, type RuleRow, findRule, listRules } from './queries.ts'
-import { readPage, writeCursor } from '../../requests/paging.ts'
+import { type RuleRow, findRule, ruleList } from './queries.ts'
+import { readPage, readRows, writeCursor } from '../../requests/paging.ts'
 import { type Expected, endOf, findSubject, startOf, whyForeign } from './claims.ts'
 import { chooseKey, evidenceKeyOf, isSignedBy, readHeader } from './verify-token.ts'
 import { verifySvid } from './verify-svid.ts'
@@ -31,8 +31,8 @@ export {
   findNewest,
   findRenewableRule,
   insertAdmitted,
-  listRules,
   listRulesOf,
+  ruleList,
 } from './queries.ts'
 export { isInForce, readSigned } from './rules.ts'
 
@@ -72,22 +72,12 @@ const MAX_LISTED = 100
 async function list(call: OperatorCall, parts: AdmissionParts): Promise<JsonObject> {
   const page = readPage(call.query)
   const limit = Math.min(page.limit, MAX_LISTED)
-  const rows = await listRules(parts.database.read, { limit: limit + 1, after: readPosition(page.after) })
-  const shown = rows.slice(0, limit)
-  const last = rows.length > limit ? shown.at(-1) : undefined
+  const { rows, last } = await readRows(ruleList(parts.database.read), { limit, after: page.after })
   return {
-    count: shown.length,
-    rules: shown.map(showRule),
-    next_cursor: last === undefined ? null : writeCursor(`${last.status}|${last.created_at}|${last.rule_id}`),
+    count: rows.length,
+    rules: rows.map(showRule),
+    next_cursor: last === undefined ? null : writeCursor(last),
   }
-}
-
-function readPosition(after: string | undefined): RulePosition | undefined {
-  if (after === undefined) return undefined
-  const match = /^(active|removed)\|([0-9TZ.:-]{20,32})\|([A-Za-z0-9._-]{1,64})$/.exec(after)
-  if (match === null) throw new Refusal('invalid_page')
-  const [, status, created_at = '', rule_id = ''] = match
-  return { status: status === 'active' ? 'active' : 'removed', created_at, rule_id }
 }
 
 interface AdmissionState extends AdmissionParts {

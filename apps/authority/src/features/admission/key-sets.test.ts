@@ -24,7 +24,7 @@ beforeAll(async () => {
     jwks_url: issuer.url,
     required_claims: { sub: ['x'] },
   }
-  rule = { ...readAdmissionTerms(terms), ...facts, signatures: [] }
+  rule = { ...readAdmissionTerms(terms, ''), ...facts, signatures: [] }
 })
 afterAll(() => issuer.stop())
 beforeEach(() => {

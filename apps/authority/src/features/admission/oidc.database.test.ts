@@ -758,7 +758,7 @@ it('says what a rule admits', () => {
     jwks_url: 'https://x.example',
     required_claims: { repository_owner_id: ['1'] },
   }
-  expect(describeAdmission(readAdmissionTerms(rule))).toEqual({
+  expect(describeAdmission(readAdmissionTerms(rule, ''))).toEqual({
     admits:
       'tokens of https://token.actions.githubusercontent.com with repository_owner_id = 1; as role:client for 2 h',
     warnings: [

@@ -1,5 +1,5 @@
 import { type Instant, writeSortable } from '@chancery/protocol'
-import { sql } from 'kysely'
+import { countOf } from '../../database/large-tables.ts'
 import { presented } from '../../database/migrations/0052-presented.ts'
 import { type Database, type Reader, type Transaction, assertStored } from '../../database/database.ts'
 import type { Tables } from '../../database/tables.ts'
@@ -14,31 +14,19 @@ export async function findRule(db: Reader, rule_id: string): Promise<RuleRow | u
   return db.selectFrom('admission_rules').selectAll().where('rule_id', '=', rule_id).executeTakeFirst()
 }
 
-export type RulePosition = Pick<RuleRow, 'status' | 'created_at' | 'rule_id'>
-
 /** The rules in force first, then the newest. */
-export function listRules(
-  db: Reader,
-  { limit, after }: { readonly limit: number; readonly after?: RulePosition | undefined },
-): Promise<readonly RuleRow[]> {
-  let query = db.selectFrom('admission_rules').selectAll()
-  if (after !== undefined) {
-    const { status, created_at, rule_id } = after
-    const isOlder = sql<boolean>`(created_at, rule_id) < (${created_at}, ${rule_id})`
-    query = query.where((eb) => eb.or([eb('status', '>', status), eb.and([eb('status', '=', status), isOlder])]))
-  }
-  return query.orderBy('status').orderBy('created_at', 'desc').orderBy('rule_id', 'desc').limit(limit).execute()
+export function ruleList(db: Reader) {
+  const order = [
+    { column: 'status', form: /active|removed/ },
+    { column: 'created_at', descending: true, form: /[0-9TZ.:-]{20,32}/ },
+    { column: 'rule_id', descending: true, form: /[A-Za-z0-9._-]{1,64}/ },
+  ] as const
+  return { rows: db.selectFrom('admission_rules').selectAll(), order }
 }
 
 /** All, or those that one operator key added. */
-export async function countActiveRules(db: Reader, created_by?: string): Promise<number> {
-  const row = await db
-    .selectFrom('admission_rules')
-    .select((eb) => eb.fn.countAll().as('rules'))
-    .where('status', '=', 'active')
-    .$if(created_by !== undefined, (query) => query.where('created_by', '=', created_by ?? ''))
-    .executeTakeFirst()
-  return Number(row?.rules ?? 0)
+export function countActiveRules(db: Reader, created_by?: string): Promise<number> {
+  return countOf(activeRules(db, created_by))
 }
 
 /** All, or those that one operator key added. */
@@ -46,13 +34,12 @@ export function listActiveRules(
   db: Reader,
   created_by?: string,
 ): Promise<readonly Pick<RuleRow, 'rule_id' | 'rule_json'>[]> {
-  return db
-    .selectFrom('admission_rules')
-    .select(['rule_id', 'rule_json'])
-    .where('status', '=', 'active')
-    .$if(created_by !== undefined, (query) => query.where('created_by', '=', created_by ?? ''))
-    .orderBy('rule_id')
-    .execute()
+  return activeRules(db, created_by).select(['rule_id', 'rule_json']).orderBy('rule_id').execute()
+}
+
+function activeRules(db: Reader, created_by: string | undefined) {
+  const rows = db.selectFrom('admission_rules').where('status', '=', 'active')
+  return created_by === undefined ? rows : rows.where('created_by', '=', created_by)
 }
 
 /** Of all rules, also of removed ones. */

@@ -16,7 +16,7 @@ import {
 } from '@chancery/protocol'
 import type { Instant, JsonObject } from '@chancery/protocol'
 import { sql } from 'kysely'
-import { deleteInParts } from '../../database/cached-count.ts'
+import { deleteInParts } from '../../database/large-tables.ts'
 import { lockNodeKeys } from '../../database/locks/node-keys.ts'
 import { findDescriptor, insertTombstone, loadForRemoval, unlistAgents } from './queries/agents.ts'
 import { type Call, type HttpResponse, jsonText } from '@chancery/service-kit'

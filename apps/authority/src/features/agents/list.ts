@@ -30,8 +30,7 @@ interface AgentRow extends ListedAgent {
  */
 export async function list(call: OperatorCall, parts: AgentsParts): Promise<JsonObject> {
   const filter = readFilter(call.query)
-  const page = readPage(call.query)
-  const limit = call.query.first('limit') === undefined ? DEFAULT_ROWS : page.limit
+  const page = readPage(call.query, DEFAULT_ROWS)
   const segments = segmentsOf(filter)
   const after = readWalkPosition(page.after, segments)
   const moment = momentOf(parts.clock.now(), parts.activeWindow.seconds)
@@ -48,7 +47,7 @@ export async function list(call: OperatorCall, parts: AgentsParts): Promise<Json
       },
       accepts: (segment, candidate, row) => isFirstMatch(segment, candidate, row, filter) && matches(row, filter),
     },
-    { limit, after },
+    { limit: page.limit, after },
   )
   const isWhole = after === undefined && next === undefined
   const isCounted =

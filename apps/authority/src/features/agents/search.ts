@@ -1,15 +1,16 @@
-import { LIMITS, Refusal } from '@chancery/contract'
-import { type JsonObject, canonicalJson, isPlainText, writeJson, writeSortable } from '@chancery/protocol'
+import { LIMITS } from '@chancery/contract'
+import { type JsonObject, canonicalJson, writeJson, writeSortable } from '@chancery/protocol'
 import { Batcher, type Call, type Clock, type HttpResponse, jsonText } from '@chancery/service-kit'
+import { readPlace, writePlace } from '../../requests/list-position.ts'
 import { pageMembers, readPage, readTextFilter, writeCursor } from '../../requests/paging.ts'
-import { type AgentPosition, type AgentRow, countMatches, estimateTag, searchAgents } from './queries/search.ts'
+import { AGENT_ORDER, type AgentRow, countMatches, estimateTag, searchAgents } from './queries/search.ts'
 import type { Core } from '../../core.ts'
-import { AdaptiveCount, isLargeTable } from '../../database/cached-count.ts'
+import { AdaptiveCount, isLargeTable } from '../../database/large-tables.ts'
 import type { Database } from '../../database/database.ts'
 import { type RegistrationOutcome, type RegistrationRow, registerAgents } from './queries/registrations.ts'
 import { countAgents } from './queries/agents.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
-import { type CapabilityRow, countCapabilities, listCapabilities } from './queries/capabilities.ts'
+import { CAPABILITY_ORDER, countCapabilities, listCapabilities } from './queries/capabilities.ts'
 
 export interface AgentsParts extends Pick<
   Core,
@@ -74,12 +75,13 @@ export async function search(call: Call, parts: AgentsState): Promise<HttpRespon
     {
       limit: page.limit + 1,
       offset: page.offset,
-      after: readPosition(page.after),
+      after: readPlace(AGENT_ORDER, page.after),
     },
     estimate,
   )
   const shown = rows.slice(0, page.limit)
-  const last = rows.length > page.limit ? writePosition(shown.at(-1)) : undefined
+  const end = rows.length > page.limit ? shown.at(-1) : undefined
+  const last = end === undefined ? undefined : writePlace(AGENT_ORDER, end)
   const paging = await pageMembers(page, shown.length, last, (bound) =>
     countMatches(db, capability, now, bound, estimate),
   )
@@ -93,17 +95,6 @@ function responseText(capability: string, shown: readonly AgentRow[], paging: st
   return `{"count":${shown.length},"capability":${canonicalJson(capability)},"agents":[${agents}]${more}}`
 }
 
-function writePosition(row: AgentRow | undefined): string {
-  return `${row?.registered_at ?? ''}|${row?.node_public_key ?? ''}`
-}
-
-function readPosition(place: string | undefined): AgentPosition | undefined {
-  if (place === undefined) return undefined
-  const match = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z)\|([A-Za-z0-9+/=]{44})$/.exec(place)
-  if (match === null) throw new Refusal('invalid_page')
-  return { registered_at: match[1] ?? '', node_public_key: match[2] ?? '' }
-}
-
 /** Rows when the caller does not say how many. */
 const DEFAULT_ROWS = 50
 
@@ -114,9 +105,8 @@ const DEFAULT_ROWS = 50
  */
 export async function capabilities(call: OperatorCall, parts: AgentsParts): Promise<JsonObject> {
   const q = readTextFilter(call.query, 'q')
-  const page = readPage(call.query)
-  const limit = call.query.first('limit') === undefined ? DEFAULT_ROWS : page.limit
-  const after = readPlace(page.after)
+  const { limit, after: text } = readPage(call.query, DEFAULT_ROWS)
+  const after = readPlace(CAPABILITY_ORDER, text)
   const rows = await listCapabilities(parts.database, q, { after, limit: limit + 1 })
   const shown = rows.slice(0, limit)
   const last = rows.length > limit ? shown.at(-1) : undefined
@@ -124,14 +114,7 @@ export async function capabilities(call: OperatorCall, parts: AgentsParts): Prom
   return {
     count: shown.length,
     capabilities: shown.map(({ capability, agents }) => ({ capability, agents })),
-    next_cursor: last === undefined ? null : writeCursor(`${last.agents}|${last.capability}`),
+    next_cursor: last === undefined ? null : writeCursor(writePlace(CAPABILITY_ORDER, last)),
     total: isWhole ? shown.length : await countCapabilities(parts.database, q, LIMITS.listCountMax),
   }
-}
-
-function readPlace(text: string | undefined): CapabilityRow | undefined {
-  if (text === undefined) return undefined
-  const [, agents = '', capability = ''] = /^(\d{1,15})\|(.{1,256})$/su.exec(text) ?? []
-  if (!isPlainText(capability, 256)) throw new Refusal('invalid_page')
-  return { agents: Number(agents), capability }
 }

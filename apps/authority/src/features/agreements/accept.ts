@@ -5,16 +5,28 @@ import {
   capabilityOfferForm,
   checkAcceptableCounter,
   checkAcceptableOffer,
+  checkCosignable,
+  checkCounterable,
   draftAgreementFromCounter,
   draftAgreementFromOffer,
+  draftCapabilityCounter,
   readReceived,
   verifyReceived,
 } from '@chancery/protocol'
-import type { AgreementRecord, Instant, JsonValue, NegotiationReason, Verdict } from '@chancery/protocol'
+import type {
+  AgreementRecord,
+  AgreementTerms,
+  Instant,
+  JsonObject,
+  JsonValue,
+  NegotiationReason,
+  Verdict,
+} from '@chancery/protocol'
 import type { HttpResponse } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { readOrRefuse } from '../../requests/read-fields.ts'
-import { issueRecord } from '../../requests/issue-record.ts'
+import { issueRecord } from '../../requests/signed-record.ts'
+import { readCosignRequest, readCounterRequest } from './requests.ts'
 import { findOfferMaker } from './queries.ts'
 import type { Core, FeatureBase } from '../../core.ts'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
@@ -47,13 +59,14 @@ export async function accept(call: OperatorCall, parts: AgreementsParts): Promis
         ? await fromOffer(call, parts, offer)
         : undefined
   if (draft === undefined) throw new Refusal('missing_accept_fields')
-  return issueRecord(call, parts, async (_tx, now) => {
-    const record = await parts.signing.signFormOr(REJECTED, agreementRecordForm, draft(now))
-    const { agreement_id, offer_id, offerer_sovereign_id, responder_sovereign_id } = record
-    const { capabilities } = record.agreed_terms
-    const details = { agreement_id, offer_id, offerer_sovereign_id, responder_sovereign_id, capabilities }
-    return { record, type: 'agreement_accepted', details }
-  })
+  const kind = { form: agreementRecordForm, failed: REJECTED, event: 'agreement_accepted', named: NAMED } as const
+  return issueRecord(call, parts, { ...kind, draft, store: (_tx, { agreed_terms }) => capabilitiesOf(agreed_terms) })
+}
+
+const NAMED = ['agreement_id', 'offer_id', 'offerer_sovereign_id', 'responder_sovereign_id'] as const
+
+function capabilitiesOf({ capabilities }: AgreementTerms): JsonObject {
+  return { capabilities }
 }
 
 async function fromOffer(call: OperatorCall, parts: AgreementsParts, given: JsonValue): Promise<Draft> {
@@ -107,6 +120,60 @@ async function requireSecondKey(call: OperatorCall, parts: AgreementsParts, offe
 
 function requireGood(verdict: Verdict<NegotiationReason>): void {
   if (!verdict.ok) throw new Refusal(REJECTED, { reason: verdict.reason })
+}
+
+/**
+ * POST /admin/agreements/counter
+ * Responds to an offer with other terms, never with more than it offers. The authority may counter its own offer on
+ * behalf of the responder; the resulting agreement is its own.
+ */
+export async function counterOffer(call: OperatorCall, parts: AgreementsParts): Promise<HttpResponse> {
+  const { offer, terms } = readCounterRequest(call.body)
+  const { offerer_sovereign_id, responder_sovereign_id, requested_terms } = offer.record
+  const verdict = await checkCounterable(offer, {
+    capabilities: terms.capabilities,
+    own_sovereign_id: parts.network.name,
+    offererKeys: (await parts.recognitionTreaties.findPartyKeys(offerer_sovereign_id)).keys,
+    now: parts.clock.now(),
+  })
+  if (!verdict.ok) throw new Refusal('counter_rejected', { reason: verdict.reason })
+  const parties = { source: responder_sovereign_id, target: offerer_sovereign_id }
+  const evidence = await parts.trustEvidence.issueFinding(parties, 'counter_rejected')
+  const agreed_terms = { ...terms, freshness_commitment: requested_terms.freshness_commitment }
+  return issueRecord(call, parts, {
+    form: capabilityCounterForm,
+    failed: 'counter_rejected',
+    event: 'capability_counter_built',
+    named: ['offer_id', 'offerer_sovereign_id', 'responder_sovereign_id'],
+    draft: () => draftCapabilityCounter({ offer: offer.record, agreed_terms, evidence }),
+    store: () => capabilitiesOf(agreed_terms),
+  })
+}
+
+/**
+ * POST /admin/agreements/cosign
+ * Adds the signature of this authority, the offerer, to an agreement that the responder accepted. The rest of the
+ * record stays as received. A record that already has the signature is returned with 200.
+ */
+export async function cosign(call: OperatorCall, parts: AgreementsParts): Promise<HttpResponse> {
+  const { agreement, offer } = readCosignRequest(call.body)
+  const { responder_sovereign_id, agreed_terms } = agreement.record
+  const verdict = await checkCosignable(agreement, offer, {
+    own: { sovereign_id: parts.network.name, keys: parts.keys.all },
+    responderKeys: (await parts.recognitionTreaties.findPartyKeys(responder_sovereign_id)).keys,
+    now: parts.clock.now(),
+  })
+  if (!verdict.ok) throw new Refusal('cosign_rejected', { reason: verdict.reason })
+  return issueRecord(call, parts, {
+    form: agreementRecordForm,
+    failed: 'cosign_rejected',
+    event: 'agreement_cosigned',
+    named: NAMED,
+    existing: verdict.isSigned ? agreement.wire : undefined,
+    // Unsigned members stay, too: the record is returned as received.
+    draft: () => agreement.wire as unknown as AgreementRecord,
+    store: () => capabilitiesOf(agreed_terms),
+  })
 }
 
 function isPresent(value: JsonValue | undefined): value is JsonValue {

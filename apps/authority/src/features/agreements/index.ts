@@ -13,23 +13,15 @@ import {
 } from '@chancery/protocol'
 import type { AgreementRecord, JsonObject, JsonValue, Received } from '@chancery/protocol'
 import { bind } from '../../auth/access.ts'
-import { type AgreementsParts, accept } from './accept.ts'
-import { cosign } from './cosign.ts'
-import { counter } from './counter.ts'
+import { type AgreementsParts, accept, cosign, counterOffer } from './accept.ts'
 import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
-import {
-  readMember,
-  readOrRefuse,
-  readTrustKeys,
-  recordVerification,
-  requirePresent,
-} from '../../requests/read-fields.ts'
+import { readMember, readOrRefuse, readTrustKeys, requirePresent, respondVerdict } from '../../requests/read-fields.ts'
 import type { Feature } from '../../core.ts'
 import { whenClockIsCorrect } from '../../clock/purge-clock.ts'
 import { insertOfferMaker, purgeOfferMakers } from './queries.ts'
 import type { Call, HttpResponse } from '@chancery/service-kit'
-import { issueRecord } from '../../requests/issue-record.ts'
+import { issueRecord } from '../../requests/signed-record.ts'
 import { readOfferRequest } from './requests.ts'
 
 /**
@@ -45,19 +37,18 @@ async function offer(call: OperatorCall, parts: AgreementsParts): Promise<HttpRe
   if (responder_sovereign_id === own) throw new Refusal('offer_rejected', { field: 'responder_sovereign_id' })
   const parties = { source: own, target: responder_sovereign_id }
   const evidence = await parts.trustEvidence.issueFinding(parties, 'offer_rejected')
-  return issueRecord(call, parts, async (tx, now) => {
-    const requested_terms = { ...terms, freshness_commitment: 0 }
-    const draft = draftCapabilityOffer({ ...request, offer_id: parts.ids.uuid(), requested_terms, evidence, now })
-    const record = await parts.signing.signFormOr('offer_rejected', capabilityOfferForm, draft)
-    const { offer_id, offerer_sovereign_id } = record
-    await insertOfferMaker(tx, {
-      offer_id,
-      operator_public_key: call.operator.publicKey,
-      expires_at: writeSortable(instantOf(record.expires_at)),
-    })
-    const { capabilities } = requested_terms
-    const details = { offer_id, offerer_sovereign_id, responder_sovereign_id, capabilities }
-    return { record, type: 'capability_offer_built', details }
+  const [offer_id, requested_terms] = [parts.ids.uuid(), { ...terms, freshness_commitment: 0 }]
+  return issueRecord(call, parts, {
+    form: capabilityOfferForm,
+    failed: 'offer_rejected',
+    event: 'capability_offer_built',
+    named: ['offer_id', 'offerer_sovereign_id', 'responder_sovereign_id'],
+    draft: (now) => draftCapabilityOffer({ ...request, offer_id, requested_terms, evidence, now }),
+    store: async (tx, { expires_at }) => {
+      const made = { offer_id, operator_public_key: call.operator.publicKey }
+      await insertOfferMaker(tx, { ...made, expires_at: writeSortable(instantOf(expires_at)) })
+      return { capabilities: terms.capabilities }
+    },
   })
 }
 
@@ -88,9 +79,7 @@ async function verify(call: Call, parts: AgreementsParts): Promise<JsonObject> {
   const verdict = isEachKnown
     ? each
     : await verifyAgreement(agreement, { offererKeys, responderKeys, expectedGraphDigest })
-  const reason = verdict.ok ? 'accepted' : verdict.reason
-  recordVerification(call, parts, verdict.ok, reason)
-  const answer = { accepted: verdict.ok, reason, agreement_id }
+  const answer = { ...respondVerdict(call, parts, verdict, 'accepted'), agreement_id }
   if (!isSeparate && !(isEachKnown && verdict.ok)) return answer
   return { ...answer, signed_by_both: each.ok, ...(await stateOf(parts, agreement)) }
 }
@@ -145,7 +134,7 @@ export function openAgreements(parts: AgreementsParts): Agreements {
   return {
     routes: [
       bind(agreements.offer, (call) => offer(call, parts)),
-      bind(agreements.counter, (call) => counter(call, parts)),
+      bind(agreements.counter, (call) => counterOffer(call, parts)),
       bind(agreements.accept, (call) => accept(call, parts)),
       bind(agreements.cosign, (call) => cosign(call, parts)),
       bind(agreements.verify, (call) => verify(call, parts)),

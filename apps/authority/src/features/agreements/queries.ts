@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Database, Reader, Transaction } from '../../database/database.ts'
-import { deleteInParts } from '../../database/cached-count.ts'
+import { deleteInParts } from '../../database/large-tables.ts'
 
 export interface OfferMaker {
   readonly offer_id: string

@@ -8,27 +8,13 @@ import {
   shape,
   writeInstant,
 } from '@chancery/protocol'
-import type { AgreementRecord, CapabilityOffer, Instant, JsonObject, Received } from '@chancery/protocol'
+import type { Instant, JsonObject } from '@chancery/protocol'
 import { readOrRefuse, readTime, requirePresent } from '../../requests/read-fields.ts'
 
 const names = form.listOf(field.label, { min: 1 }).read
 
-/** The terms as requested. */
-export interface TermsRequest {
-  readonly capabilities: readonly string[]
-  readonly scope: JsonObject
-  readonly valid_from: string
-  readonly valid_until: string
-}
-
-export interface OfferRequest {
-  readonly responder_sovereign_id: string
-  readonly terms: TermsRequest
-  readonly expires_at: string
-}
-
 /** protocol/trust-operations 3.6, checks in the order of its table. */
-export function readOfferRequest(body: JsonObject): OfferRequest {
+export function readOfferRequest(body: JsonObject) {
   const code = 'missing_offer_fields'
   const responder_sovereign_id = readOrRefuse(code, () =>
     field.identifier(body['responder_sovereign_id'] ?? null, 'responder_sovereign_id'),
@@ -39,13 +25,8 @@ export function readOfferRequest(body: JsonObject): OfferRequest {
   return { responder_sovereign_id, terms: { ...wanted, ...window }, expires_at: writeInstant(times[2] ?? 0n) }
 }
 
-export interface CounterRequest {
-  readonly offer: Received<CapabilityOffer>
-  readonly terms: TermsRequest
-}
-
 /** protocol/trust-operations 3.7, checks in the order of its first table. */
-export function readCounterRequest(body: JsonObject): CounterRequest {
+export function readCounterRequest(body: JsonObject) {
   const given = requirePresent(body, 'offer', 'missing_counter_fields')
   const wanted = readRequested(body, 'missing_counter_fields')
   const offer = readOrRefuse('invalid_offer', () => readReceived(capabilityOfferForm, given))
@@ -53,13 +34,8 @@ export function readCounterRequest(body: JsonObject): CounterRequest {
   return { offer, terms: { ...wanted, ...window } }
 }
 
-export interface CosignRequest {
-  readonly agreement: Received<AgreementRecord>
-  readonly offer: Received<CapabilityOffer>
-}
-
 /** protocol/trust-operations 3.11, checks 1 and 2. */
-export function readCosignRequest(body: JsonObject): CosignRequest {
+export function readCosignRequest(body: JsonObject) {
   const agreed = requirePresent(body, 'agreement', 'missing_cosign_fields')
   const offered = requirePresent(body, 'original_offer', 'missing_cosign_fields')
   return {
@@ -68,7 +44,7 @@ export function readCosignRequest(body: JsonObject): CosignRequest {
   }
 }
 
-function readRequested(body: JsonObject, code: RefusalCode): Pick<TermsRequest, 'capabilities' | 'scope'> {
+function readRequested(body: JsonObject, code: RefusalCode) {
   return readOrRefuse(code, () => ({
     capabilities: names(body['capabilities'] ?? null, 'capabilities'),
     scope: shape.object(body['scope'] ?? {}, 'scope'),

@@ -17,7 +17,7 @@ import {
   writeJson,
   writeSortable,
 } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import type { Attestation, JsonObject } from '@chancery/protocol'
 import {
   areStrongKeys,
   isPublicKeyText,
@@ -28,36 +28,22 @@ import {
   recordVerification,
   refuseUnknownMembers,
 } from '../../requests/read-fields.ts'
-import { CachedDocument, type Call, type HttpResponse, jsonText } from '@chancery/service-kit'
-import { requestDetails } from '../../audit/record.ts'
+import { CachedDocument, type Call, type HttpResponse } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
-import { findStoredResponse, readAttempt, storeResponse } from '../../requests/idempotency.ts'
-import {
-  countAllAttestations,
-  countAttestations,
-  findAttestation,
-  insertAttestation,
-  listAttestations,
-} from './queries/attestations.ts'
-import type { AttestationRow } from './queries/attestations.ts'
-import { readIssuePosition, toWireTime, writeIssuePosition } from '../../requests/list-position.ts'
-import { pageMembers, readPage } from '../../requests/paging.ts'
+import { issueRecord } from '../../requests/signed-record.ts'
+import { attestationList, findAttestation, insertAttestation, selectAttestations } from './queries.ts'
+import type { AttestationRow } from './queries.ts'
+import { toWireTime } from '../../requests/list-position.ts'
+import { listResponse, readList, readPage } from '../../requests/paging.ts'
+import { countOf } from '../../database/large-tables.ts'
 import { countsHere } from '../recognition-treaties/index.ts'
 
-export { listRevokedAttestations, markAttestationRevoked } from './queries/attestations.ts'
-
-export interface IssueRequest {
-  readonly subject_id: string
-  readonly roles: readonly string[]
-  readonly validityHours: number
-  readonly subject_public_key: string | null
-  readonly claims: JsonObject
-}
+export { listRevokedAttestations, markAttestationRevoked } from './queries.ts'
 
 const MEMBERS = ['subject_id', 'roles', 'validity_hours', 'issuer_sovereign_id', 'subject_public_key', 'claims']
 
 /** protocol/core 14.2, checks in the order of its table. */
-function readIssueRequest(body: JsonObject, own: string, allowedRoles: readonly string[]): IssueRequest {
+function readIssueRequest(body: JsonObject, own: string, allowedRoles: readonly string[]) {
   refuseUnknownMembers(body, MEMBERS)
   const subject_id = body['subject_id']
   if (typeof subject_id !== 'string' || !isPlainText(subject_id, 256)) throw new Refusal('missing_attestation_subject')
@@ -88,35 +74,23 @@ async function issue(call: OperatorCall, parts: AttestationsParts): Promise<Http
   const { validityHours, ...facts } = readIssueRequest(call.body, own, parts.settings.allowedRoles)
   if (facts.subject_public_key !== null && !(await areStrongKeys([facts.subject_public_key])))
     throw new Refusal('invalid_public_key')
-  const now = parts.clock.now()
-  const attempt = readAttempt(call, now)
-  const draft = draftAttestation({
-    ...facts,
-    attestation_id: parts.ids.uuid(),
-    issuer_sovereign_id: own,
-    issued_by: parts.signing.keyId,
-    now,
-    validityHours,
-  })
-  const text = writeJson(await parts.signing.sign(draft))
-  return parts.database.write(async (tx) => {
-    if (attempt !== undefined) {
-      const earlier = await findStoredResponse(tx, attempt, writeSortable(now))
-      if (earlier !== undefined) return jsonText(earlier.text, earlier.status)
-      await storeResponse(tx, attempt, { status: 201, text })
-    }
-    const { attestation_id, subject_id, roles } = draft
-    await insertAttestation(tx, {
-      attestation_id,
-      issuer_sovereign_id: own,
-      subject_id,
-      attestation_json: text,
-      issued_at: writeSortable(now),
-      published: draft.claims['public_mesh'] === true ? 1 : 0,
-    })
-    const details = { attestation_id, issuer_sovereign_id: own, subject_id, roles, ...requestDetails(call) }
-    await parts.audit.record(tx, { type: 'membership_attestation_issued', details })
-    return jsonText(text, 201)
+  const [attestation_id, issued_by] = [parts.ids.uuid(), parts.signing.keyId]
+  const named = { attestation_id, issuer_sovereign_id: own, issued_by }
+  return issueRecord(call, parts, {
+    sign: (draft: Attestation) => parts.signing.sign(draft),
+    event: 'membership_attestation_issued',
+    named: ['attestation_id', 'issuer_sovereign_id', 'subject_id', 'roles'],
+    draft: (now) => draftAttestation({ ...facts, ...named, now, validityHours }),
+    store: async (tx, record, now) => {
+      await insertAttestation(tx, {
+        attestation_id,
+        issuer_sovereign_id: own,
+        subject_id: facts.subject_id,
+        attestation_json: writeJson(record),
+        issued_at: writeSortable(now),
+        published: facts.claims['public_mesh'] === true ? 1 : 0,
+      })
+    },
   })
 }
 
@@ -146,20 +120,10 @@ async function list(call: Call | OperatorCall, parts: AttestationsParts): Promis
     // A filter would let an unauthenticated caller query members one by one.
     if (filter.issuer_sovereign_id !== undefined || filter.subject_id !== undefined)
       throw new Refusal('admin_auth_failed')
-    return { count: await countAllAttestations(db, filter) }
+    return { count: await countOf(selectAttestations(db, filter)) }
   }
-  const page = readPage(call.query)
-  const rows = await listAttestations(db, filter, {
-    limit: page.limit + 1,
-    offset: page.offset,
-    after: readIssuePosition(page),
-  })
-  const shown = rows.slice(0, page.limit)
-  const end = rows.length > page.limit ? shown.at(-1) : undefined
-  const last = end === undefined ? undefined : writeIssuePosition({ issued_at: end.issued_at, id: end.attestation_id })
-  const paging = writeJson(await pageMembers(page, shown.length, last, (bound) => countAttestations(db, filter, bound)))
-  const more = paging === '{}' ? '' : `,${paging.slice(1, -1)}`
-  return jsonText(`{"count":${shown.length},"attestations":[${shown.map(rowText).join(',')}]${more}}`)
+  const { rows, paging } = await readList(db, readPage(call.query), attestationList(db, filter))
+  return listResponse('attestations', rows.map(rowText), paging)
 }
 
 /**

@@ -4,7 +4,7 @@ import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { AttestationsParts } from './verify.ts'
 import { readDryRun, readReason, refuseUnknownMembers } from '../../requests/read-fields.ts'
-import { findAttestation, markAttestationRevoked } from './queries/attestations.ts'
+import { findAttestation, markAttestationRevoked } from './queries.ts'
 
 /**
  * POST /admin/attestations/{attestation_id}/revoke

@@ -2,16 +2,15 @@ import { Refusal } from '@chancery/contract'
 import { checkAttestationText, readAttestation, readRecognitionPolicy, verifyAttestation } from '@chancery/protocol'
 import type { Attestation, CheckedAttestation, JsonObject, StoredAttestation } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
-import { readOrRefuse, recordVerification } from '../../requests/read-fields.ts'
+import { readOrRefuse, respondVerdict } from '../../requests/read-fields.ts'
 import { type RevocationFeeds, isImportedRevocation } from '../revocation-feeds/index.ts'
 import { type ReadyPolicy, type RecognitionPolicy, prepare } from '../recognition-policy/index.ts'
-import { isOwnAttestationRevoked } from './queries/attestations.ts'
+import { type AttestationStateRow, READ_STATES, isOwnAttestationRevoked } from './queries.ts'
 import type { FeatureBase } from '../../core.ts'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 import type { Connectome } from '../connectome/index.ts'
 import type { RecognitionTreaties } from '../recognition-treaties/index.ts'
 import { BatchedRead, CachedByText } from '../../database/batched-read.ts'
-import { type AttestationStateRow, READ_STATES } from './queries/attestation-state.ts'
 
 export interface AttestationsParts extends FeatureBase {
   readonly settings: Pick<AuthoritySettings, 'allowedRoles' | 'publicAttestationList'>
@@ -34,9 +33,7 @@ export async function verify(call: Call, parts: AttestationsParts): Promise<Json
   const issuer = policy.recognized_issuers.find((each) => each.sovereign_id === issuer_sovereign_id)
   const isRevoked = revokedIds.has(attestation_id) || (await isRevokedByIssuer(parts, attestation))
   const verdict = await verifyAttestation(attestation, { issuer, isRevoked, now: parts.clock.now() })
-  const reason = verdict.ok ? 'accepted' : verdict.reason
-  recordVerification(call, parts, verdict.ok, reason)
-  return { accepted: verdict.ok, reason, issuer_sovereign_id, attestation_id }
+  return { ...respondVerdict(call, parts, verdict, 'accepted'), issuer_sovereign_id, attestation_id }
 }
 
 async function choosePolicy(body: JsonObject, parts: AttestationsParts): Promise<ReadyPolicy> {

@@ -3,8 +3,9 @@ import { type EventRow, readEvents, readNumbers } from '../../audit/list-events.
 import { redactEvent } from '../../audit/export.ts'
 import { findLastNumber } from '../../audit/sequence.ts'
 import { isSubjectIndexComplete } from '../../audit/index-subjects.job.ts'
-import { type EventPosition, isSubject } from '../../audit/subjects.ts'
+import { EVENT_ORDER, type EventPosition, isSubject } from '../../audit/insert.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
+import { readPlace, writePlace } from '../../requests/list-position.ts'
 import { readPosition, readWhole, writeCursor } from '../../requests/paging.ts'
 import type { Core } from '../../core.ts'
 import { AUDIT_EVENTS, Refusal } from '@chancery/contract'
@@ -40,7 +41,7 @@ function readAuditRequest(query: Query): AuditRequest {
     since: readTime(query.first('since')),
     until: readTime(query.first('until')),
     isNewestFirst: order === 'newest',
-    from: cursor === undefined ? undefined : readPlace(cursor),
+    from: cursor === undefined ? undefined : readPlace(EVENT_ORDER, readPosition(cursor)),
     limit: readWhole(query.first('limit') ?? '50', 1, MAX_ROWS),
   }
 }
@@ -67,16 +68,6 @@ function readTime(text: string | undefined): string | undefined {
   return writeSortable(instant)
 }
 
-function writePlace({ created_at, event_id }: EventPosition): string {
-  return `${created_at}|${event_id}`
-}
-
-function readPlace(cursor: string): EventPosition {
-  const match = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z)\|([0-9A-Za-z-]{1,64})$/.exec(readPosition(cursor))
-  if (match === null) throw new Refusal('invalid_page')
-  return { created_at: match[1] ?? '', event_id: match[2] ?? '' }
-}
-
 /** Events that one request looks at: request ids have no index. A page may be short and have a next one. */
 const MAX_READ = 10_000
 const BATCH = 500
@@ -100,7 +91,7 @@ export async function list(call: OperatorCall, parts: Pick<AuditListParts, 'data
     // Events of an earlier release are indexed by a job.
     complete: !isBySubject || (await isSubjectIndexComplete(db)),
     events: events.map(({ row, event }) => ({ number: numbers.get(row.event_id) ?? null, ...redactEvent(event) })),
-    next_cursor: next === undefined ? null : writeCursor(writePlace(next)),
+    next_cursor: next === undefined ? null : writeCursor(writePlace(EVENT_ORDER, next)),
   }
 }
 

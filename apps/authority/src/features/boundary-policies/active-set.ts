@@ -5,14 +5,14 @@ import { type ActiveRow, listActiveRows } from './queries.ts'
 import type { FeatureBase } from '../../core.ts'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 import type { Attestations } from '../attestations/index.ts'
-import type { GateEngines } from './policy-texts.ts'
+import type { GateEngines } from './gate-sources.ts'
 import type { Transaction } from '../../database/database.ts'
 import { toDisplay } from '../../pages/display-time.ts'
 
 export interface BoundaryPoliciesParts extends FeatureBase {
   readonly settings: Pick<
     AuthoritySettings,
-    'boundaryPolicyEnforcement' | 'evidenceStore' | 'factOrigins' | 'factRoots'
+    'boundaryPolicyEnforcement' | 'evidenceStore' | 'extraRoots' | 'factOrigins'
   >
   readonly attestations: Attestations
 }

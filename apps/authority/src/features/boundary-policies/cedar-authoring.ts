@@ -1,10 +1,10 @@
 import { Refusal } from '@chancery/contract'
 import { type CedarAnswer, type CedarQuestion, type JsonValue, type NoAnswer, writeJson } from '@chancery/protocol'
-import { FairQueue, SerialQueue } from '@chancery/service-kit'
+import { FairQueue, SerialQueue, TimeLimitError } from '@chancery/service-kit'
 import type { OperatorKey } from '../../auth/operator-keys.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { CedarTexts } from './cedar-thread.ts'
-import { type CedarSource, type CedarThread, CedarThreads, PREPARE_MS, TimeLimitError } from './cedar-threads.ts'
+import { type CedarSource, type CedarThread, CedarThreads, PREPARE_MS } from './cedar-threads.ts'
 
 /** For all texts of one policy at publication. Its thread is new, so its first texts take longer on a busy machine. */
 const CHECK_MS = 5000

@@ -1,4 +1,5 @@
 import { type CedarAnswer, type CedarQuestion, type NoAnswer, writeJson } from '@chancery/protocol'
+import { TimeLimitError, inTime } from '@chancery/service-kit'
 import { Thread } from '@chancery/service-kit/threads'
 import type { CedarResult, CedarTexts, CedarThreadData } from './cedar-thread.ts'
 
@@ -19,11 +20,6 @@ const MAX_PREPARED = 64
 /** The package that contains Cedar is not installed. */
 export class CedarMissingError extends Error {
   override readonly name = 'CedarMissingError'
-}
-
-/** The thread was ended because it did not answer in time. */
-export class TimeLimitError extends Error {
-  override readonly name = 'TimeLimitError'
 }
 
 /** Where Cedar is, and how urgent its work is. */
@@ -121,7 +117,7 @@ export class CedarThread {
     const workerData: CedarThreadData = { module, isUrgent }
     const thread = new Thread('cedar-thread', import.meta.url, { workerData })
     try {
-      const version = await within(LOAD_MS, thread.call<string | null>('load', undefined))
+      const version = await inTime(thread.call<string | null>('load', undefined), LOAD_MS)
       if (version === null) throw new CedarMissingError('the package of Cedar is not installed')
       return new CedarThread(thread, version)
     } catch (error) {
@@ -141,34 +137,22 @@ export class CedarThread {
     if (!isPrepared) return { kind: 'none', failure: 'text_unavailable', engine_version }
     const { request, entities } = question
     const asked = { key, request: writeJson(request), entities: writeJson(entities) }
-    const result = await within(EVALUATION_MS, this.#thread.call<CedarResult>('authorize', asked))
+    const result = await inTime(this.#thread.call<CedarResult>('authorize', asked), EVALUATION_MS)
     if (result.decision === null) return { kind: 'none', failure: 'request_refused', engine_version }
     return { kind: 'cedar', engine_version, ...result }
   }
 
   async #prepare(key: string, texts: CedarTexts): Promise<boolean> {
-    const isPrepared = await within(PREPARE_MS, this.#thread.call<boolean>('prepare', { key, ...texts }))
+    const isPrepared = await inTime(this.#thread.call<boolean>('prepare', { key, ...texts }), PREPARE_MS)
     this.#prepared.set(key, isPrepared)
     return isPrepared
   }
 
   check(asked: CedarTexts & { readonly entities: string }, leftMs: number): Promise<readonly string[]> {
-    return within(leftMs, this.#thread.call<readonly string[]>('check', asked))
+    return inTime(this.#thread.call<readonly string[]>('check', asked), leftMs)
   }
 
   close(): Promise<void> {
     return this.#thread.close()
-  }
-}
-
-async function within<Value>(ms: number, work: Promise<Value>): Promise<Value> {
-  let timer: NodeJS.Timeout | undefined
-  const limit = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new TimeLimitError()), Math.max(0, ms))
-  })
-  try {
-    return await Promise.race([work, limit])
-  } finally {
-    clearTimeout(timer)
   }
 }

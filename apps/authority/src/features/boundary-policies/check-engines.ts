@@ -11,7 +11,7 @@ import type { BoundaryPolicyIntent, GateSpec, JsonObject, JsonValue, PolicyIssue
 import { shorten } from '../../requests/read-fields.ts'
 import type { Author, CedarGate } from './cedar-authoring.ts'
 import { CedarMissingError } from './cedar-threads.ts'
-import { type GateEngines, type SentTexts, readTexts } from './policy-texts.ts'
+import { type GateEngines, type SentTexts, readTexts } from './gate-sources.ts'
 
 /** Assigned by the authority. A caller must not choose them. */
 const ASSIGNED = ['version', 'signature', 'issued_at', 'issued_by', 'issuer_sovereign_id']

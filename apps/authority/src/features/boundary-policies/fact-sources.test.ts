@@ -28,7 +28,7 @@ function questionTo(origin: string, path = '/v1/data/app'): FactQuestion {
   return { kind: 'external_fact', digest: 'd', ...asked }
 }
 
-const openFor = (...factOrigins: string[]) => openFactSources({ factOrigins, factRoots: [] }, systemClock)
+const openFor = (...factOrigins: string[]) => openFactSources({ factOrigins, extraRoots: [] }, systemClock)
 
 describe('a source of facts', () => {
   it('gets the question as JSON, and its answer is read', async () => {

@@ -72,7 +72,7 @@ export interface FactSources {
  * redirects, no metadata addresses, plain http only to addresses that are not public, time and size bounded.
  */
 export function openFactSources(
-  settings: Pick<AuthoritySettings, 'factOrigins' | 'factRoots'>,
+  settings: Pick<AuthoritySettings, 'extraRoots' | 'factOrigins'>,
   clock: Clock,
 ): FactSources {
   const origins = new Map(settings.factOrigins.map((origin) => [origin, new WaitingQuestions(CALLS)]))
@@ -83,7 +83,7 @@ export function openFactSources(
       if (waiting === undefined) return none('origin_not_allowed')
       return waiting.take(caller, async () => {
         try {
-          return await askOnce(question, settings.factRoots, clock)
+          return await askOnce(question, settings.extraRoots, clock)
         } catch (error) {
           if (error instanceof JsonError) return none('response_refused')
           return none(error instanceof OutboundError ? FAILURES[error.kind] : 'unreachable')

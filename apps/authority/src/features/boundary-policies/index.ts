@@ -24,13 +24,13 @@ import { changePolicies, describePolicySet, openActivePolicies } from './active-
 import type { ActivePolicies, BoundaryPoliciesParts, BoundaryPoliciesState, PolicySetView } from './active-set.ts'
 import { type CedarState, openCedarEngine } from './cedar.ts'
 import { openFactSources } from './fact-sources.ts'
-import { answerQuestions, openPolicyTexts } from './policy-texts.ts'
+import { answerQuestions, openPolicyTexts } from './gate-sources.ts'
 import { list, readVersions } from './list.ts'
 import { describeActive, describeRows, publish } from './publish.ts'
 import { simulate } from './simulate.ts'
 import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
-import { readOrRefuse, readTrustKeys, recordVerification, shorten } from '../../requests/read-fields.ts'
+import { readOrRefuse, readTrustKeys, respondVerdict, shorten } from '../../requests/read-fields.ts'
 import { canRun, checkWithEngines, readIntentRequest, readVersion, toJson } from './check-engines.ts'
 import { deactivateVersion, findActiveVersion, findPolicyVersion, lastVersion, switchVersion } from './queries.ts'
 import type { PolicyRow } from './queries.ts'
@@ -118,10 +118,9 @@ async function verify(call: Call, parts: BoundaryPoliciesParts): Promise<JsonObj
   if (!form.ok && form.reason === 'unknown_field') throw new Refusal('invalid_policy')
   const keys = readTrustKeys(call.body, 'issuer_public_keys', ownKeysAt(parts.keys, received.record.issued_at))
   const verdict = await verifyReceivedPlainly(received, keys)
-  const reason = verdict.ok ? 'valid' : verdict.reason
-  recordVerification(call, parts, verdict.ok, reason)
   const { policy_id, version } = received.record
-  return { valid: verdict.ok, reason, policy_id, version, policy_digest: receivedDigest(received) }
+  const members = respondVerdict(call, parts, verdict, 'valid')
+  return { ...members, policy_id, version, policy_digest: receivedDigest(received) }
 }
 
 /**

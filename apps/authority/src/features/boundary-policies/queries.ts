@@ -1,6 +1,4 @@
-import { sql } from 'kysely'
 import { type Database, type Reader, type Statement, type Transaction, assertStored } from '../../database/database.ts'
-import { countUpTo } from '../../database/cached-count.ts'
 
 export interface PolicyRow {
   readonly policy_id: string
@@ -131,35 +129,12 @@ export async function deactivateVersion(
   return row !== undefined
 }
 
-/** A position in the list of all versions: by policy_id, newest version first. */
-export interface VersionPosition {
-  readonly policy_id: string
-  readonly version: number
-}
-
-export interface VersionFilter {
-  readonly policy_id: string | undefined
-  readonly after: VersionPosition | undefined
-  readonly limit: number
-  readonly offset: number
-}
-
-export function listVersions(
-  db: Reader,
-  { policy_id, after, limit, offset }: VersionFilter,
-): Promise<readonly PolicyRow[]> {
-  let query = db.selectFrom('boundary_policies').selectAll()
-  if (policy_id !== undefined) query = query.where('policy_id', '=', policy_id)
-  if (after !== undefined)
-    query = query.where(
-      sql<boolean>`(policy_id > ${after.policy_id} or (policy_id = ${after.policy_id} and version < ${after.version}))`,
-    )
-  return query.orderBy('policy_id').orderBy('version', 'desc').offset(offset).limit(limit).execute()
-}
-
-/** Exact up to the bound, null above. */
-export function countVersions(db: Reader, policy_id: string | undefined, bound: number): Promise<number | null> {
-  let rows = db.selectFrom('boundary_policies').select('version')
-  if (policy_id !== undefined) rows = rows.where('policy_id', '=', policy_id)
-  return countUpTo(db, rows, bound)
+/** All versions, or those of one policy: by policy, newest first. */
+export function versionList(db: Reader, policy_id: string | undefined) {
+  const rows = db.selectFrom('boundary_policies').selectAll()
+  const order = [
+    { column: 'policy_id', form: /[A-Za-z0-9._:-]{1,128}/ },
+    { column: 'version', descending: true, form: /[1-9][0-9]{0,14}/ },
+  ] as const
+  return { rows: policy_id === undefined ? rows : rows.where('policy_id', '=', policy_id), order }
 }

@@ -21,7 +21,7 @@ import type { BoundaryPoliciesParts, BoundaryPoliciesState } from './active-set.
 import { refuseUnknownMembers } from '../../requests/read-fields.ts'
 import { overTime } from './cedar-authoring.ts'
 import { readIntentRequest, requireGood } from './check-engines.ts'
-import { type GateSources, answerQuestions } from './policy-texts.ts'
+import { type GateSources, answerQuestions } from './gate-sources.ts'
 import { type SampleRange, type SimulationInput, readSample, readSimulatedRequests } from './simulated-requests.ts'
 import { lastVersion } from './queries.ts'
 

@@ -1,8 +1,8 @@
 import { SECURITY_HEADERS } from '@chancery/contract'
+import { countUpTo } from '../../database/large-tables.ts'
 import { explainPath, findLostPaths } from '@chancery/protocol'
 import type { ExplainedPath, Instant, JsonObject, LostPaths } from '@chancery/protocol'
 import { CachedDocument } from '@chancery/service-kit'
-import { sql } from 'kysely'
 import { DatabaseThread } from '../../database/worker/thread.ts'
 import { type DocumentName, DocumentWriter } from './documents.ts'
 import { acceptedBy, buildViews, findTrustIn, readGraphInput } from './views.ts'
@@ -71,19 +71,10 @@ async function countFacts(parts: ConnectomeParts): Promise<number> {
   const db = parts.database.read
   const counts = await Promise.all(
     (['recognition_treaties', 'imported_sovereign_revocations', 'reported_treaties'] as const).map((table) =>
-      db
-        .selectFrom(
-          db
-            .selectFrom(table)
-            .select(sql<number>`1`.as('one'))
-            .limit(INLINE_FACTS + 1)
-            .as('some'),
-        )
-        .select((eb) => eb.fn.countAll<number>().as('count'))
-        .executeTakeFirst(),
+      countUpTo(db, db.selectFrom(table), INLINE_FACTS),
     ),
   )
-  return counts.reduce((sum, row) => sum + Number(row?.count ?? 0), 0)
+  return counts.reduce<number>((sum, count) => sum + (count ?? INLINE_FACTS + 1), 0)
 }
 
 async function buildInline(parts: ConnectomeParts, refused: ReadonlySet<string>): Promise<BuiltGraph> {

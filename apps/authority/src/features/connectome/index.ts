@@ -5,12 +5,34 @@ import type { Feature } from '../../core.ts'
 import type { BuiltGraph, ConnectomeParts } from './builder.ts'
 import { type ConnectomeState, GraphCache, findVerifiedPath } from './graph-cache.ts'
 import { connectomeTabs, page } from './page.ts'
-import { readReported, summary } from './summary.ts'
-import type { FindingWithDigest, TrustRequest } from './views.ts'
-import { type CachedDocument, type Call, type HttpResponse, markup } from '@chancery/service-kit'
+import { type FindingWithDigest, type TrustRequest, readMaterialPage } from './views.ts'
+import { type CachedDocument, type Call, type HttpResponse, markup, type Query } from '@chancery/service-kit'
 import { page as frame } from '../../pages/frame.ts'
 import { figure, identifier, panel, plural, table } from '../../pages/parts.ts'
 import { ROWS_SHOWN, drawMap, edgeTable, searchForm } from './map.ts'
+
+/** Whether a view has what partners report. */
+export function readReported(query: Query, absent: 'include' | 'exclude'): boolean {
+  const given = query.first('reported') ?? absent
+  if (given !== 'include' && given !== 'exclude') throw new Refusal('invalid_input', { field: 'reported' })
+  return given === 'include'
+}
+
+/**
+ * GET /connectome.json
+ * Returns the graph in reading order, with counts and the sovereigns that each imported revocation affects. It has at
+ * most 10,000 rows of revoked material; `view=revoked` returns those of the graph in pages. `view=edges` returns only its
+ * edges, as columns, for maps of large graphs.
+ */
+export async function summary(call: Call, parts: ConnectomeState): Promise<CachedDocument | JsonObject> {
+  const view = call.query.first('view')
+  const asked = view === 'revoked' ? readMaterialPage(call.query) : undefined
+  const isWide = readReported(call.query, 'exclude')
+  const current = await parts.graph.current(parts)
+  if (asked !== undefined) return current.materialPage(asked)
+  if (view === 'edges') return current.document(isWide ? 'edges-with-reported' : 'edges')
+  return current.document('connectome')
+}
 
 export { lifecycleTone } from './map.ts'
 export type { TreatyRow, TreatySummary } from './treaty-table.ts'

@@ -14,7 +14,7 @@ import type { CascadeScores, Received, ValidatorVote } from '@chancery/protocol'
 import type { HttpResponse } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { type ConsensusParts, acceptedKeysOf, requireOwnJustification } from './trust-justification.ts'
-import { issueRecord } from '../../requests/issue-record.ts'
+import { issueRecord } from '../../requests/signed-record.ts'
 import { type AssemblyRequest, readAssemblyRequest } from './requests.ts'
 
 /**
@@ -29,26 +29,24 @@ export async function proof(call: OperatorCall, parts: ConsensusParts): Promise<
   await requireGoodVotes(parts, request)
   const { counting, scores } = assess(request)
   const { proof_id, decision_id } = request.justification.record
-  return issueRecord(call, parts, async (_tx, now) => {
-    const consensus_id = parts.ids.uuid()
-    const assessment = draftCascadeAssessment(scores, {
-      assessment_id: parts.ids.uuid(),
-      consensus_id,
-      approve_vote_count: counting,
-      now,
-    })
-    const draft = draftConsensusProof({
-      consensus_id,
-      proof_id,
-      decision_id,
-      required_threshold: request.required_threshold,
-      validator_sovereign_ids: request.validator_sovereign_ids,
-      votes: request.votes.map(({ record }) => record),
-      cascade_assessment_digest: digestOf(assessment),
-      now,
-    })
-    const record = await parts.signing.signFormOr('proof_assembly_failed', consensusForm, draft)
-    return { record, type: 'consensus_proof_assembled', details: { consensus_id, proof_id, decision_id } }
+  const consensus_id = parts.ids.uuid()
+  const assessed = { assessment_id: parts.ids.uuid(), consensus_id, approve_vote_count: counting }
+  return issueRecord(call, parts, {
+    form: consensusForm,
+    failed: 'proof_assembly_failed',
+    event: 'consensus_proof_assembled',
+    named: ['consensus_id', 'proof_id', 'decision_id'],
+    draft: (now) =>
+      draftConsensusProof({
+        consensus_id,
+        proof_id,
+        decision_id,
+        required_threshold: request.required_threshold,
+        validator_sovereign_ids: request.validator_sovereign_ids,
+        votes: request.votes.map(({ record }) => record),
+        cascade_assessment_digest: digestOf(draftCascadeAssessment(scores, { ...assessed, now })),
+        now,
+      }),
   })
 }
 

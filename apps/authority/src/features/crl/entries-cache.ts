@@ -2,7 +2,7 @@ import type { Instant } from '@chancery/protocol'
 import type { Manifest } from '../../database/list-segments.ts'
 import type { CrlVersion, NewEntry } from './queries.ts'
 import type { ListBuilder } from './list-builder.ts'
-import type { CrlParts } from './former-key-list.ts'
+import type { CrlParts } from './lists.ts'
 
 /** The entries of one version. */
 export type ListEntries = PlainEntries | LargeEntries

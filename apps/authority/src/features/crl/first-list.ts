@@ -10,7 +10,7 @@ import {
 } from '@chancery/protocol'
 import type { Signer } from '@chancery/protocol'
 import { loadSignedEntries, requireLiving } from './continuity.ts'
-import { type CrlParts, listText, signList } from './former-key-list.ts'
+import { type CrlParts, listText, signList } from './lists.ts'
 import { type CrlVersion, findActiveVersion, issuerText, joinEntries } from './queries.ts'
 
 /** Explains to the operator why the succession is not possible. */

@@ -1,4 +1,4 @@
-import { CACHE_CONTROL, Refusal, crl } from '@chancery/contract'
+import { CACHE_CONTROL, LIMITS, Refusal, crl } from '@chancery/contract'
 import { bind } from '../../auth/access.ts'
 import { bindRead } from '../../auth/replica-routes.ts'
 import { RevocationBatch, revoke } from './revoke.ts'
@@ -7,7 +7,7 @@ import { type Crl as CrlRecord, type JsonObject, member, readInstant, readJson, 
 import { whenClockIsCorrect } from '../../clock/purge-clock.ts'
 import type { Transaction } from '../../database/database.ts'
 import { forRevocations } from '../../database/room/for-revocations.ts'
-import { current, refreshList, serveList } from './current.ts'
+import { current, refreshList, serveList } from './serve-list.ts'
 import { type CrlState, EntriesCache } from './entries-cache.ts'
 import { DeltaCache } from './delta-cache.ts'
 import { StoredVersions, delta, version } from './version.ts'
@@ -15,7 +15,7 @@ import { type FirstListKeys, draftFirstList, renewFirstList } from './first-list
 import { type Succession, runKeySuccession } from './key-succession.ts'
 import { ListBuilder } from './list-builder.ts'
 import { ListDeltas } from './list-deltas.ts'
-import { type CrlParts, findFormerList } from './former-key-list.ts'
+import { type CrlParts, findFormerList } from './lists.ts'
 import type { CrlVersion } from './queries.ts'
 import { removeOldLists } from './remove.job.ts'
 import { resignList, restoreDropped, restoreEntries } from './restore-entries.ts'
@@ -25,7 +25,6 @@ import { CachedDocument, type Call } from '@chancery/service-kit'
 import type { ServedDocument } from '../../requests/published-documents.ts'
 import { findSuccession } from '../../signing/newest-block.ts'
 import { findLiveFormerKey } from '../../signing/stored-identity.ts'
-import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 
 export { FIRST_LIST_HOURS } from './first-list.ts'
 export type { FirstListKeys } from './first-list.ts'
@@ -95,15 +94,12 @@ async function loadFirstList({ database, clock }: CrlParts, keyId: string): Prom
 export const LARGE_PART = 0.5
 
 /** Returns the size of the current list as a part of its readers' limit. Undefined when its size is unknown. */
-export function partOfBound(
-  active: CrlVersion | undefined,
-  { listReaderBytes }: Pick<AuthoritySettings, 'listReaderBytes'>,
-): number | undefined {
-  return active?.bytes === undefined ? undefined : active.bytes / listReaderBytes
+export function partOfBound(active: CrlVersion | undefined): number | undefined {
+  return active?.bytes === undefined ? undefined : active.bytes / LIMITS.listReaderBytes
 }
 
 export const SHRINK_LIST =
-  'Issue shorter certificates, so that entries end sooner, or raise the bound of every reader (GATEWAY_MAX_LIST_BYTES, maxResponseBytes) and then NA_LIST_READER_BYTES: docs/operate/capacity.md.'
+  'Issue shorter certificates, so that entries end sooner, or raise the bound of every reader (GATEWAY_MAX_LIST_BYTES, maxResponseBytes): docs/operate/capacity.md.'
 
 export interface Crl extends Feature {
   revoke(revocation: Revocation): Promise<RevocationOutcome>

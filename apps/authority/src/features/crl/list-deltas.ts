@@ -9,7 +9,7 @@ import {
 import type { Crl, ListChange } from '@chancery/protocol'
 import { SharedRead } from '@chancery/service-kit'
 import { sql } from 'kysely'
-import type { CrlParts } from './former-key-list.ts'
+import type { CrlParts } from './lists.ts'
 import { readChange } from './signed-list.ts'
 
 /** Versions that a delta can begin with, at most. */

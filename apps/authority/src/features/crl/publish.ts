@@ -2,7 +2,7 @@ import { CRL_VALIDITY, HOUR, readInstant, writeInstant, writeJson, writeSortable
 import type { CrlEntry, Instant, JsonObject } from '@chancery/protocol'
 import { faultPoint } from '#faults'
 import { type BuiltList, type CrlState, type ListChanges, type ListEntries, isLarge } from './entries-cache.ts'
-import { type CrlHeader, type CrlParts, entryText, listText, publishFormerList } from './former-key-list.ts'
+import { type CrlHeader, type CrlParts, entryText, listText, publishFormerList } from './lists.ts'
 import { requireCurrentKey } from '../../signing/current-key.ts'
 import { dateAfter, isInFuture } from '../../clock/date-after.ts'
 import type { Reader, Transaction } from '../../database/database.ts'

@@ -1,6 +1,7 @@
 import { type Instant, readInstant } from '@chancery/protocol'
 import { sql } from 'kysely'
 import { type Database, type Reader, type Transaction, assertStored } from '../../database/database.ts'
+import { countOf } from '../../database/large-tables.ts'
 import { type StoredList, findList, loadListText } from '../../database/list-segments.ts'
 
 /** A version without its text, which may be megabytes. */
@@ -137,12 +138,8 @@ export async function pruneEntries(tx: Transaction, cutoff: string): Promise<rea
   }
 }
 
-export async function countEntries(tx: Reader): Promise<number> {
-  const row = await tx
-    .selectFrom('crl_entries')
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .executeTakeFirst()
-  return Number(row?.count ?? 0)
+export function countEntries(tx: Reader): Promise<number> {
+  return countOf(tx.selectFrom('crl_entries'))
 }
 
 /** Returns all entries in order, joined by the database: one value instead of 100,000 rows through the driver. */

@@ -14,7 +14,7 @@ import {
 } from '@chancery/testkit'
 import type { NodeCaller, TestAuthority } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { refreshList } from './current.ts'
+import { refreshList } from './serve-list.ts'
 import { EntriesCache } from './entries-cache.ts'
 import { ListBuilder } from './list-builder.ts'
 

@@ -1,5 +1,5 @@
 import { DAY, writeSortable } from '@chancery/protocol'
-import type { CrlParts } from './former-key-list.ts'
+import type { CrlParts } from './lists.ts'
 import type { Transaction } from '../../database/database.ts'
 import { digestOfList } from '../../rollback/positions.ts'
 import { removeSegments } from './segment-queries.ts'

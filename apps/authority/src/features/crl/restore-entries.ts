@@ -1,6 +1,6 @@
 import { type Crl, type CrlEntry, DAY, HOUR, instantOf, writeSortable } from '@chancery/protocol'
 import type { CrlState } from './entries-cache.ts'
-import { type CrlParts, entryText } from './former-key-list.ts'
+import { type CrlParts, entryText } from './lists.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import { markRevoked } from '../enrollment/index.ts'
 import { publishVersion } from './publish.ts'

@@ -4,7 +4,7 @@ import type { Instant, JoinCertificate, JsonObject } from '@chancery/protocol'
 import type { Core } from '../../core.ts'
 import type { Transaction } from '../../database/database.ts'
 import { type RevocableCertificate, listCertificates, listOtherCertificates } from '../enrollment/index.ts'
-import type { CrlParts } from './former-key-list.ts'
+import type { CrlParts } from './lists.ts'
 import { listAgentsOf } from '../agents/index.ts'
 import type { RevokeRequest } from './requests.ts'
 

@@ -2,7 +2,7 @@ import { ManualClock, accepted, enroll, nodeCaller, refused, startTestAuthority,
 import type { TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { PublishedDocuments } from '../../requests/published-documents.ts'
-import { serveList } from './current.ts'
+import { serveList } from './serve-list.ts'
 import { EntriesCache } from './entries-cache.ts'
 import { ListBuilder } from './list-builder.ts'
 import { rowsOf } from '../../testing/rows.suite.ts'

@@ -1,8 +1,8 @@
 import { CACHE_CONTROL, Refusal } from '@chancery/contract'
-import { CachedDocument, type Call, FairQueue, Shares } from '@chancery/service-kit'
+import { CachedDocument, type Call, Capacity, FairQueue } from '@chancery/service-kit'
 import type { Database } from '../../database/database.ts'
 import { findList } from '../../database/list-segments.ts'
-import { current, readRareDocument } from './current.ts'
+import { current, readRareDocument } from './serve-list.ts'
 import type { CrlState } from './entries-cache.ts'
 import {
   LIST_HEAD_HEADER,
@@ -124,17 +124,17 @@ function immutableCopy(list: CachedDocument): CachedDocument {
 /** Earlier versions, read one at a time: each may be megabytes, and anyone may ask for all of them. */
 export class StoredVersions {
   readonly #turns = new FairQueue(TURNS)
-  readonly #waiting = new Shares(MAX_WAITING, 1)
+  readonly #waiting = new Capacity({ reads: MAX_WAITING }, 1)
 
   async read(sequence: number, address: string, database: Pick<Database, 'read'>): Promise<CachedDocument> {
-    if (!this.#waiting.take(address)) throw new Refusal('service_unavailable', { reason: 'busy' })
+    if (!this.#waiting.take('reads', address)) throw new Refusal('service_unavailable', { reason: 'busy' })
     const turn = this.#turns.take(address)
     try {
       await turn.granted
       return await this.#load(sequence, database)
     } finally {
       turn.end()
-      this.#waiting.give(address)
+      this.#waiting.give('reads', address)
     }
   }
 

@@ -4,11 +4,17 @@ import type { Core } from '../../core.ts'
 import { baseUrl } from '../../requests/base-url.ts'
 import { toDisplay } from '../../pages/display-time.ts'
 import { type DashboardState, readActivity } from './activity.ts'
-import { keyWindow } from '../../signing/key-window.ts'
+import { keyWindow } from '../../signing/halt-reasons.ts'
 import { type CrlVersion, findActiveVersion } from '../crl/index.ts'
 import { type SuccessionProgress, nextStep } from '../key-succession/index.ts'
-import { LINKS, describeFeeds, describeOwnFeed } from './feeds.ts'
-import type { DashboardView, ListView, SigningKeyView } from './feeds.ts'
+import {
+  type DashboardView,
+  describeFeeds,
+  describeOwnFeed,
+  LINKS,
+  type ListView,
+  type SigningKeyView,
+} from './feeds.ts'
 import { listRecentChanges } from './recent-changes.ts'
 import { describePartners } from '../partners/index.ts'
 import { denialFindings, partnerFindings, policyProblems } from '../findings/index.ts'

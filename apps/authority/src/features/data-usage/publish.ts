@@ -12,11 +12,11 @@ import {
   writeJson,
   writeSortable,
 } from '@chancery/protocol'
-import type { DataAccessIntent, DeclaredSource, JsonObject, JsonValue, LicenseTerms } from '@chancery/protocol'
+import type { DeclaredSource, JsonObject, JsonValue, LicenseTerms } from '@chancery/protocol'
 import type { HttpResponse, Query } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { DataUsageParts } from './check-usage.ts'
-import { issueRecord } from '../../requests/issue-record.ts'
+import type { FeatureBase } from '../../core.ts'
+import { issueRecord } from '../../requests/signed-record.ts'
 import { insertLicense } from './queries.ts'
 import { Refusal } from '@chancery/contract'
 import { readOrRefuse, readTime } from '../../requests/read-fields.ts'
@@ -48,16 +48,8 @@ export function readLicensee(query: Query): string | undefined {
   return readOrRefuse('invalid_input', () => field.identifier(given, 'licensee_sovereign_id'))
 }
 
-export type IntentRequest = Pick<
-  DataAccessIntent,
-  'declared_sources' | 'declared_access_types' | 'estimated_volume_bytes'
-> & {
-  /** Undefined when the authority chooses one. */
-  readonly decision_id: string | undefined
-}
-
 /** protocol/trust-operations 9.2: lists, then sources, then everything else. */
-function readIntentRequest(body: JsonObject): IntentRequest {
+function readIntentRequest(body: JsonObject) {
   const [sources, types] = [readItems(body, 'sources'), readItems(body, 'access_types')]
   const declared_sources = readOrRefuse('invalid_source', () =>
     sources.map((source, index) => readSource(source, `sources[${index}]`)),
@@ -84,6 +76,7 @@ function readItems(body: JsonObject, name: string): readonly JsonValue[] {
   return value as readonly JsonValue[]
 }
 
+/** Undefined when the authority chooses one. */
 function readDecisionId(value: JsonValue | undefined): string | undefined {
   if (value === undefined || value === null || value === '') return undefined
   return field.identifier(value, 'decision_id')
@@ -97,50 +90,48 @@ function readVolume(body: JsonObject, name: string): number | null {
  * POST /admin/data-usage/policy
  * Signs the permitted uses of this sovereign's data. They replace those of the same licensee, on all instances.
  */
-export async function publish(call: OperatorCall, parts: DataUsageParts): Promise<HttpResponse> {
+export async function publish(call: OperatorCall, parts: FeatureBase): Promise<HttpResponse> {
   const terms = readLicenseRequest(call.body)
-  return issueRecord(
-    call,
-    parts,
-    async (tx, now) => {
-      const draft = draftDataLicensePolicy({
-        ...terms,
-        policy_id: parts.ids.uuid(),
-        licensor_sovereign_id: parts.network.name,
-      })
-      const record = await parts.signing.signFormOr('policy_sign_failed', licensePolicyForm, draft)
-      const { policy_id } = record
+  const named = { policy_id: parts.ids.uuid(), licensor_sovereign_id: parts.network.name }
+  return issueRecord(call, parts, {
+    form: licensePolicyForm,
+    failed: 'policy_sign_failed',
+    event: 'data_license_policy_created',
+    named: ['policy_id'],
+    lock: 'data-usage',
+    draft: () => draftDataLicensePolicy({ ...terms, ...named }),
+    store: async (tx, record, now) => {
       const previous_policy_id = await insertLicense(tx, {
-        policy_id,
+        policy_id: record.policy_id,
         policy_json: writeJson(asJson(record)),
         in_force_for: record.licensee_sovereign_id,
         created_at: writeSortable(now),
       })
       await tx.raiseVersion('data-usage')
-      return { record, type: 'data_license_policy_created', details: { policy_id, previous_policy_id } }
+      return { previous_policy_id }
     },
-    'data-usage',
-  )
+  })
 }
 
 /**
  * POST /admin/data-usage/intent
  * Signs, in the name of this sovereign, an intent to use sources.
  */
-export async function intent(call: OperatorCall, parts: DataUsageParts): Promise<HttpResponse> {
+export async function declareIntent(call: OperatorCall, parts: FeatureBase): Promise<HttpResponse> {
   const request = readIntentRequest(call.body)
-  const own = parts.network.name
-  return issueRecord(call, parts, async (_tx, now) => {
-    const draft = draftDataAccessIntent({
-      ...request,
-      intent_id: parts.ids.uuid(),
-      agent_sovereign_id: own,
-      decision_id: request.decision_id ?? parts.ids.uuid(),
-      now,
-    })
+  const agent_sovereign_id = parts.network.name
+  const named = {
+    intent_id: parts.ids.uuid(),
+    agent_sovereign_id,
+    decision_id: request.decision_id ?? parts.ids.uuid(),
+  }
+  return issueRecord(call, parts, {
+    form: accessIntentForm,
+    failed: 'intent_create_failed',
     // The label of the signature is the agent, here this sovereign (protocol/trust-operations 1.3).
-    const record = await parts.signing.signFormOr('intent_create_failed', accessIntentForm, draft, own)
-    const { intent_id, decision_id } = record
-    return { record, type: 'data_access_intent_created', details: { intent_id, decision_id } }
+    label: agent_sovereign_id,
+    event: 'data_access_intent_created',
+    named: ['intent_id', 'decision_id'],
+    draft: (now) => draftDataAccessIntent({ ...request, ...named, now }),
   })
 }

@@ -20,11 +20,11 @@ import {
   saltedLeafCount,
   verifyDisclosure,
 } from '@chancery/protocol'
-import type { CapabilityCommitment, CapabilityMembershipProof, JsonObject, JsonValue } from '@chancery/protocol'
-import { readOrRefuse, readTrustKeys, recordVerification, requirePresent } from '../../requests/read-fields.ts'
+import type { CapabilityMembershipProof, JsonObject, JsonValue } from '@chancery/protocol'
+import { readOrRefuse, readTrustKeys, requirePresent, respondVerdict } from '../../requests/read-fields.ts'
 import type { Call, HttpResponse } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
-import { issueRecord } from '../../requests/issue-record.ts'
+import { issueRecord } from '../../requests/signed-record.ts'
 
 interface DisclosureParts extends FeatureBase {
   readonly agreements: Agreements
@@ -32,16 +32,8 @@ interface DisclosureParts extends FeatureBase {
 
 const names = form.listOf(field.label, { min: 1 }).read
 
-export interface ProveRequest {
-  readonly capability: string
-  readonly capabilities: readonly string[]
-  readonly commitment: CapabilityCommitment
-  readonly prover_sovereign_id: string
-  readonly seed?: string
-}
-
 /** protocol/trust-operations 7.3, checks in the order of its text. */
-function readProveRequest(body: JsonObject): ProveRequest {
+function readProveRequest(body: JsonObject) {
   const presented = requirePresent(body, 'commitment', 'missing_prove_fields')
   const named = readOrRefuse('missing_prove_fields', () => ({
     capability: field.label(body['capability'] ?? null, 'capability'),
@@ -49,16 +41,12 @@ function readProveRequest(body: JsonObject): ProveRequest {
     prover_sovereign_id: field.identifier(body['prover_sovereign_id'] ?? null, 'prover_sovereign_id'),
     ...((body['seed'] ?? null) === null ? {} : { seed: field.digest(body['seed'] ?? null, 'seed') }),
   }))
-  const { record } = readOrRefuse('invalid_commitment', () => readCapabilityCommitment(presented))
-  return { ...named, commitment: record }
+  const { record: commitment } = readOrRefuse('invalid_commitment', () => readCapabilityCommitment(presented))
+  return { ...named, commitment }
 }
 
 /** protocol/trust-operations 7.2: checks only that both are present. Their content is checked later. */
-function readCommitRequest(body: JsonObject): {
-  readonly items: readonly JsonValue[]
-  readonly presented: JsonValue
-  readonly isSalted: boolean
-} {
+function readCommitRequest(body: JsonObject) {
   const items = body['capabilities']
   const isList = Array.isArray(items) && items.length > 0 && items.length <= form.MAX_ITEMS
   if (!isList) throw new Refusal('missing_commit_fields', { field: 'capabilities' })
@@ -105,26 +93,24 @@ async function commit(call: OperatorCall, parts: DisclosureParts): Promise<HttpR
   const { items, presented, isSalted } = readCommitRequest(call.body)
   const { agreement_id, agreed_terms } = (await parts.agreements.loadTrustedAgreement(call, presented)).record
   const capabilities = readCommittable(items, agreed_terms.capabilities)
-  return issueRecord(call, parts, async (_tx, now) => {
-    const seed = isSalted ? parts.ids.hex(SEED_BYTES * 2) : undefined
-    const draft = draftCapabilityCommitment({
-      commitment_id: parts.ids.uuid(),
-      ...(seed === undefined
-        ? { merkle_root: buildMerkleTree(capabilities).root, capability_count: capabilities.length }
-        : {
-            merkle_root: buildSaltedTree(capabilities, seed).root,
-            capability_count: saltedLeafCount(capabilities.length),
-            salted: true,
-          }),
-      agreement_id,
-      issuer_sovereign_id: parts.network.name,
-      now,
-    })
-    const commitment = await parts.signing.signFormOr('commit_failed', commitmentForm, draft)
-    const { commitment_id } = commitment
+  const seed = isSalted ? parts.ids.hex(SEED_BYTES * 2) : undefined
+  const committed =
+    seed === undefined
+      ? { merkle_root: buildMerkleTree(capabilities).root, capability_count: capabilities.length }
+      : {
+          merkle_root: buildSaltedTree(capabilities, seed).root,
+          capability_count: saltedLeafCount(capabilities.length),
+          salted: true as const,
+        }
+  const [commitment_id, issuer_sovereign_id] = [parts.ids.uuid(), parts.network.name]
+  return issueRecord(call, parts, {
+    form: commitmentForm,
+    failed: 'commit_failed',
+    event: 'capability_commitment_created',
+    named: ['commitment_id', 'agreement_id'],
+    draft: (now) => draftCapabilityCommitment({ commitment_id, ...committed, agreement_id, issuer_sovereign_id, now }),
     // Apart from the record, so that a caller who passes on the record does not pass on the seed.
-    const record = seed === undefined ? commitment : { commitment, seed }
-    return { record, type: 'capability_commitment_created', details: { commitment_id, agreement_id } }
+    answer: (commitment) => (seed === undefined ? commitment : { commitment, seed }),
   })
 }
 
@@ -141,11 +127,9 @@ async function verify(call: Call, parts: DisclosureParts): Promise<JsonObject> {
   const commitment = readOrRefuse('invalid_input', () => readCapabilityCommitment(promised))
   const keys = readTrustKeys(call.body, 'issuer_public_keys', parts.keys.all)
   const verdict = await verifyDisclosure(proof, commitment, keys)
-  const reason = verdict.ok ? 'valid' : verdict.reason
-  recordVerification(call, parts, verdict.ok, reason)
-  const { warning } = verdict
-  const label = warning === undefined ? {} : { warning }
-  return { valid: verdict.ok, reason, commitment_id: commitment.record.commitment_id, ...label }
+  const { commitment_id } = commitment.record
+  const label = verdict.warning === undefined ? {} : { warning: verdict.warning }
+  return { ...respondVerdict(call, parts, verdict, 'valid'), commitment_id, ...label }
 }
 
 /**
@@ -155,17 +139,13 @@ async function verify(call: Call, parts: DisclosureParts): Promise<JsonObject> {
 async function nullifier(call: OperatorCall, parts: DisclosureParts): Promise<HttpResponse> {
   const shown = requirePresent(call.body, 'proof', 'missing_proof')
   const { proof_id } = readOrRefuse('invalid_proof', () => readProof(shown))
-  return issueRecord(call, parts, async (_tx, now) => {
-    const draft = draftCapabilityNullifier({
-      nullifier_id: parts.ids.uuid(),
-      proof_id,
-      nonce: parts.ids.hex(32),
-      prover_sovereign_id: parts.network.name,
-      now,
-    })
-    const record = await parts.signing.signFormOr('nullifier_failed', nullifierForm, draft)
-    const { nullifier_id } = record
-    return { record, type: 'capability_nullifier_issued', details: { nullifier_id, proof_id } }
+  const named = { nullifier_id: parts.ids.uuid(), proof_id, prover_sovereign_id: parts.network.name }
+  return issueRecord(call, parts, {
+    form: nullifierForm,
+    failed: 'nullifier_failed',
+    event: 'capability_nullifier_issued',
+    named: ['nullifier_id', 'proof_id'],
+    draft: (now) => draftCapabilityNullifier({ ...named, nonce: parts.ids.hex(32), now }),
   })
 }
 

@@ -3,7 +3,7 @@ import { Batcher, type Clock, SharedRead, endOfLoopTurn } from '@chancery/servic
 import type { VerifiedNode } from '../../auth/node.ts'
 import { toClaim } from '../../auth/nonces.ts'
 import { BatchedRead } from '../../database/batched-read.ts'
-import { AdaptiveCount, isLargeTable } from '../../database/cached-count.ts'
+import { AdaptiveCount, isLargeTable } from '../../database/large-tables.ts'
 import { type CertificateCounts, readCertificateCounts } from '../../database/certificate-counts.ts'
 import { GatheredHeartbeats } from './gathered-heartbeats.ts'
 import type { EnrollmentParts } from './present.ts'

@@ -2,11 +2,17 @@ import { LIMITS, Refusal } from '@chancery/contract'
 import { type JsonObject, readJson, writeSortable } from '@chancery/protocol'
 import type { Query } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
-import { readIssuePosition, toWireTime, writeIssuePosition } from '../../requests/list-position.ts'
+import { readPlace, toWireTime, writePlace } from '../../requests/list-position.ts'
 import { readPage, readTimeFilter, writeCursor } from '../../requests/paging.ts'
 import { readLabel } from './requests.ts'
 import type { EnrollmentParts } from './present.ts'
-import { CERTIFICATE_STATES, countInventory, inventoryState, readInventory } from './queries/inventory.ts'
+import {
+  CERTIFICATE_STATES,
+  INVENTORY_ORDER,
+  countInventory,
+  inventoryState,
+  readInventory,
+} from './queries/inventory.ts'
 import type { InventoryFilter, InventoryRow, InventoryState } from './queries/inventory.ts'
 
 /**
@@ -17,15 +23,13 @@ export async function certificates(call: OperatorCall, parts: EnrollmentParts): 
   const now = writeSortable(parts.clock.now())
   const filter = readFilter(call.query, now)
   const page = readPage(call.query)
-  const place = readIssuePosition(page)
-  const after = place === undefined ? undefined : { issued_at: place.issued_at, cert_id: place.id }
+  const after = readPlace(INVENTORY_ORDER, page.after)
   const { rows, next } = await readInventory(parts.database, filter, { limit: page.limit, after })
   const isWhole = after === undefined && next === undefined
   return {
     count: rows.length,
     certificates: rows.map((row) => viewOf(row, now)),
-    next_cursor:
-      next === undefined ? null : writeCursor(writeIssuePosition({ issued_at: next.issued_at, id: next.cert_id })),
+    next_cursor: next === undefined ? null : writeCursor(writePlace(INVENTORY_ORDER, next)),
     total: isWhole ? rows.length : await countInventory(parts.database, filter, LIMITS.listCountMax),
   }
 }

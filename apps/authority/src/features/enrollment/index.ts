@@ -4,7 +4,7 @@ import { bindRead } from '../../auth/replica-routes.ts'
 import { certificates } from './certificates.ts'
 import { chooseHeartbeatPace, heartbeat, nodes, readCountedNodes } from './nodes.ts'
 import { inviteBatch } from './invite-batch.ts'
-import { inviteList } from './invite-list.ts'
+import { listInvites } from './invite-list.ts'
 import { join } from './join.ts'
 import { type EnrollmentParts, present } from './present.ts'
 import { renew } from './renew.ts'
@@ -180,7 +180,7 @@ export function openEnrollment(parts: EnrollmentParts): Enrollment {
     routes: [
       bind(enrollment.invite, (call) => invite(call, own)),
       bind(enrollment.inviteBatch, (call) => inviteBatch(call, own)),
-      bindRead(enrollment.inviteList, parts, (call, from) => inviteList(call, { ...own, database: from })),
+      bindRead(enrollment.inviteList, parts, (call, from) => listInvites(call, { ...own, database: from })),
       bind(enrollment.inviteWithdraw, (call) => inviteWithdraw(call, forRevocations(own))),
       bind(enrollment.join, (call) => join(call, own)),
       bind(enrollment.heartbeat, (call) => heartbeat(call, own)),

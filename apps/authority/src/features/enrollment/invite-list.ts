@@ -5,28 +5,19 @@ import type { OperatorCall } from '../../auth/operator.ts'
 import type { EnrollmentParts } from './present.ts'
 import { toWireTime } from '../../requests/list-position.ts'
 import { readOrRefuse } from '../../requests/read-fields.ts'
-import { type Page, pageMembers, readPage } from '../../requests/paging.ts'
-import { FINGERPRINT_CHARACTERS, INVITE_STATES, countInvites, listInvites, stateOf } from './queries/invite-rows.ts'
-import type { InviteFilter, InvitePosition, InviteRow, InviteState } from './queries/invite-rows.ts'
+import { readList, readPage } from '../../requests/paging.ts'
+import { FINGERPRINT_CHARACTERS, INVITE_STATES, inviteList, stateOf } from './queries/invite-rows.ts'
+import type { InviteFilter, InviteRow, InviteState } from './queries/invite-rows.ts'
 
 /**
  * GET /admin/invites
  * Lists invites with their maker and state. A token cannot be shown again; its fingerprint identifies it.
  */
-export async function inviteList(call: OperatorCall, parts: EnrollmentParts): Promise<JsonObject> {
+export async function listInvites(call: OperatorCall, parts: EnrollmentParts): Promise<JsonObject> {
   const filter = readFilter(call.query, writeSortable(parts.clock.now()))
-  const page = readPage(call.query)
   const db = parts.database.read
-  const rows = await listInvites(db, filter, {
-    limit: page.limit + 1,
-    offset: page.offset,
-    after: readInvitePosition(page),
-  })
-  const shown = rows.slice(0, page.limit)
-  const end = rows.length > page.limit ? shown.at(-1) : undefined
-  const last = end === undefined ? undefined : `${end.created_at}|${end.token_digest}`
-  const paging = await pageMembers(page, shown.length, last, (bound) => countInvites(db, filter, bound))
-  return { count: shown.length, invites: shown.map((row) => viewOf(row, filter.now)), ...paging }
+  const { rows, paging } = await readList(db, readPage(call.query), inviteList(db, filter))
+  return { count: rows.length, invites: rows.map((row) => viewOf(row, filter.now)), ...paging }
 }
 
 function readFilter(query: Query, now: string): InviteFilter {
@@ -43,13 +34,6 @@ function readFilter(query: Query, now: string): InviteFilter {
 
 function isState(text: string): text is InviteState {
   return INVITE_STATES.some((state) => state === text)
-}
-
-function readInvitePosition({ after }: Page): InvitePosition | undefined {
-  if (after === undefined) return undefined
-  const match = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z)\|([0-9a-f]{64})$/.exec(after)
-  if (match === null) throw new Refusal('invalid_page')
-  return { created_at: match[1] ?? '', token_digest: match[2] ?? '' }
 }
 
 function viewOf(row: InviteRow, now: string): JsonObject {

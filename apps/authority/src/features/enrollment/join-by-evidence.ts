@@ -2,7 +2,7 @@ import { Refusal } from '@chancery/contract'
 import { type JoinCertificate, draftJoinCertificate, writeJson } from '@chancery/protocol'
 import { type Call, type HttpResponse, jsonText } from '@chancery/service-kit'
 import { requestDetails } from '../../audit/record.ts'
-import { type VerifiedNode, authenticateNode, refuseNode } from '../../auth/node.ts'
+import { type VerifiedNode, authenticateNode, refuseNode, reservedKeys } from '../../auth/node.ts'
 import { spendNonceInside, toClaim } from '../../auth/nonces.ts'
 import type { Transaction } from '../../database/database.ts'
 import { lockNodeKeys } from '../../database/locks/node-keys.ts'
@@ -37,15 +37,6 @@ async function refuseRevoked(
   const message =
     'A certificate of this node key was revoked, so evidence does not admit it. Use a new key or an invite.'
   throw new Refusal('node_key_revoked', {}, { message })
-}
-
-/** Root, authority and operator keys must not be node keys. */
-export function reservedKeys(parts: EnrollmentParts): ReadonlySet<string> {
-  return new Set([
-    parts.network.genesis.root_public_key,
-    parts.signing.publicKey,
-    ...[...parts.operators.values()].map((key) => key.publicKey),
-  ])
 }
 
 type Outcome = { readonly text: string } | 'nonce_spent' | 'key_compromised' | 'key_revoked'

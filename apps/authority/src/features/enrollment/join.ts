@@ -3,16 +3,15 @@ import { draftJoinCertificate, sha256Hex, writeInstant, writeJson, writeSortable
 import type { JoinCertificate } from '@chancery/protocol'
 import { type Call, type HttpResponse, jsonText } from '@chancery/service-kit'
 import { requestDetails } from '../../audit/record.ts'
-import { type VerifiedNode, authenticateNode, refuseNode } from '../../auth/node.ts'
+import { type VerifiedNode, authenticateNode, refuseNode, reservedKeys } from '../../auth/node.ts'
 import { toClaim } from '../../auth/nonces.ts'
 import { faultPoint } from '#faults'
 import type { EnrollmentState } from './nodes.ts'
 import type { EnrollmentParts } from './present.ts'
-import { joinByEvidence, refuseCompromised, reservedKeys } from './join-by-evidence.ts'
+import { joinByEvidence, refuseCompromised } from './join-by-evidence.ts'
 import { type JoinRequest, foldLabel, readJoinRequest } from './requests.ts'
 import type { InviteDetails } from './queries/invites.ts'
-import type { JoinRow } from './queries/joins.ts'
-import { toSortable } from './queries/renewals.ts'
+import { type JoinRow, toSortable } from './queries/joins.ts'
 
 /**
  * POST /join

@@ -31,7 +31,7 @@ export interface EvidenceLogParts extends Pick<
 > {
   readonly settings: Pick<
     AuthoritySettings,
-    'evidenceStore' | 'logOrigin' | 'logQuorum' | 'logWitnessRoots' | 'logWitnessSeconds' | 'logWitnesses'
+    'evidenceStore' | 'extraRoots' | 'logOrigin' | 'logQuorum' | 'logWitnesses'
   >
   readonly evidence: Pick<Evidence, 'subscribe'>
 }

@@ -1,25 +1,28 @@
 import { Refusal, evidence } from '@chancery/contract'
-import type { BoundaryDecision, ContextRecord, Instant, JustificationProof } from '@chancery/protocol'
-import { asJson, canonicalJson } from '@chancery/protocol'
-import { CodedPages } from '@chancery/service-kit'
+import {
+  type BoundaryDecision,
+  type ContextRecord,
+  type Instant,
+  type JustificationProof,
+  asJson,
+  canonicalJson,
+  type JsonObject,
+} from '@chancery/protocol'
+import { CodedPages, type HttpResponse, jsonText } from '@chancery/service-kit'
 import { bind } from '../../auth/access.ts'
 import { bindRead } from '../../auth/replica-routes.ts'
-import { anchor } from './anchor.ts'
 import { anchors } from './anchors.ts'
 import { bundle } from './bundle.ts'
 import { counts } from './requests.ts'
 import { execution } from './execution.ts'
-import { executorKeys } from './executor-keys.ts'
+import { executorKeys, registerKey, retireKey } from './executor-keys.ts'
 import { exportLines } from './export.ts'
 import { type EvidenceParts, ExecutorKeyCache, StoreVerifier, rejected } from './store-verifier.ts'
-import { registerKey, retireKey } from './register-key.ts'
-import { resourceHeads } from './resource-heads.ts'
 import { type AppendListener, AppendListeners, type EvidenceState, resources, vendors } from './resources.ts'
 import { retention } from './retention.ts'
 import { forRevocations } from '../../database/room/for-revocations.ts'
 import { search, status } from './search.ts'
-import { verify } from './verify.ts'
-import type { AuditEvent } from '../../audit/record.ts'
+import { type AuditEvent, requestDetails } from '../../audit/record.ts'
 import { type BasisVersion, readBasisVersion } from '../../database/locks/decision-basis.ts'
 import type { StoredResponse } from '../../requests/idempotency.ts'
 import type { Feature } from '../../core.ts'
@@ -29,18 +32,51 @@ import type { AppendItem, DecisionItem } from './append.ts'
 import { type ByteOwner, DailyBytes } from './daily-bytes.ts'
 import { EntryRoom } from '../../database/partitions/evidence-partitions.ts'
 import { describeStored } from './describe-decisions.job.ts'
-import { keepEvidencePartitions } from './partitions.job.ts'
+import { keepEvidencePartitions } from './remove-old.job.ts'
 import { findResourceHeads } from './queries/lookups.ts'
 import { RejectionBook } from './rejections.ts'
 import { removeOldRows } from './remove-old.job.ts'
 import { SignatureChecks } from './signature-checks.ts'
 import { sweepRemoved } from './removal.ts'
+import type { OperatorCall } from '../../auth/operator.ts'
+import { makeAnchor } from './anchoring.ts'
+
+/**
+ * GET /admin/evidence/resource-heads/{resource_id}
+ * Returns the record that the next one must link to, also when all earlier ones were removed.
+ */
+export async function resourceHeads(call: OperatorCall, parts: EvidenceParts): Promise<JsonObject> {
+  const resource_id = call.params['resource_id'] ?? ''
+  const head = (await findResourceHeads(parts.database, parts.database.read, [resource_id])).get(resource_id)
+  if (head === undefined || head.resource_sequence === null) throw new Refusal('resource_not_found')
+  return { resource_id, resource_sequence: head.resource_sequence, record_digest: head.record_digest }
+}
+
+/**
+ * GET /admin/evidence/verify
+ * Computes every digest, link, envelope, signature and anchor again. A large store takes longer than a request: the
+ * response is then 503, and a later call gets the finished report.
+ */
+export function verify(_call: OperatorCall, parts: EvidenceState): Promise<JsonObject> {
+  return parts.storeVerifier.report(parts)
+}
+
+/**
+ * POST /admin/evidence/anchors
+ * Signs the head of the store. Refuses when the store does not continue from the last anchor.
+ */
+export async function anchor(call: OperatorCall, parts: EvidenceState): Promise<HttpResponse> {
+  const made = await makeAnchor(parts, requestDetails(call))
+  if (made.status === 'refused') throw new Refusal('evidence_anchor_refused', { reason: made.reason })
+  const text = `{"anchor":${made.text ?? 'null'},"status":"${made.status}"}`
+  return jsonText(text, made.status === 'anchored' ? 201 : 200)
+}
 
 export type { ByteOwner } from './daily-bytes.ts'
 export { listDecidedContexts } from './decision-contexts.ts'
 export type { DecisionRange } from './decision-contexts.ts'
 export { BasisChangedError }
-export { measureUnanchored } from './register-key.ts'
+export { measureUnanchored } from './anchors.ts'
 export { readEvidenceHead } from './queries/chain.ts'
 
 /** A signed decision with everything that must be stored before it is sent. */

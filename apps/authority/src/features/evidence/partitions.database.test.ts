@@ -8,7 +8,7 @@ import { locationOf } from '../../database/database.suite.ts'
 import { openDatabase } from '../../database/open.ts'
 import { rowsOf } from '../../testing/rows.suite.ts'
 import { failuresOf, openTestStore } from './evidence.suite.ts'
-import { keepEvidencePartitions } from './partitions.job.ts'
+import { keepEvidencePartitions } from './remove-old.job.ts'
 import { sweepRemoved } from './removal.ts'
 
 const SIZE = 10

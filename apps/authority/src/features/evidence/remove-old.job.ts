@@ -3,6 +3,13 @@ import { REJECTIONS_KEPT } from '../../database/sizes/table-ends.ts'
 import type { EvidenceParts } from './store-verifier.ts'
 import { deleteOldCheckpoints, deleteOldRejections } from './queries/entries.ts'
 import { deleteHoursBefore } from './queries/decision-facts.ts'
+import { EVIDENCE } from '../../database/partitions/evidence-partitions.ts'
+import { keepPartitions } from '../../database/partitions/keep-partitions.ts'
+
+/** Partitions the table when it is large, while instances serve, and makes the next partition ahead. */
+export async function keepEvidencePartitions(parts: EvidenceParts, signal: AbortSignal): Promise<void> {
+  await keepPartitions(parts, EVIDENCE, signal)
+}
 
 /** Hourly counts are stored as long as the longest range a request may ask for. */
 const COUNTED = 400n * DAY

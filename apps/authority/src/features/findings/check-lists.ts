@@ -15,7 +15,7 @@ import type { NodeCounts, Roster } from '../roster/index.ts'
 
 type CheckedSettings = Pick<
   AuthoritySettings,
-  'anchorIntervalSeconds' | 'diskFreeBytes' | 'evidenceStore' | 'haMode' | 'listReaderBytes' | 'workers'
+  'anchorIntervalSeconds' | 'diskFreeBytes' | 'evidenceStore' | 'haMode' | 'workers'
 >
 
 /** Inputs of the checks. The checks of undefined members are skipped. */
@@ -35,7 +35,10 @@ export interface CheckedNetwork {
   readonly probeCedar: () => Promise<CedarState>
 }
 
-export interface FindingsParts extends Pick<Core, 'activeWindow' | 'clock' | 'database' | 'network' | 'operators'> {
+export interface FindingsParts extends Pick<
+  Core,
+  'activeWindow' | 'clock' | 'database' | 'log' | 'network' | 'operators'
+> {
   readonly settings: CheckedSettings
   readonly boundary: Boundary
   readonly boundaryPolicies: BoundaryPolicies
@@ -45,9 +48,9 @@ export interface FindingsParts extends Pick<Core, 'activeWindow' | 'clock' | 'da
 }
 
 /** Checks the lists that verifiers need. */
-export async function checkLists({ database, settings, now }: CheckedNetwork): Promise<readonly Finding[]> {
+export async function checkLists({ database, now }: CheckedNetwork): Promise<readonly Finding[]> {
   const active = await findActiveVersion(database.read)
-  return [checkList(active, now), ...checkListSize(active, settings), ...(await checkFormerLists(database.read, now))]
+  return [checkList(active, now), ...checkListSize(active), ...(await checkFormerLists(database.read, now))]
 }
 
 type ActiveList = Awaited<ReturnType<typeof findActiveVersion>>
@@ -78,10 +81,10 @@ function checkList(list: ActiveList, now: Instant): Finding {
 }
 
 /** All readers refuse a list above their limit, and not all of them report it here. */
-function checkListSize(active: ActiveList, settings: CheckedNetwork['settings']): readonly Finding[] {
-  const part = partOfBound(active, settings)
+function checkListSize(active: ActiveList): readonly Finding[] {
+  const part = partOfBound(active)
   if (active === undefined || part === undefined) return []
-  const size = `${active.entries} entries, ${active.bytes} bytes, ${Math.floor(part * 100)} % of NA_LIST_READER_BYTES`
+  const size = `${active.entries} entries, ${active.bytes} bytes, ${Math.floor(part * 100)} % of the 64 MiB that readers take`
   if (part < LARGE_PART) return [good('crl-size', size)]
   const make = part < 1 ? warn : bad
   return [

@@ -1,5 +1,6 @@
-import { writeSortable } from '@chancery/protocol'
-import { type Finding, good, warn } from '@chancery/service-kit'
+import { MINUTE, writeSortable } from '@chancery/protocol'
+import { type Finding, bad, good, warn } from '@chancery/service-kit'
+import { digestKeyring } from '../../auth/operator-keys-check.ts'
 import { countWaiting } from '../enrollment/index.ts'
 import { type BoundedCount, type NodeCounts, countLateRenewals, momentOf } from '../roster/index.ts'
 import type { CheckedNetwork } from './check-lists.ts'
@@ -51,4 +52,42 @@ function nodes({ count, more }: BoundedCount): string {
 function lateText({ count, more }: BoundedCount): string {
   if (count === 1) return '1 certificate ends within 24 hours and was not renewed'
   return `${more ? 'More than ' : ''}${count} certificates end within 24 hours and were not renewed`
+}
+
+/** How long an instance counts as running after it was last seen (reliability 13). */
+const SEEN_WITHIN = 3n * MINUTE
+
+export async function checkInstances({
+  database,
+  settings,
+  operators,
+  now,
+}: CheckedNetwork): Promise<readonly Finding[]> {
+  const rows = await database.read
+    .selectFrom('instances')
+    .select(['instance', 'operator_digest'])
+    .where('seen_at', '>=', writeSortable(now - SEEN_WITHIN))
+    .orderBy('instance')
+    .limit(100)
+    .execute()
+  const others = rows.filter((row) => row.operator_digest !== digestKeyring(operators))
+  return [
+    // Workers are instances, too.
+    rows.length > settings.workers && !settings.haMode
+      ? bad(
+          'instances',
+          `${rows.length} instances run on this database with NA_HA_MODE off`,
+          'Set NA_HA_MODE=on for all of them, or stop all but one. One that was killed is counted for three minutes.',
+        )
+      : good('instances', `${rows.length} seen within three minutes`),
+    ...(others.length === 0
+      ? []
+      : [
+          bad(
+            'instance-operators',
+            `${others.map((row) => row.instance).join(', ')}: other operator keys or tiers than these settings`,
+            'Roll OPERATOR_PUBLIC_KEYS_JSON and OPERATOR_KEY_TIERS_JSON out to every instance.',
+          ),
+        ]),
+  ]
 }

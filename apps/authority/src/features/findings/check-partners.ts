@@ -1,4 +1,4 @@
-import { HOUR, type Instant, MINUTE, readInstant, writeInstant, writeSortable } from '@chancery/protocol'
+import { HOUR, type Instant, MINUTE, readInstant, writeInstant } from '@chancery/protocol'
 import { type Finding, bad, good, warn } from '@chancery/service-kit'
 import { toWireTime } from '../../requests/list-position.ts'
 import { type DescribedPartners, type PartnersView, describePartners } from '../partners/index.ts'
@@ -6,14 +6,12 @@ import { listExpiry } from '../recognition-treaties/index.ts'
 import { type PeerFeed, listPeerFeeds } from '../revocation-feeds/index.ts'
 import type { CheckedNetwork } from './check-lists.ts'
 
-/** How long a treaty that ended is reported. */
-const LAPSED_WITHIN = 168n * HOUR
 const ENDING_WITHIN = 72n * HOUR
 
 /** Checks what must be fresh for correct decisions about members of partners. */
 export async function checkPartners({ database, name, now }: CheckedNetwork): Promise<readonly Finding[]> {
   const db = database.read
-  const ends = await listExpiry(db, writeSortable(now - LAPSED_WITHIN))
+  const ends = await listExpiry(db, now)
   const feeds = await listPeerFeeds(db, now)
   const described = name === undefined ? undefined : await describePartners(db, name, now)
   return [

@@ -4,10 +4,11 @@ import type { Feature } from '../../core.ts'
 import { list } from './list.ts'
 import type { FindingsParts } from './check-lists.ts'
 
+export type { CheckedNetwork } from './check-lists.ts'
+
 export { denialFindings, partnerFindings } from './check-partners.ts'
 export { policyProblems } from './check-policies.ts'
-export { checkNetwork, checkWindow } from './list.ts'
-export { MARK_MISSING, NO_REDIS, NO_STANDBY, RESTORE_ROWS, SYNC_CLOCK, checkSpeed, notReady } from './running.ts'
+export { NETWORK, checkWindow } from './list.ts'
 
 /** What needs attention, for doctor and for the console. */
 export function openFindings(parts: FindingsParts): Feature {

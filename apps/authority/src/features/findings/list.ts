@@ -1,19 +1,18 @@
 import { DAY, HOUR, instantOf, writeInstant, writeSortable } from '@chancery/protocol'
 import type { GenesisBlock, Instant, JsonObject } from '@chancery/protocol'
-import { type Finding, bad, good, skipped, warn } from '@chancery/service-kit'
+import { type Check, type Finding, bad, good, runChecks, skipped, warn } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { checkPartners, denialFindings } from './check-partners.ts'
 import { type CheckedNetwork, type FindingsParts, checkLists } from './check-lists.ts'
-import { checkSpeed, runningFindings } from './running.ts'
 import { readEvents } from '../../audit/list-events.ts'
 import { type OperatorKey, type OperatorKeyring, checkRevoked, listRevokedKeys } from '../../auth/operator-keys.ts'
 import { type Reader, findStoredBackup } from '../../database/database.ts'
 import { sql } from 'kysely'
 import { toWireTime } from '../../requests/list-position.ts'
-import { checkDisk } from './check-disk.ts'
-import { checkNodes } from './check-nodes.ts'
+import { checkSpeed, notReady } from '../health/index.ts'
+import { checkInstances, checkNodes } from './check-nodes.ts'
 import { checkPolicies } from './check-policies.ts'
-import { checkAnchors, checkBackup, checkInstances } from './check-storage.ts'
+import { checkAnchors, checkBackup, checkDisk } from './check-storage.ts'
 
 /** Creating, signing and rolling out a new block takes weeks. */
 const WINDOW_WARNING = 30n * DAY
@@ -132,24 +131,29 @@ async function hasRows(db: Reader, table: Table): Promise<boolean> {
 
 const UNKNOWN = 'they could not be read or counted now'
 
-/**
- * Checks the state of a network in its database. `chancery doctor` and the console report the same findings, because
- * both run this function.
- */
-export async function checkNetwork(network: CheckedNetwork): Promise<readonly Finding[]> {
-  const { policies, nodes, now, probeCedar } = network
-  return [
-    ...(await checkLists(network)),
-    ...(await checkPartners(network)),
-    ...(policies === undefined ? [skipped('policies', UNKNOWN)] : await checkPolicies(policies, now, probeCedar)),
-    ...(nodes === undefined ? [skipped('nodes-silent', UNKNOWN)] : await checkNodes(nodes, network)),
-    ...(await checkAnchors(network)),
-    await checkBackup(network),
-    ...(await checkDisk(network)),
-    ...(await checkOperatorKeys(network)),
-    ...(await checkInstances(network)),
-  ]
-}
+/** The state of a network in its database: in the same words in the console and by `chancery doctor`. */
+export const NETWORK: readonly Check<CheckedNetwork>[] = [
+  { name: 'crl', find: checkLists },
+  { name: 'treaty', find: checkPartners },
+  {
+    name: 'policies',
+    find: ({ policies, now, probeCedar }) =>
+      policies === undefined ? skipped('policies', UNKNOWN) : checkPolicies(policies, now, probeCedar),
+  },
+  {
+    name: 'nodes-silent',
+    find: (network) =>
+      network.nodes === undefined ? skipped('nodes-silent', UNKNOWN) : checkNodes(network.nodes, network),
+  },
+  { name: 'evidence-anchors', find: checkAnchors },
+  { name: 'backup', find: checkBackup },
+  { name: 'disk-space', find: checkDisk },
+  { name: 'operator-keys', find: checkOperatorKeys },
+  { name: 'instances', find: checkInstances },
+]
+
+/** For each check: a hanging one is reported as not checked. */
+const LIMIT_MS = 10_000
 
 /** Findings of one response. A network with more has the count. */
 const MAX_FINDINGS = 200
@@ -176,9 +180,9 @@ export async function list(call: OperatorCall, parts: FindingsParts): Promise<Js
 }
 
 async function findAll(parts: FindingsParts): Promise<readonly Finding[]> {
-  const { health, network, boundary, boundaryPolicies, roster } = parts
+  const { health, network, boundary, boundaryPolicies, roster, log } = parts
   const now = parts.clock.now()
-  const [{ reasons }, readiness, { deniedForFreshness }] = await Promise.all([
+  const [report, readiness, { deniedForFreshness }] = await Promise.all([
     health.reports.read(),
     health.readiness.read(),
     boundary.readRecentDecisions(),
@@ -187,11 +191,21 @@ async function findAll(parts: FindingsParts): Promise<readonly Finding[]> {
   const nodes = await roster.countNodes()
   const windowSeconds = parts.activeWindow.seconds
   const probeCedar = (): ReturnType<typeof boundaryPolicies.probeCedar> => boundaryPolicies.probeCedar()
+  const described = { ...parts, name: network.name, now, policies, nodes, windowSeconds, probeCedar }
+  const found: Finding[] = []
+  await runChecks(NETWORK, described, found, {
+    limitMs: LIMIT_MS,
+    failed: (check, error) => {
+      log.warn('a check failed to run', { check, error })
+      return skipped(check, UNKNOWN)
+    },
+  })
   return [
-    ...runningFindings(reasons, readiness.reasons),
+    report.reasons.includes('not_ready') ? notReady(readiness.reasons) : good('ready', 'ready'),
+    ...report.findings,
     checkSpeed(health.databaseProbe.leastReadSeconds),
     checkWindow(network.genesis, now),
-    ...(await checkNetwork({ ...parts, name: network.name, now, policies, nodes, windowSeconds, probeCedar })),
+    ...found,
     ...denialFindings(deniedForFreshness),
   ]
 }

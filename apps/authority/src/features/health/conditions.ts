@@ -1,166 +1,228 @@
-import { DAY, HOUR, SECOND, fromBase64, readInstant, sha256Hex, writeSortable } from '@chancery/protocol'
-import type { Instant, JsonObject } from '@chancery/protocol'
+import { HOUR, type Instant, SECOND, readInstant } from '@chancery/protocol'
+import { type Check, type Finding, bad, warn } from '@chancery/service-kit'
 import { secondsToFloor } from '../../auth/node.ts'
 import { countSyncStandbys } from '../../database/postgres/server-settings.ts'
-import type { HealthParts } from './parts.ts'
-import { isWindowEnding, keyWindow, whyOutsideWindow } from '../../signing/key-window.ts'
+import { isWindowEnding, whyOutsideWindow } from '../../signing/halt-reasons.ts'
 import { LARGE_PART, findActiveVersion, partOfBound } from '../crl/index.ts'
 import { countWitnessAlarms, findCosigned } from '../evidence-log/index.ts'
 import { measureUnanchored } from '../evidence/index.ts'
 import { findNextExpiry } from '../recognition-treaties/index.ts'
 import { countStates } from '../partners/index.ts'
 import { findOwnFeedTime, isOwnFeedNearFull } from '../revocation-feeds/index.ts'
-import { WORKERS_RESTART } from '@chancery/service-kit'
-import type { DatabaseProbe } from './database-probe.ts'
-import { haltReasons } from '../../signing/signing-halt.ts'
+import type { HealthParts, Readiness } from './readiness.ts'
 
-export interface Readiness {
-  readonly isReady: boolean
-  /** All reasons for not being ready. */
-  readonly reasons: readonly string[]
-  /** The same members whether ready or not (protocol/core 22.1). */
-  readonly checks: JsonObject
+interface RunningParts extends HealthParts {
+  readonly ready: Readiness
 }
 
-/** Checks everything that a request needs. */
-export async function checkReadiness(parts: HealthParts, probe: DatabaseProbe): Promise<Readiness> {
-  const { database, schema, limiterResponds } = await probe.read()
-  const isWritable = database['writable'] === true
-  const refusesGrowth = (await parts.database.room.refusesGrowth().catch(() => undefined)) !== undefined
-  const reasons = [
-    ...(parts.isServing() ? [] : ['stopping']),
-    ...(isWritable ? [] : ['database_unavailable', ...(database['error'] === 'DiskFullError' ? ['disk_full'] : [])]),
-    ...(schema === 'other' ? ['schema_version'] : []),
-    ...parts.signing.findObstacles(),
-    ...parts.recordFaults.halts,
-    ...(limiterResponds ? [] : ['rate_limiter_unavailable']),
-  ]
-  const { signer } = parts.signing
-  const { valid_to, expires_in_seconds } = keyWindow(parts)
-  const halts = [...haltReasons(parts.signing.halts), ...parts.recordFaults.halts]
-  const warnings = [
-    ...(isWindowEnding(parts) ? ['signing_key_window_ending'] : []),
-    ...(secondsToFloor(parts) > 0 ? ['replay_floor'] : []),
-    // Served until it is stopped, so that the instances of a release do not all stop at once (see migrate.ts).
-    ...(schema === 'newer' ? ['newer_schema'] : []),
-    ...(parts.doWorkersRestart() ? [WORKERS_RESTART] : []),
-    ...(refusesGrowth ? ['disk_low'] : []),
-    ...parts.recordFaults.warnings,
-  ]
-  const checks = {
-    instance: parts.instance,
-    ha_mode: parts.settings.haMode ? 'on' : 'off',
-    database,
-    signing_key: {
-      key_id: signer.keyId,
-      provider: signer.provider,
-      fingerprint: sha256Hex(fromBase64(signer.publicKey) ?? new Uint8Array()),
-      valid_to,
-      expires_in_seconds,
-    },
-    rate_limiter: parts.limits.shared.name,
-    // Only present if there is one: the members of a ready document are fixed.
-    ...(halts.length > 0 ? { signing_halted: halts } : {}),
-    ...(warnings.length > 0 ? { warnings } : {}),
-    ...(reasons.length > 0 ? { reasons } : {}),
-  }
-  return { isReady: reasons.length === 0, reasons, checks }
-}
-
-/** One reason why an authority is not healthy (protocol/core 22.1). */
-export interface Condition {
-  readonly code: string
+/** One reason why an authority is not healthy (protocol/core 22.1). Its name is the code of the reason. */
+export interface Condition extends Check<RunningParts, boolean> {
   readonly status: 'unhealthy' | 'degraded'
-  /** A rejection means that the check failed; then the authority is not healthy. */
-  holds(parts: HealthParts, readiness: Readiness): boolean | Promise<boolean>
+  /** Undefined where a check of the network, or the caller, reports the same with more facts. */
+  readonly words: Finding | undefined
 }
 
-function isHaltedBy(rollback: HealthParts['rollback'], reason: HealthParts['rollback']['reason']): boolean {
+function condition(status: Condition['status'], name: string, find: Condition['find'], words?: Finding): Condition {
+  return { status, name, find, words }
+}
+
+const unhealthy = condition.bind(undefined, 'unhealthy')
+const degraded = condition.bind(undefined, 'degraded')
+
+function isHaltedBy({ rollback }: HealthParts, reason: HealthParts['rollback']['reason']): boolean {
   return rollback.isHalted() && rollback.reason === reason
 }
 
 /** Lists and feeds are signed again after 12 hours. */
 const OVERDUE = 18n * HOUR
-/** How long a treaty that ended without a successor is reported. */
-const LAPSED_WITHIN = 7n * DAY
 /** How long the quorum of witnesses may be missing before it is reported. */
 const UNWITNESSED = 900n * SECOND
 /** How long a failure is reported after it has ended. */
 const RECENT_MS = 300_000
 
-/** All reasons of `GET /health` in the order of the response, the most serious first. */
+export const MARK_MISSING =
+  'Put the mark of the former host back at a path of NA_HIGH_WATER_FILES, or run chancery authority recover: docs/operate/backup.md.'
+export const SYNC_CLOCK = 'Run a time service (chrony, systemd-timesyncd) here and on the database server.'
+export const RESTORE_ROWS =
+  'Find out who wrote to the database. Then chancery authority recover puts back what was signed.'
+
+export const NO_REDIS: Finding = bad(
+  'rate-limiter',
+  'Redis does not respond: the database counts every call',
+  'Fix REDIS_URL, or remove it to let the database count.',
+)
+
+export const NO_STANDBY: Finding = warn(
+  'sync-standby',
+  'The database has no synchronous standby: a failover may lose acknowledged writes',
+  "Set up a standby and synchronous_standby_names = '*'.",
+)
+
+/** `reasons` are those of GET /readyz. */
+export function notReady(reasons: readonly string[]): Finding {
+  return bad(
+    'ready',
+    reasons.length === 0 ? 'The authority is not ready' : `The authority is not ready: ${reasons.join(', ')}`,
+    'GET /readyz names the check that fails; docs/operate/monitoring.md says what to do.',
+    { effect: 'A load balancer sends it no requests.' },
+  )
+}
+
+/** All reasons of `GET /health` in the order of the response, the most serious first, with the words of their findings. */
 export const CONDITIONS: readonly Condition[] = [
-  { code: 'not_ready', status: 'unhealthy', holds: (_parts, { isReady }) => !isReady },
-  { code: 'signing_key_window_over', status: 'unhealthy', holds: isWindowOver },
-  { code: 'boundary_policies_unhealthy', status: 'unhealthy', holds: async (parts) => !(await isSetHealthy(parts)) },
-  { code: 'evidence_store_unavailable', status: 'unhealthy', holds: isEvidenceClosed },
-  { code: 'state_rollback', status: 'unhealthy', holds: ({ rollback }) => isHaltedBy(rollback, 'state_rollback') },
-  { code: 'mark_missing', status: 'unhealthy', holds: ({ rollback }) => isHaltedBy(rollback, 'mark_missing') },
-  { code: 'clock_offset', status: 'unhealthy', holds: ({ clockCheck }) => clockCheck.isHalted() },
-  { code: 'signing_key_unavailable', status: 'unhealthy', holds: ({ keyCheck }) => keyCheck.isHalted() },
-  { code: 'replay_floor', status: 'degraded', holds: (parts) => secondsToFloor(parts) > 0 },
-  { code: 'signing_key_window_ending', status: 'degraded', holds: isWindowEnding },
-  { code: 'crl_overdue', status: 'degraded', holds: isListOverdue },
-  { code: 'crl_large', status: 'degraded', holds: isListLarge },
-  { code: 'feed_overdue', status: 'degraded', holds: isFeedOverdue },
-  { code: 'feed_near_full', status: 'degraded', holds: ({ database }) => isOwnFeedNearFull(database.read) },
-  { code: 'evidence_unanchored', status: 'degraded', holds: isUnanchored },
-  {
-    code: 'audit_write_failed',
-    status: 'degraded',
-    holds: ({ metrics }) => metrics.auditWriteFailures.isRecent(RECENT_MS),
-  },
-  {
-    code: 'limiter_fallback',
-    status: 'degraded',
-    holds: ({ metrics }) => metrics.limiterFallbacks.isRecent(RECENT_MS),
-  },
-  { code: 'treaty_lapsed', status: 'degraded', holds: hasLapsedTreaty },
-  { code: 'treaty_unverified', status: 'degraded', holds: ({ recordFaults }) => recordFaults.has('treaties') },
-  {
-    code: 'evidence_log_contradicted',
-    status: 'degraded',
-    holds: ({ recordFaults }) => recordFaults.has('evidenceLog'),
-  },
-  { code: 'evidence_log_witness_alarm', status: 'degraded', holds: hasWitnessAlarm },
-  { code: 'evidence_log_unwitnessed', status: 'degraded', holds: isUnwitnessed },
-  { code: 'partner_alarm', status: 'degraded', holds: async (parts) => (await readStates(parts)).alarm > 0 },
-  { code: 'partner_stale', status: 'degraded', holds: async (parts) => (await readStates(parts)).stale > 0 },
-  { code: 'sync_standby_missing', status: 'degraded', holds: isStandbyMissing },
-  { code: 'operators_differ', status: 'degraded', holds: ({ operatorKeysCheck }) => operatorKeysCheck.isDiffering },
+  unhealthy('not_ready', ({ ready }) => !ready.isReady),
+  unhealthy('signing_key_window_over', (parts) => whyOutsideWindow(parts) === 'signing_key_window_over'),
+  unhealthy('boundary_policies_unhealthy', async (parts) => !(await parts.boundaryPolicies.describe()).healthy),
+  unhealthy(
+    'evidence_store_unavailable',
+    // Disabled because acknowledged evidence is missing. A database that does not respond is reported by not_ready.
+    ({ settings, rollback }) => settings.evidenceStore && rollback.isEvidenceBehind,
+    bad(
+      'evidence-store',
+      'Acknowledged evidence is missing, so the evidence store is disabled',
+      'Import it with chancery authority import-evidence: docs/operate/backup.md.',
+      { effect: 'No decision is made.' },
+    ),
+  ),
+  unhealthy(
+    'state_rollback',
+    (parts) => isHaltedBy(parts, 'state_rollback'),
+    bad(
+      'high-water',
+      'The database is rolled back',
+      'Restore a newer backup, or run chancery authority recover: docs/operate/backup.md.',
+      { effect: 'The authority signs nothing.' },
+    ),
+  ),
+  unhealthy(
+    'mark_missing',
+    (parts) => isHaltedBy(parts, 'mark_missing'),
+    bad(
+      'high-water',
+      'mark_missing: the database has recorded a high-water mark, and no file of NA_HIGH_WATER_FILES has one',
+      MARK_MISSING,
+      { effect: 'It may be an old backup, so the authority refuses all requests.' },
+    ),
+  ),
+  unhealthy(
+    'clock_offset',
+    ({ clockCheck }) => clockCheck.isHalted(),
+    bad('clock', 'The clock of this instance differs from the clock of the database', SYNC_CLOCK, {
+      effect: 'This instance signs nothing.',
+    }),
+  ),
+  unhealthy(
+    'signing_key_unavailable',
+    ({ keyCheck }) => keyCheck.isHalted(),
+    bad(
+      'signing-key',
+      'A key of the authority cannot sign: its token or key service does not respond, or refuses the PIN',
+      'The log names the cause. Bring it back: docs/operate/incidents.md#lost-signing-key.',
+      { effect: 'Nothing is signed. Stored lists are served until they end.' },
+    ),
+  ),
+  degraded(
+    'replay_floor',
+    (parts) => secondsToFloor(parts) > 0,
+    warn(
+      'replay-floor',
+      'Requests that were signed before the recovery are refused',
+      'Wait five minutes after the recovery.',
+    ),
+  ),
+  degraded('signing_key_window_ending', isWindowEnding),
+  degraded('crl_overdue', async ({ database, clock }) =>
+    isOverdue((await findActiveVersion(database.read))?.issuedAt, clock.now()),
+  ),
+  degraded(
+    'crl_large',
+    async ({ database }) => (partOfBound(await findActiveVersion(database.read)) ?? 0) >= LARGE_PART,
+  ),
+  degraded(
+    'feed_overdue',
+    async ({ database, clock }) => isOverdue(readInstant((await findOwnFeedTime(database.read)) ?? ''), clock.now()),
+    bad(
+      'feed',
+      'The revocation feed of this network was not signed for 18 hours',
+      'Is the authority ready? Look at job feed-refresh in /metrics and at the key provider.',
+      { effect: 'Partners refuse its members when the feed is too old for them.' },
+    ),
+  ),
+  degraded(
+    'feed_near_full',
+    ({ database }) => isOwnFeedNearFull(database.read),
+    warn(
+      'feed-size',
+      'The revocation feed of this network has over 80 % of the ids it can have',
+      'Issue attestations with a shorter validity: docs/operate/monitoring.md.',
+    ),
+  ),
+  degraded('evidence_unanchored', isUnanchored),
+  degraded(
+    'audit_write_failed',
+    ({ metrics }) => metrics.auditWriteFailures.isRecent(RECENT_MS),
+    bad(
+      'audit-writes',
+      'Audit events could not be written in the last five minutes',
+      'The log names the cause. Check the disk and the connection of the database.',
+    ),
+  ),
+  degraded('limiter_fallback', ({ metrics }) => metrics.limiterFallbacks.isRecent(RECENT_MS), NO_REDIS),
+  degraded(
+    'treaty_lapsed',
+    async ({ database, clock }) => (await findNextExpiry(database.read, clock.now())).lapsed > 0,
+  ),
+  degraded(
+    'treaty_unverified',
+    ({ recordFaults }) => recordFaults.has('treaties'),
+    bad('treaties', 'A stored treaty is not as it was signed or revoked', RESTORE_ROWS, {
+      effect: 'It counts for nothing, and no treaty is issued.',
+    }),
+  ),
+  degraded(
+    'evidence_log_contradicted',
+    ({ recordFaults }) => recordFaults.has('evidenceLog'),
+    bad(
+      'evidence-log',
+      'The public evidence log contradicts its last checkpoint',
+      'Find out who wrote to the database, and put its table evidence_log_tiles back from a backup.',
+      { effect: 'No checkpoint is signed.' },
+    ),
+  ),
+  degraded(
+    'evidence_log_witness_alarm',
+    async ({ settings, database }) => settings.evidenceStore && (await countWitnessAlarms(database.read)) > 0,
+    bad(
+      'log-witness-alarm',
+      'A witness has more entries of the public evidence log than this authority, or others: the database was rolled back or rewritten',
+      'Run chancery evidence witnesses, restore a newer backup or import the lost evidence: docs/operate/witnesses.md.',
+      { effect: 'With a proof of the witness, no checkpoint is signed.' },
+    ),
+  ),
+  degraded(
+    'evidence_log_unwitnessed',
+    isUnwitnessed,
+    warn(
+      'log-witnesses',
+      'The public evidence log has had fewer cosignatures than its quorum for 15 minutes',
+      'Run chancery evidence witnesses to see which witness fails: docs/operate/witnesses.md.',
+    ),
+  ),
+  degraded(
+    'partner_alarm',
+    async ({ database, clock }) => (await countStates(database.read, clock.now())).states.alarm > 0,
+  ),
+  degraded(
+    'partner_stale',
+    async ({ database, clock }) => (await countStates(database.read, clock.now())).states.stale > 0,
+  ),
+  degraded(
+    'sync_standby_missing',
+    async ({ settings, database }) => settings.haMode && (await countSyncStandbys(database)) < 1,
+    NO_STANDBY,
+  ),
+  degraded('operators_differ', ({ operatorKeysCheck }) => operatorKeysCheck.isDiffering),
 ]
-
-async function readStates({
-  database,
-  clock,
-}: HealthParts): Promise<Awaited<ReturnType<typeof countStates>>['states']> {
-  return (await countStates(database.read, clock.now())).states
-}
-
-function isWindowOver(parts: HealthParts): boolean {
-  return whyOutsideWindow(parts) === 'signing_key_window_over'
-}
-
-async function isSetHealthy(parts: HealthParts): Promise<boolean> {
-  return (await parts.boundaryPolicies.describe()).healthy
-}
-
-/** Disabled because acknowledged evidence is missing. A database that does not respond is reported by not_ready. */
-async function isEvidenceClosed({ settings, rollback }: HealthParts): Promise<boolean> {
-  return settings.evidenceStore && rollback.isEvidenceBehind
-}
-
-async function isListOverdue({ database, clock }: HealthParts): Promise<boolean> {
-  return isOverdue((await findActiveVersion(database.read))?.issuedAt, clock.now())
-}
-
-async function isListLarge({ database, settings }: HealthParts): Promise<boolean> {
-  return (partOfBound(await findActiveVersion(database.read), settings) ?? 0) >= LARGE_PART
-}
-
-async function isFeedOverdue({ database, clock }: HealthParts): Promise<boolean> {
-  return isOverdue(readInstant((await findOwnFeedTime(database.read)) ?? ''), clock.now())
-}
 
 function isOverdue(issuedAt: Instant | undefined, now: Instant): boolean {
   return issuedAt !== undefined && now - issuedAt > OVERDUE
@@ -174,26 +236,9 @@ async function isUnanchored({ settings, database, clock }: HealthParts): Promise
   return since !== undefined && clock.now() - since > 2n * BigInt(anchorIntervalSeconds) * SECOND
 }
 
-async function hasWitnessAlarm({ settings, database }: HealthParts): Promise<boolean> {
-  return settings.evidenceStore && (await countWitnessAlarms(database.read)) > 0
-}
-
 async function isUnwitnessed({ settings, database, clock }: HealthParts): Promise<boolean> {
   // Without witnesses in the settings no job updates the row.
   if (!settings.evidenceStore || settings.logQuorum === 0) return false
   const since = readInstant((await findCosigned(database.read))?.pending_since ?? '')
   return since !== undefined && clock.now() - since > UNWITNESSED
-}
-
-async function hasLapsedTreaty({ database, clock }: HealthParts): Promise<boolean> {
-  const now = clock.now()
-  const ends = await findNextExpiry(database.read, {
-    now: writeSortable(now),
-    lapsedSince: writeSortable(now - LAPSED_WITHIN),
-  })
-  return ends.lapsed > 0
-}
-
-async function isStandbyMissing({ settings, database }: HealthParts): Promise<boolean> {
-  return settings.haMode && (await countSyncStandbys(database)) < 1
 }

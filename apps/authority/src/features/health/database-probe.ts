@@ -1,26 +1,10 @@
-import { SharedRead, sleep } from '@chancery/service-kit'
+import { type Finding, SharedRead, good, inTime, sleep, warn } from '@chancery/service-kit'
 import type { JsonObject } from '@chancery/protocol'
 import { EXPECTED_SCHEMA_VERSION, readServedSchema } from '../../database/migrate.ts'
-import type { HealthParts } from './parts.ts'
+import type { HealthParts, ProbedDatabase } from './readiness.ts'
 
-const TIME_LIMIT_MS = 1500
-
-/** Limits the time, so that a hanging database is reported as not ready. */
-export async function inTime<Value>(work: Promise<Value>, limitMs: number = TIME_LIMIT_MS): Promise<Value> {
-  let timer: NodeJS.Timeout | undefined
-  const limit = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new TimeLimitError()), limitMs)
-  })
-  try {
-    return await Promise.race([work, limit])
-  } finally {
-    clearTimeout(timer)
-  }
-}
-
-class TimeLimitError extends Error {
-  override readonly name = 'TimeLimitError'
-}
+/** A hanging database is reported as not ready after this time. */
+export const TIME_LIMIT_MS = 1500
 
 /** How long a caller waits for a new result while the last one may be used: a good one only. Balancers wait 200 ms or less. */
 const WAIT_MS = 80
@@ -31,13 +15,18 @@ const PROBE_LIMIT_MS = 5000
 /** Probes in a row that must be slow: one slow answer is no finding. */
 const KEPT_READS = 5
 /** Seconds of one read from which on the database is slow. As the alert ChanceryDatabaseSlow. */
-export const SLOW_READ_SECONDS = 0.1
+const SLOW_READ_SECONDS = 0.1
 
-export interface ProbedDatabase {
-  readonly database: JsonObject
-  /** Returns whether the schema is that of this release, a newer one that this release may use, or neither. */
-  readonly schema: 'own' | 'newer' | 'other' | 'unknown'
-  readonly limiterResponds: boolean
+/** `seconds`: what each of the last reads took at least. */
+export function checkSpeed(seconds: number): Finding {
+  const milliseconds = Math.round(seconds * 1000)
+  if (seconds < SLOW_READ_SECONDS) return good('database-speed', `a read takes ${milliseconds} ms`)
+  return warn(
+    'database-speed',
+    `The database is slow: a read of one row takes ${milliseconds} ms`,
+    'Look at the load of its server and at the network between: docs/operate/incidents.md#slow-database.',
+    { effect: 'Each request waits for several reads, and a decision for a write, too.' },
+  )
 }
 
 /** Asks the database and the limiter, at most once at a time. Callers of a slow database get the last result. */
@@ -71,7 +60,7 @@ export class DatabaseProbe {
     // A file that answers late is locked or on a broken disk.
     const isUsable = database.engine === 'postgres' && isGood && clock.monotonicMs() - last.atMs < USABLE_MS
     if (!isUsable || rollback.needsRecheck || rollback.isHalted())
-      return inTime(next).catch((error: unknown) => this.#away(error))
+      return inTime(next, TIME_LIMIT_MS).catch((error: unknown) => this.#away(error))
     const waiting = new AbortController()
     try {
       return (await Promise.race([next, sleep(WAIT_MS, waiting.signal)])) ?? this.#last?.found ?? last.found

@@ -11,7 +11,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { listColumns } from '../../database/copy/unfinished-copy.ts'
 import { EXPECTED_SCHEMA_VERSION } from '../../database/migrate.ts'
 import { cacheDocuments } from './index.ts'
-import { checkReadiness } from './conditions.ts'
+import { checkReadiness } from './readiness.ts'
 import { rowsOf } from '../../testing/rows.suite.ts'
 
 const postgres = process.env['CHANCERY_TEST_DATABASE'] === 'postgres'

@@ -1,18 +1,17 @@
 import { Refusal, health as routes } from '@chancery/contract'
 import { bind } from '../../auth/access.ts'
 import type { Feature } from '../../core.ts'
-import { type Binding, type Call, HttpResponse, ReadinessEvents, SharedRead } from '@chancery/service-kit'
-import { DatabaseProbe, inTime } from './database-probe.ts'
+import { type Binding, type Call, HttpResponse, ReadinessEvents, SharedRead, inTime } from '@chancery/service-kit'
+import { DatabaseProbe, TIME_LIMIT_MS } from './database-probe.ts'
 import { registerGauges } from './gauges.ts'
 import { HealthCheck, HealthReports, type HealthState } from './report.ts'
-import type { HealthParts } from './parts.ts'
-import { type Readiness, checkReadiness } from './conditions.ts'
+import { type HealthParts, type Readiness, checkReadiness } from './readiness.ts'
 import type { JsonObject } from '@chancery/protocol'
 import type { Domain } from '../../database/locks/domains.ts'
 import { findFeedFault } from '../revocation-feeds/index.ts'
 
-export { CONDITIONS } from './conditions.ts'
-export { SLOW_READ_SECONDS } from './database-probe.ts'
+export { CONDITIONS, MARK_MISSING, NO_REDIS, NO_STANDBY, RESTORE_ROWS, SYNC_CLOCK, notReady } from './conditions.ts'
+export { checkSpeed } from './database-probe.ts'
 
 /**
  * GET /health
@@ -35,7 +34,7 @@ async function health(_call: Call, parts: HealthState): Promise<JsonObject> {
 /** Policies that cannot be read are reported here and do not fail the whole response. */
 async function isSetHealthy(parts: HealthParts): Promise<boolean> {
   try {
-    return (await inTime(parts.boundaryPolicies.describe())).healthy
+    return (await inTime(parts.boundaryPolicies.describe(), TIME_LIMIT_MS)).healthy
   } catch (error) {
     parts.log.error('cannot read the boundary policies', { error })
     return false
@@ -131,7 +130,7 @@ async function readsOrRefuse(parts: HealthState): Promise<JsonObject> {
 
 /** User and host of the database are shown only to callers on this machine or on the management listener. */
 function maySeeLocation({ remoteAddress, headers }: Call, { settings }: HealthParts): boolean {
-  if (settings.managementPort !== undefined) return true
+  if (settings.management !== undefined) return true
   if (!remoteAddress.startsWith('127.') && remoteAddress !== '::1') return false
   // With trusted proxies the address is the caller's own.
   return settings.proxyHops > 0 || PROXY_HEADERS.every((name) => headers.all(name).length === 0)

@@ -12,7 +12,7 @@ describe('a management listener', () => {
   afterEach(() => na.stop())
 
   async function start(settings: Record<string, string> = {}): Promise<void> {
-    na = await startTestAuthority({ settings: { NA_MANAGEMENT_PORT: '0', ...settings } })
+    na = await startTestAuthority({ settings: { NA_MANAGEMENT_ADDR: '127.0.0.1:0', ...settings } })
   }
 
   async function inside(path: string): Promise<{ status: number; text: string; json: JsonObject }> {
@@ -65,9 +65,9 @@ describe('a management listener', () => {
     const { port } = taken.address() as AddressInfo
     await start()
     const open = await freePort()
-    const settings = { PORT: String(open), NA_MANAGEMENT_PORT: String(port) }
+    const settings = { PORT: String(open), NA_MANAGEMENT_ADDR: `127.0.0.1:${port}` }
     await expect(startTestAuthority({ settings })).rejects.toThrow(
-      `NA_MANAGEMENT_PORT: ${port} is in use on 127.0.0.1: stop what listens there, or choose another port`,
+      `NA_MANAGEMENT_ADDR: ${port} is in use on 127.0.0.1: stop what listens there, or choose another port`,
     )
     await expect(fetch(`http://127.0.0.1:${open}/healthz`)).rejects.toThrow('fetch failed')
     taken.close()
@@ -76,14 +76,14 @@ describe('a management listener', () => {
   it('is closed when the other one cannot listen', async () => {
     await start()
     const [inside, taken] = [await freePort(), Number(new URL(na.url).port)]
-    const settings = { PORT: String(taken), NA_MANAGEMENT_PORT: String(inside) }
+    const settings = { PORT: String(taken), NA_MANAGEMENT_ADDR: `127.0.0.1:${inside}` }
     await expect(startTestAuthority({ settings })).rejects.toThrow(`PORT: ${taken} is in use on 127.0.0.1`)
     await expect(fetch(`http://127.0.0.1:${inside}/healthz`)).rejects.toThrow('fetch failed')
   })
 
   it('on an address of another machine stops the start with an error', async () => {
     await start()
-    const settings = { NA_MANAGEMENT_PORT: '0', NA_MANAGEMENT_HOST: '192.0.2.1' }
+    const settings = { NA_MANAGEMENT_ADDR: '192.0.2.1:0' }
     await expect(startTestAuthority({ settings })).rejects.toThrow('it is not an address of this machine')
   })
 })

@@ -93,12 +93,12 @@ describe('GET /health', () => {
   })
 
   it('reports a list of half the size that its readers accept', async () => {
-    await start({ NA_LIST_READER_BYTES: '2000000' })
+    await start()
     accepted(await na.request('GET', '/crl'))
     const size = (bytes: number) => rowsOf(na.core.database).updateTable('crl_versions').set({ bytes }).execute()
-    await size(999_999)
+    await size(33_554_431)
     expect(await health()).toEqual(HEALTHY)
-    await size(1_000_000)
+    await size(33_554_432)
     expect(await health()).toEqual(degraded('crl_large'))
   })
 

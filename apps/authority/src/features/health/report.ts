@@ -1,18 +1,19 @@
-import { SharedRead } from '@chancery/service-kit'
-import { CONDITIONS, type Condition, type Readiness } from './conditions.ts'
-import { type DatabaseProbe, inTime } from './database-probe.ts'
-import type { HealthParts } from './parts.ts'
+import { LIMITS } from '@chancery/contract'
+import { type Finding, SharedRead, runCheck } from '@chancery/service-kit'
+import { CONDITIONS } from './conditions.ts'
+import { type DatabaseProbe, TIME_LIMIT_MS } from './database-probe.ts'
+import type { HealthParts, Readiness } from './readiness.ts'
 import { STATES, countKeyChanges, countReportedTreaties, countStates } from '../partners/index.ts'
 import { findSetProblems } from '@chancery/protocol'
-import { keyWindow } from '../../signing/key-window.ts'
+import { keyWindow } from '../../signing/halt-reasons.ts'
 import { LARGE_PART, SHRINK_LIST, findActiveVersion, partOfBound } from '../crl/index.ts'
 
-export type HealthStatus = 'healthy' | 'degraded' | 'unhealthy'
-
 export interface HealthReport {
-  readonly status: HealthStatus
+  readonly status: 'healthy' | 'degraded' | 'unhealthy'
   /** Codes, the most serious first. */
   readonly reasons: readonly string[]
+  /** Of the reasons that no check of the network reports with more facts. */
+  readonly findings: readonly Finding[]
 }
 
 interface ReportParts extends HealthParts {
@@ -48,25 +49,27 @@ export class HealthReports {
 }
 
 async function findReasons(parts: ReportParts): Promise<HealthReport> {
-  const readiness = await parts.readiness.read()
+  const running = { ...parts, ready: await parts.readiness.read() }
+  let isUnknown = false
   const found = await Promise.all(
-    CONDITIONS.map(async (condition): Promise<Condition | 'unknown' | undefined> => {
-      try {
-        const holds = await inTime(Promise.resolve(condition.holds(parts, readiness)))
-        return holds ? condition : undefined
-      } catch (error) {
+    CONDITIONS.map((condition) =>
+      runCheck(condition, running, TIME_LIMIT_MS, (error) => {
         // A check that could not run has failed. The log names it.
-        parts.log.warn('a health check failed to run', { condition: condition.code, error })
-        return 'unknown'
-      }
-    }),
+        parts.log.warn('a health check failed to run', { condition: condition.name, error })
+        isUnknown = true
+        return false
+      }),
+    ),
   )
-  const stored = found.filter((each) => each !== undefined && each !== 'unknown')
-  const isUnknown = found.includes('unknown')
-  const codes = stored.map(({ code }) => code)
+  const held = CONDITIONS.filter((_condition, index) => found[index])
+  const codes = held.map(({ name }) => name)
   const reasons = isUnknown && !codes.includes('not_ready') ? ['not_ready', ...codes] : codes
-  const isUnhealthy = isUnknown || stored.some(({ status }) => status === 'unhealthy')
-  return { status: isUnhealthy ? 'unhealthy' : reasons.length > 0 ? 'degraded' : 'healthy', reasons }
+  const isUnhealthy = isUnknown || held.some(({ status }) => status === 'unhealthy')
+  return {
+    status: isUnhealthy ? 'unhealthy' : reasons.length > 0 ? 'degraded' : 'healthy',
+    reasons,
+    findings: held.flatMap(({ words }) => words ?? []),
+  }
 }
 
 /** The parts of the feature and its own state. */
@@ -92,25 +95,17 @@ export function registerPartnerGauges({ metrics: { registry }, database, clock }
       return STATES.map((state) => ({ labels: { state }, value: states[state] }))
     },
   })
-  registry.gauge({
-    name: 'chancery_partner_oldest_good_pull_seconds',
-    help: 'Time since the last good pull of the partner that was not read for the longest time.',
-    collect: async () => (await counts.read()).oldestGoodPullSeconds ?? Number.NaN,
-  })
-  registry.gauge({
-    name: 'chancery_partner_alarms',
-    help: 'Alarms of partners that are not cleared.',
-    collect: async () => (await counts.read()).alarms,
-  })
-  registry.gauge({
-    name: 'chancery_partner_key_changes',
-    help: 'Partners whose authority key changed in the last 7 days.',
-    collect: () => countKeyChanges(database.read, clock.now()),
-  })
-  registry.gauge({
-    name: 'chancery_reported_edges',
-    help: 'Stored treaties that partners report.',
-    collect: () => countReportedTreaties(database.read),
+  registry.readGauges({
+    chancery_partner_oldest_good_pull_seconds: [
+      'Time since the last good pull of the partner that was not read for the longest time.',
+      async () => (await counts.read()).oldestGoodPullSeconds,
+    ],
+    chancery_partner_alarms: ['Alarms of partners that are not cleared.', async () => (await counts.read()).alarms],
+    chancery_partner_key_changes: [
+      'Partners whose authority key changed in the last 7 days.',
+      () => countKeyChanges(database.read, clock.now()),
+    ],
+    chancery_reported_edges: ['Stored treaties that partners report.', () => countReportedTreaties(database.read)],
   })
 }
 
@@ -118,10 +113,22 @@ export function registerPartnerGauges({ metrics: { registry }, database, clock }
 const KEY_STAGES = [1, 7, 30] as const
 const LOG_EVERY_MS = 86_400_000
 
+/** Logged when a stage is reached, at the start of a process, and once a day. */
+class Daily {
+  #last: { readonly stage: number; readonly atMs: number } | undefined
+
+  isDue(stage: number | undefined, nowMs: number): stage is number {
+    const last = this.#last
+    const isLogged = last !== undefined && last.stage === stage && nowMs - last.atMs < LOG_EVERY_MS
+    if (!isLogged) this.#last = stage === undefined ? undefined : { stage, atMs: nowMs }
+    return !isLogged && stage !== undefined
+  }
+}
+
 /** Logs what no request shows: the end of the key window, the state of policies and the overall health. */
 export class HealthCheck {
-  #key: { readonly stage: number; readonly toldMs: number } | undefined
-  #listLoggedMs: number | undefined
+  readonly #key = new Daily()
+  readonly #list = new Daily()
   #problems = ''
   #reasons = ''
 
@@ -132,52 +139,29 @@ export class HealthCheck {
     await this.#reportHealth(parts)
   }
 
-  /** Logged when a stage is reached, at the start of a process, and once a day. */
   #reportKeyWindow({ network, clock, log }: HealthParts): void {
     const { valid_to, expires_in_seconds, days_left } = keyWindow({ network, clock })
     const stage = expires_in_seconds <= 0 ? 0 : KEY_STAGES.find((days) => expires_in_seconds <= days * 86_400)
-    if (stage === undefined) {
-      this.#key = undefined
-      return
-    }
-    const nowMs = clock.monotonicMs()
-    const isLogged = this.#key?.stage === stage && nowMs - this.#key.toldMs < LOG_EVERY_MS
-    if (isLogged) return
-    this.#key = { stage, toldMs: nowMs }
-    const fields = { valid_to, days_left }
-    if (stage === 0)
-      log.error('the key window of the genesis block is over: chancery genesis succeed', { alarm: true, ...fields })
-    else if (stage === 1)
-      log.error('the key window of the genesis block ends within a day: chancery genesis succeed', {
-        alarm: true,
-        ...fields,
-      })
-    else log.warn('the key window of the genesis block is ending: chancery genesis succeed', fields)
+    if (!this.#key.isDue(stage, clock.monotonicMs())) return
+    const state = stage === 0 ? 'is over' : stage === 1 ? 'ends within a day' : 'is ending'
+    const event = `the key window of the genesis block ${state}: chancery genesis succeed`
+    if (stage <= 1) log.error(event, { alarm: true, valid_to, days_left })
+    else log.warn(event, { valid_to, days_left })
   }
 
-  /** Logged when the list exceeds half of its readers' limit, at the start of a process, and once a day. */
-  async #reportListSize({ database, settings, clock, log }: HealthParts): Promise<void> {
+  /** The list is reported from half of the limit of its readers on. */
+  async #reportListSize({ database, clock, log }: HealthParts): Promise<void> {
     const active = await findActiveVersion(database.read)
-    const part = partOfBound(active, settings) ?? 0
-    if (part < LARGE_PART) {
-      this.#listLoggedMs = undefined
-      return
-    }
-    const nowMs = clock.monotonicMs()
-    if (this.#listLoggedMs !== undefined && nowMs - this.#listLoggedMs < LOG_EVERY_MS) return
-    this.#listLoggedMs = nowMs
-    const fields = {
-      bytes: active?.bytes,
-      entries: active?.entries,
-      max_bytes: settings.listReaderBytes,
-      fix: SHRINK_LIST,
-    }
-    if (part >= 1)
+    const part = partOfBound(active) ?? 0
+    if (!this.#list.isDue(part < LARGE_PART ? undefined : 0, clock.monotonicMs())) return
+    const { bytes, entries } = active ?? {}
+    const fields = { bytes, entries, max_bytes: LIMITS.listReaderBytes, fix: SHRINK_LIST }
+    if (part < 1) log.warn('the revocation list is near the size limit of its readers', fields)
+    else
       log.error('the revocation list is larger than its readers accept: revocations do not reach them', {
         alarm: true,
         ...fields,
       })
-    else log.warn('the revocation list is near the size limit of its readers', fields)
   }
 
   async #reportPolicies({ boundaryPolicies, clock, log }: HealthParts): Promise<void> {

@@ -2,6 +2,8 @@ import { type HistoryPlace, type Instant, seconds, writeJson } from '@chancery/p
 import { sql } from 'kysely'
 import { isRevokedInAudit } from '../../audit/revoked-treaties.ts'
 import type { Database, Reader } from '../../database/database.ts'
+import { inOrder } from '../../database/list-query.ts'
+import { byIssue } from '../../requests/list-position.ts'
 
 /** Rows of one table: of some ids, or the next page in the order of the primary key. */
 export type Wanted =
@@ -107,10 +109,9 @@ export function readTreatiesWith(
   },
 ): Promise<readonly TreatyStateRow[]> {
   const { own, subject, after, limit } = wanted
-  let query = treaties(database).where('issuer_sovereign_id', '=', own).where('subject_sovereign_id', '=', subject)
-  if (after !== undefined)
-    query = query.where(sql<boolean>`(issued_at, treaty_id) < (${after.issued_at}, ${after.treaty_id})`)
-  return query.orderBy('issued_at', 'desc').orderBy('treaty_id', 'desc').limit(limit).execute()
+  const order = byIssue('treaty_id').map((column) => ({ ...column, descending: true }) as const)
+  const query = treaties(database).where('issuer_sovereign_id', '=', own).where('subject_sovereign_id', '=', subject)
+  return inOrder(query, order, { limit, after }).execute()
 }
 
 export interface ImportedRow {

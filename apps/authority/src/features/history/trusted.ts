@@ -21,7 +21,7 @@ import type {
   TrustHistoryPage,
 } from '@chancery/protocol'
 import { endOfLoopTurn } from '@chancery/service-kit'
-import { listEventsOf } from '../../audit/subjects.ts'
+import { listEventsOf } from '../../audit/insert.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { type HistoryParts, type TrustedRequest, keyRecords, readTrustedRequest, signStatement } from './requests.ts'
 import {
@@ -36,15 +36,15 @@ import {
   readPartnerFeeds,
   readTreaties,
   readTreatiesWith,
+  type TreatyStateRow,
 } from './queries.ts'
-import type { TreatyStateRow } from './queries.ts'
-import type { Stored } from './standings.ts'
 import {
   attestationStanding,
   certificateStanding,
   importedStanding,
   listedStanding,
   notStored,
+  type Stored,
   treatyStanding,
   tryRead,
 } from './standings.ts'

@@ -2,7 +2,7 @@ import { genesisDigest, readInstant, readJson, readKeyHistory, writeInstant } fr
 import type { Core } from '../../core.ts'
 import type { Database } from '../../database/database.ts'
 import { findSuccession } from '../../signing/newest-block.ts'
-import { isLargeTable } from '../../database/cached-count.ts'
+import { isLargeTable } from '../../database/large-tables.ts'
 import { findLiveFormerKey } from '../../signing/stored-identity.ts'
 import { countFollowers, countUsable } from './queries.ts'
 import type { Crl } from '../crl/index.ts'

@@ -4,7 +4,7 @@ import type { Feature } from '../../core.ts'
 import { type OperatorKeysParts, revoke } from './revoke.ts'
 import { forRevocations } from '../../database/room/for-revocations.ts'
 import { DAY, type JsonObject, writeInstant, writeSortable } from '@chancery/protocol'
-import { type KeyLimit, keyLimitBucket, readUses } from '../../auth/key-use.ts'
+import { type KeyLimit, keyLimitBucket, readUses } from '../../auth/callers.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { countEventsOf } from '../../audit/key-activity.ts'
 import { checkRevoked, listRevokedKeys } from '../../auth/operator-keys.ts'
@@ -41,7 +41,8 @@ async function whoami(call: OperatorCall, parts: OperatorKeysParts): Promise<Jso
     silent_after_seconds: activeWindow.seconds,
     renewal_grace_seconds: settings.renewalGraceSeconds,
     console_key_idle_minutes: LIMITS.consoleKeyIdleMinutes,
-    passkeys: settings.passkeys,
+    // A release had a setting for it.
+    passkeys: true,
   }
 }
 

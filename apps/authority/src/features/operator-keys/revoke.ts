@@ -2,13 +2,17 @@ import { Refusal } from '@chancery/contract'
 import { type JsonObject, shape, writeInstant, writeSortable } from '@chancery/protocol'
 import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
-import { checkRevoked, listRevokedKeys } from '../../auth/operator-keys.ts'
+import { checkRevoked, listRevokedKeys, type RevokedKey } from '../../auth/operator-keys.ts'
 import { readDryRun, readMember, readReason, refuseUnknownMembers } from '../../requests/read-fields.ts'
 import { type Admission, countActiveRules } from '../admission/index.ts'
 import { type Enrollment, countOpenInvites } from '../enrollment/index.ts'
-import { insertRevokedKey } from './queries.ts'
 import type { Core } from '../../core.ts'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
+import type { Transaction } from '../../database/database.ts'
+
+export async function insertRevokedKey(tx: Transaction, row: RevokedKey): Promise<void> {
+  await tx.query.insertInto('revoked_operator_keys').values(row).execute()
+}
 
 export interface OperatorKeysParts extends Pick<
   Core,
@@ -16,7 +20,7 @@ export interface OperatorKeysParts extends Pick<
 > {
   readonly admission: Admission
   readonly enrollment: Enrollment
-  readonly settings: Pick<AuthoritySettings, 'allowedRoles' | 'heartbeatSeconds' | 'passkeys' | 'renewalGraceSeconds'>
+  readonly settings: Pick<AuthoritySettings, 'allowedRoles' | 'heartbeatSeconds' | 'renewalGraceSeconds'>
 }
 
 const LAST_PRIVILEGED = {

@@ -6,7 +6,7 @@ let na: TestAuthority
 const clock = new ManualClock('2026-03-01T12:00:00Z')
 beforeAll(async () => {
   const operators = { privileged: 'privileged', standard: 'standard', unused: 'standard' } as const
-  const settings = { NA_CLOCK_CHECK: 'off', NA_ALLOWED_ROLES: 'role:client,role:crane', NA_CONSOLE_PASSKEYS: 'off' }
+  const settings = { NA_CLOCK_CHECK: 'off', NA_ALLOWED_ROLES: 'role:client,role:crane' }
   na = await startTestAuthority({ clock, operators, settings })
 })
 afterAll(() => na.stop())
@@ -26,7 +26,7 @@ describe('GET /admin/whoami', () => {
       heartbeat_seconds: 60,
       silent_after_seconds: 300,
       renewal_grace_seconds: 900,
-      passkeys: false,
+      passkeys: true,
     })
     const limits = body['limits'] as Record<string, { limit: number; left: number }>
     expect(limits['operator_read']).toMatchObject({ limit: 300, left: 299, counted_by: 'operator key' })

@@ -1,5 +1,5 @@
 import { type Partner, type PartnerPull, Refusal, partners } from '@chancery/contract'
-import { type Instant, SECOND, readInstant, writeJson, writeSortable } from '@chancery/protocol'
+import { type Instant, SECOND, readInstant, writeJson, writeSortable, type JsonObject } from '@chancery/protocol'
 import type { Feature } from '../../core.ts'
 import { bind } from '../../auth/access.ts'
 import { BatchedRead } from '../../database/batched-read.ts'
@@ -11,17 +11,45 @@ import { list } from './list.ts'
 import { MaterialChecks } from './material-checks.ts'
 import type { PartnersParts, PartnersState } from './alarms.ts'
 import { claim, performPull, pullDue } from './perform-pull.ts'
-import { remove } from './remove.ts'
-import { type PartnerRow, READ_FRESHNESS, deleteMaterial, findPartner, updatePartner } from './queries/partners.ts'
+import {
+  type PartnerRow,
+  READ_FRESHNESS,
+  deleteMaterial,
+  findPartner,
+  updatePartner,
+  deletePartner,
+  listOwnTreaties,
+} from './queries/partners.ts'
 import { readForm } from '../../requests/read-fields.ts'
 import { requestDetails } from '../../audit/record.ts'
 import { checkPin, readUpdateRequest } from './requests.ts'
 import { NO_FACTS, type Pin, acceptedKeys, keysAt, readFacts, writeFacts } from './stored-facts.ts'
-import { type HttpResponse, jsonText } from '@chancery/service-kit'
+import type { HttpResponse } from '@chancery/service-kit'
 import { toWireTime } from '../../requests/list-position.ts'
-import { readPage, writeCursor } from '../../requests/paging.ts'
-import { listReportedTexts } from './queries/reported.ts'
+import { listResponse, readPage, readRows, writeCursor } from '../../requests/paging.ts'
+import { reportedList } from './queries/reported.ts'
 import { nextPull } from './store-pull.ts'
+
+/**
+ * POST /admin/partners/{sovereign_id}/remove
+ * Ends the pulls of a partner and removes the treaties it reported. Own treaties and imported revocations stay.
+ */
+export async function remove(call: OperatorCall, parts: PartnersState): Promise<JsonObject> {
+  const { sovereign_id } = await requirePartner(parts.database.read, call)
+  const { reason, dry_run } = readForm(partners.remove.body, call.body)
+  return parts.database.write(async (tx) => {
+    await tx.lock('partners')
+    await requirePartner(tx.query, call)
+    const rows = await listOwnTreaties(tx.query, parts.network.name, parts.clock.now(), sovereign_id)
+    const treaties_in_force = rows.map((treaty) => treaty.treaty_id)
+    if (dry_run) return { sovereign_id, removed: false, dry_run: true, treaties_in_force }
+    await deletePartner(tx, sovereign_id)
+    await tx.raiseVersion('partners')
+    const details = { sovereign_id, reason, treaties_in_force: rows.length, ...requestDetails(call) }
+    await parts.audit.record(tx, { type: 'partner_removed', details })
+    return { sovereign_id, removed: true, treaties_in_force }
+  })
+}
 
 export { STATES } from './partner-state.ts'
 export type { State as PartnerState } from './partner-state.ts'
@@ -85,14 +113,13 @@ async function repin(call: OperatorCall, parts: PartnersState): Promise<Partner>
 async function treaties(call: OperatorCall, parts: PartnersState): Promise<HttpResponse> {
   const page = readPage(call.query)
   const { sovereign_id, treaties_as_of } = await requirePartner(parts.database.read, call)
-  const rows = await listReportedTexts(parts.database.read, sovereign_id, { limit: page.limit + 1, after: page.after })
-  const shown = rows.slice(0, page.limit)
-  const last = rows.length > page.limit ? shown.at(-1) : undefined
+  const { limit, after } = page
+  const { rows, last } = await readRows(reportedList(parts.database.read, sovereign_id), { limit, after })
   const as_of = writeJson(toWireTime(treaties_as_of))
-  const listed = shown.map(({ treaty_json }) => `{"treaty":${treaty_json},"as_of":${as_of}}`).join(',')
-  const next = last === undefined ? 'null' : writeJson(writeCursor(last.treaty_id))
-  const paging = page.asked || last !== undefined ? `,"next_cursor":${next}` : ''
-  return jsonText(`{"count":${shown.length},"treaties":[${listed}]${paging}}`)
+  const texts = rows.map(({ treaty_json }) => `{"treaty":${treaty_json},"as_of":${as_of}}`)
+  const isPaged = page.asked || last !== undefined
+  const paging = isPaged ? { next_cursor: last === undefined ? null : writeCursor(last) } : {}
+  return listResponse('treaties', texts, paging)
 }
 
 /** Keys that may sign a record of this date. Without pulls nothing shows that a key still counts. */

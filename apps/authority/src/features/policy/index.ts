@@ -1,4 +1,4 @@
-import { CACHE_CONTROL, Refusal, policy } from '@chancery/contract'
+import { CACHE_CONTROL, Refusal, policy, type BodyOf } from '@chancery/contract'
 import { bind } from '../../auth/access.ts'
 import { bindRead } from '../../auth/replica-routes.ts'
 import type { Feature } from '../../core.ts'
@@ -17,15 +17,38 @@ import {
   verifySignature,
   writeInstant,
   writeSortable,
+  type JsonObject,
+  type JsonValue,
+  type PolicyTerms,
+  type Signature,
+  isPlainText,
 } from '@chancery/protocol'
-import type { JsonObject, JsonValue, PolicyTerms, Signature } from '@chancery/protocol'
 import { CachedDocument, type Call, type HttpResponse, jsonText } from '@chancery/service-kit'
 import { requestDetails } from '../../audit/record.ts'
-import { type StoredPolicy, countPolicies, findActivePolicy, findPolicy, listPolicies } from './queries.ts'
+import { type StoredPolicy, findActivePolicy, findPolicy, policyList } from './queries.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
-import { pageMembers, readPage } from '../../requests/paging.ts'
+import { readList, readPage } from '../../requests/paging.ts'
 import { readAttempt, respondOnce } from '../../requests/idempotency.ts'
-import { readPublishRequest, readRollbackRequest } from './requests.ts'
+import { readForm, refuseUnknownMembers } from '../../requests/read-fields.ts'
+
+type PublishRequest = Omit<BodyOf<typeof policy.publish>, 'issued_at' | 'issued_by' | 'signatures'>
+
+export function readPublishRequest(body: JsonObject): PublishRequest {
+  const { issued_at: _at, issued_by: _by, signatures: _signatures, ...chosen } = readForm(policy.publish.body, body)
+  // A policy of which nothing was said would replace the one in force by defaults.
+  if (!Object.keys(body).some((name) => Object.hasOwn(chosen, name)))
+    throw new Refusal('invalid_policy', { reason: 'empty' })
+  return chosen
+}
+
+export function readRollbackRequest(body: JsonObject): string {
+  refuseUnknownMembers(body, ['policy_id'])
+  const policy_id = body['policy_id']
+  if (typeof policy_id !== 'string' || policy_id === '') throw new Refusal('missing_policy_id')
+  // No stored id has another form, so no lookup is needed.
+  if (!isPlainText(policy_id, 128)) throw new Refusal('policy_not_found')
+  return policy_id
+}
 
 /**
  * GET /policy
@@ -81,18 +104,9 @@ async function signPolicyAgain(tx: Transaction, parts: PolicyParts): Promise<voi
  * Returns every stored version, newest first.
  */
 async function history(call: OperatorCall, parts: PolicyParts): Promise<JsonObject> {
-  const page = readPage(call.query)
-  const { rows, hasMore } = await listPolicies(parts.database.read, { ...page, before: readPosition(page.after) })
-  const last = hasMore ? String(rows.at(-1)?.position) : undefined
-  const paging = await pageMembers(page, rows.length, last, (bound) => countPolicies(parts.database.read, bound))
+  const db = parts.database.read
+  const { rows, paging } = await readList(db, readPage(call.query), policyList(db))
   return { versions: rows.map(toVersion), ...paging }
-}
-
-/** The position that a cursor of this list names. */
-function readPosition(place: string | undefined): number | undefined {
-  if (place === undefined) return undefined
-  if (!/^[1-9][0-9]{0,14}$/.test(place)) throw new Refusal('invalid_page')
-  return Number(place)
 }
 
 function toVersion(row: StoredPolicy): JsonValue {
@@ -150,7 +164,7 @@ function refuseSignatures(): never {
  */
 async function publish(call: OperatorCall, parts: PolicyParts): Promise<HttpResponse> {
   parts.signing.requireAllowed()
-  const { policy_id, terms } = readPublishRequest(call.body)
+  const { policy_id, ...terms } = readPublishRequest(call.body)
   await requireSentSignatures(call, parts)
   const id = policy_id ?? `policy-${parts.ids.uuid()}`
   const attempt = readAttempt(call, parts.clock.now())

@@ -1,6 +1,5 @@
 import { type PolicyManifest, readJson, readPolicyManifest } from '@chancery/protocol'
 import { type Reader, type Transaction, assertStored } from '../../database/database.ts'
-import { countUpTo } from '../../database/cached-count.ts'
 
 export interface StoredPolicy {
   readonly position: number
@@ -43,30 +42,10 @@ export async function activatePolicy(tx: Transaction, policy_id: string): Promis
   await tx.query.updateTable('policy_versions').set({ active: 1 }).where('policy_id', '=', policy_id).execute()
 }
 
-export interface HistoryPage {
-  readonly rows: readonly StoredPolicy[]
-  readonly hasMore: boolean
-}
-
-/** Newest first; `before` is the position of a cursor. */
-export async function listPolicies(
-  db: Reader,
-  page: { readonly limit: number; readonly offset: number; readonly before: number | undefined },
-): Promise<HistoryPage> {
-  let query = db
-    .selectFrom('policy_versions')
-    .selectAll()
-    .orderBy('position', 'desc')
-    .limit(page.limit + 1)
-  if (page.before !== undefined) query = query.where('position', '<', page.before)
-  else query = query.offset(page.offset)
-  const rows = await query.execute()
-  return { rows: rows.slice(0, page.limit), hasMore: rows.length > page.limit }
-}
-
-/** Exact up to the limit, null above, because counting a long history would take too long. */
-export function countPolicies(db: Reader, bound: number): Promise<number | null> {
-  return countUpTo(db, db.selectFrom('policy_versions').select('position'), bound)
+/** Newest first. */
+export function policyList(db: Reader) {
+  const order = [{ column: 'position', descending: true, form: /[1-9][0-9]{0,14}/ }] as const
+  return { rows: db.selectFrom('policy_versions').selectAll(), order }
 }
 
 export function toManifest(row: StoredPolicy): PolicyManifest {

@@ -7,21 +7,20 @@ import {
   readRecognitionTreaty,
   toUtf8,
   treatyLifecycle,
-  writeJson,
   writeSortable,
 } from '@chancery/protocol'
 import type { Instant, JsonObject, JsonValue, PartyKeys, RecognitionTreaty, StoredTreaty } from '@chancery/protocol'
 import { bind } from '../../auth/access.ts'
-import { type RecognitionTreatiesParts, renew, revoke, signOnce } from './sign-treaty.ts'
+import { type RecognitionTreatiesParts, renew, revoke, signTreaty } from './sign-treaty.ts'
 import { forRevocations } from '../../database/room/for-revocations.ts'
 import { type TreatyQuestion, type TreatyResult, countsHere, pinnedKeys, verifyPostedTreaty } from './verify-posted.ts'
 import { toWireTime } from '../../requests/list-position.ts'
-import { countTreaties, findTreaty, listNewestFor, listTreaties, listTreatiesFor, listUnended } from './queries.ts'
+import { findTreaty, listNewestFor, listTreatiesFor, listUnended, treatyList } from './queries.ts'
 import type { TreatyRow } from './queries.ts'
-import { CachedDocument, type Call, type HttpResponse, jsonText } from '@chancery/service-kit'
-import { pageMembers, readPage } from '../../requests/paging.ts'
-import { readIssueRequest, readTreatyList, readTreatyPosition, writeTreatyPosition } from './requests.ts'
-import { readKeyList, readOrRefuse, recordVerification } from '../../requests/read-fields.ts'
+import { CachedDocument, type Call, type HttpResponse } from '@chancery/service-kit'
+import { listResponse, readList, readPage } from '../../requests/paging.ts'
+import { readIssueRequest, readTreatyList } from './requests.ts'
+import { readKeyList, readOrRefuse, respondVerdict } from '../../requests/read-fields.ts'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { BatchedRead } from '../../database/batched-read.ts'
@@ -55,18 +54,12 @@ async function list(call: Call, parts: RecognitionTreatiesParts): Promise<HttpRe
     prefix,
     now,
   }
-  const page = readPage(query)
-  const after = readTreatyPosition(page, sort)
-  const rows = await listTreaties(parts.database, filter, { limit: page.limit + 1, offset: page.offset, sort, after })
-  const shown = rows.slice(0, page.limit)
-  const end = rows.length > page.limit ? shown.at(-1) : undefined
-  const last = end === undefined ? undefined : writeTreatyPosition(sort, { at: end[sort], id: end.treaty_id })
-  const paging = writeJson(
-    await pageMembers(page, shown.length, last, (bound) => countTreaties(parts.database, filter, bound)),
-  )
-  const more = paging === '{}' ? '' : `,${paging.slice(1, -1)}`
-  return jsonText(
-    `{"count":${shown.length},"recognition_treaties":[${shown.map((row) => rowText(row, now)).join(',')}]${more}}`,
+  const { database } = parts
+  const { rows, paging } = await readList(database.read, readPage(query), treatyList(database, filter, sort))
+  return listResponse(
+    'recognition_treaties',
+    rows.map((row) => rowText(row, now)),
+    paging,
   )
 }
 
@@ -94,11 +87,8 @@ async function verify(call: Call, parts: RecognitionTreatiesParts): Promise<Json
   }
   const posted = call.body['treaty'] ?? null
   const { verdict, trust_basis } = await verifyPostedTreaty(parts, treaty, posted, supplied, 'genuine', expected)
-  const reason = verdict.ok ? 'accepted' : verdict.reason
-  recordVerification(call, parts, verdict.ok, reason)
   return {
-    accepted: verdict.ok,
-    reason,
+    ...respondVerdict(call, parts, verdict, 'accepted'),
     trust_basis,
     counts_here: countsHere(verdict.ok, trust_basis),
     treaty_id: treaty.treaty_id,
@@ -149,7 +139,7 @@ async function findPartyKeys(parts: RecognitionTreatiesParts, sovereign_id: stri
  */
 async function issue(call: OperatorCall, parts: RecognitionTreatiesParts): Promise<HttpResponse> {
   const request = readIssueRequest(call.body, parts.network.name, parts.settings.allowedRoles)
-  return signOnce(call, parts, request, (_tx, { text }) => Promise.resolve(text))
+  return signTreaty(call, parts, request)
 }
 
 /** More than a decision reads, because rows that do not verify are left out. */

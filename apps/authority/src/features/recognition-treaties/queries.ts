@@ -1,9 +1,9 @@
 import type { Instant, TreatyLifecycle } from '@chancery/protocol'
 import { sql } from 'kysely'
 import { type Database, type Reader, type Statement, type Transaction, assertStored } from '../../database/database.ts'
-import { countUpTo } from '../../database/cached-count.ts'
 import { isRevokedInAudit, revokedInAudit } from '../../audit/revoked-treaties.ts'
-import { type Condition, type TreatyPosition, type TreatySort, lifecycleIs } from './requests.ts'
+import { ANY_ID, byIssue } from '../../requests/list-position.ts'
+import { type Condition, type TreatySort, lifecycleIs } from './requests.ts'
 
 export interface TreatyRow {
   readonly treaty_id: string
@@ -52,12 +52,11 @@ export function findTreaty(
   treaty_id: string,
   tx: Reader = read,
 ): Promise<TreatyRow | undefined> {
-  return tx
-    .selectFrom('recognition_treaties')
-    .selectAll()
-    .select(isRevokedInAudit(engine).as('revoked_in_audit'))
-    .where('treaty_id', '=', treaty_id)
-    .executeTakeFirst()
+  return selectTreaties(engine, tx).where('treaty_id', '=', treaty_id).executeTakeFirst()
+}
+
+function selectTreaties(engine: Database['engine'], db: Reader) {
+  return db.selectFrom('recognition_treaties').selectAll().select(isRevokedInAudit(engine).as('revoked_in_audit'))
 }
 
 /** One statement decides. Returns false when it was revoked before. */
@@ -77,32 +76,16 @@ export async function markTreatyRevoked(
   return row !== undefined
 }
 
-export interface TreatyPage {
-  readonly limit: number
-  readonly offset: number
-  readonly sort: TreatySort
-  readonly after: TreatyPosition | undefined
-}
+/** As signed. */
+const TREATY_TIME = /\d{4}-\d\d-\d\dT[0-9:.]{8,15}Z/
+const BY_END = [
+  { column: 'expires_at', form: TREATY_TIME },
+  { column: 'treaty_id', form: ANY_ID },
+] as const
 
-export async function listTreaties(
-  { engine, read }: TreatyReader,
-  filter: TreatyFilter,
-  { limit, offset, sort, after }: TreatyPage,
-): Promise<readonly TreatyRow[]> {
-  let query = filtered({ engine, read }, filter).selectAll().select(isRevokedInAudit(engine).as('revoked_in_audit'))
-  if (after !== undefined)
-    query = query
-      .where(sort, '>=', after.at)
-      .where((eb) => eb.or([eb(sort, '>', after.at), eb('treaty_id', '>', after.id)]))
-  return query.orderBy(sort).orderBy('treaty_id').offset(offset).limit(limit).execute()
-}
-
-export function countTreaties(reader: TreatyReader, filter: TreatyFilter, bound: number): Promise<number | null> {
-  return countUpTo(reader.read, filtered(reader, filter).select('treaty_id'), bound)
-}
-
-function filtered({ engine, read }: TreatyReader, filter: TreatyFilter) {
-  let query = read.selectFrom('recognition_treaties')
+/** Stored treaties, oldest first or by their end. */
+export function treatyList({ engine, read }: TreatyReader, filter: TreatyFilter, sort: TreatySort) {
+  let query = selectTreaties(engine, read)
   if (filter.issuer_sovereign_id !== undefined)
     query = query.where('issuer_sovereign_id', '=', filter.issuer_sovereign_id)
   if (filter.subject_sovereign_id !== undefined)
@@ -110,7 +93,9 @@ function filtered({ engine, read }: TreatyReader, filter: TreatyFilter) {
   if (filter.status !== undefined) query = query.where('status', '=', filter.status)
   if (filter.lifecycle !== undefined) query = query.where(lifecycleIs(filter.lifecycle, filter.now))
   if (filter.prefix !== undefined) query = query.where(subjectBegins(engine, filter.prefix))
-  return query
+  return sort === 'issued_at'
+    ? { rows: query, order: byIssue('treaty_id') }
+    : { rows: query, order: BY_END, name: 'end|' }
 }
 
 /** One range of the index by subject, whose order is that of the bytes on both engines. */
@@ -125,10 +110,7 @@ export function listTreatiesFor(
   own: string,
   subject: string,
 ): Promise<readonly TreatyRow[]> {
-  return read
-    .selectFrom('recognition_treaties')
-    .selectAll()
-    .select(isRevokedInAudit(engine).as('revoked_in_audit'))
+  return selectTreaties(engine, read)
     .where('issuer_sovereign_id', '=', own)
     .where('subject_sovereign_id', '=', subject)
     .where('status', '=', 'active')
@@ -137,15 +119,12 @@ export function listTreatiesFor(
 
 /** The newest own treaties with a subject, ended ones included. */
 export function listNewestFor(
-  { engine: backend, read: db }: TreatyReader,
+  { engine, read }: TreatyReader,
   own: string,
   subject: string,
   limit: number,
 ): Promise<readonly TreatyRow[]> {
-  return db
-    .selectFrom('recognition_treaties')
-    .selectAll()
-    .select(isRevokedInAudit(backend).as('revoked_in_audit'))
+  return selectTreaties(engine, read)
     .where('issuer_sovereign_id', '=', own)
     .where('subject_sovereign_id', '=', subject)
     .orderBy('issued_at', 'desc')

@@ -10,8 +10,6 @@ import {
 } from '@chancery/protocol'
 import type { Instant, JsonObject, TreatyLifecycle, TreatyScope } from '@chancery/protocol'
 import type { Query } from '@chancery/service-kit'
-import { readIssuePosition, writeIssuePosition } from '../../requests/list-position.ts'
-import type { Page } from '../../requests/paging.ts'
 import {
   isPublicKeyText,
   readGrantedRoles,
@@ -100,12 +98,6 @@ function readScope(body: JsonObject, allowedRoles: readonly string[]): TreatySco
 
 export type TreatySort = 'issued_at' | 'expires_at'
 
-/** A position in a list that is ordered by one of the times, then id. */
-export interface TreatyPosition {
-  readonly at: string
-  readonly id: string
-}
-
 export interface TreatyListRequest {
   readonly sort: TreatySort
   readonly lifecycle: TreatyLifecycle['state'] | undefined
@@ -121,20 +113,4 @@ export function readTreatyList(query: Query): TreatyListRequest {
   if (lifecycle !== undefined && state === undefined) throw new Refusal('invalid_input', { field: 'lifecycle' })
   if (prefix !== undefined && !isPlainText(prefix, 128)) throw new Refusal('invalid_input', { field: 'q' })
   return { sort: sort ?? 'issued_at', lifecycle: state, prefix }
-}
-
-/** The position of a cursor; one of the other order is refused. */
-export function readTreatyPosition(page: Page, sort: TreatySort): TreatyPosition | undefined {
-  if (sort === 'issued_at') {
-    const place = readIssuePosition(page)
-    return place === undefined ? undefined : { at: place.issued_at, id: place.id }
-  }
-  if (page.after === undefined) return undefined
-  const match = /^end\|(\d{4}-\d\d-\d\dT[0-9:.]{8,15}Z)\|(.{1,256})$/su.exec(page.after)
-  if (match === null || !isPlainText(match[2] ?? '', 256)) throw new Refusal('invalid_page')
-  return { at: match[1] ?? '', id: match[2] ?? '' }
-}
-
-export function writeTreatyPosition(sort: TreatySort, { at, id }: TreatyPosition): string {
-  return sort === 'issued_at' ? writeIssuePosition({ issued_at: at, id }) : `end|${at}|${id}`
 }

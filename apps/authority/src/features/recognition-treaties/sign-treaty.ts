@@ -1,12 +1,12 @@
 import { Refusal } from '@chancery/contract'
-import { HOUR, canonicalJson, draftRecognitionTreaty, instantOf, writeJson, writeSortable } from '@chancery/protocol'
+import { HOUR, draftRecognitionTreaty, instantOf, writeJson, writeSortable } from '@chancery/protocol'
 import type { Instant, JsonObject, RecognitionTreaty } from '@chancery/protocol'
 import type { HttpResponse } from '@chancery/service-kit'
 import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { Transaction } from '../../database/database.ts'
-import { readAttempt, respondOnce } from '../../requests/idempotency.ts'
 import { areStrongKeys, readDryRun, readReason, refuseUnknownMembers } from '../../requests/read-fields.ts'
+import { type SignedRecord, issueRecord } from '../../requests/signed-record.ts'
 import { RecordFault } from '../../signing/record-faults.ts'
 import { findTreaty, insertTreaty, markTreatyRevoked } from './queries.ts'
 import { type IssueRequest, MAX_VALIDITY_HOURS, readIssueRequest } from './requests.ts'
@@ -19,68 +19,33 @@ export interface RecognitionTreatiesParts extends FeatureBase, Pick<Core, 'recor
   readonly connectome: Connectome
 }
 
-export interface SignedTreaty {
-  readonly treaty: RecognitionTreaty
-  readonly text: string
-}
-
-/** Signs the requested treaty in one transaction with what `complete` changes. Returns the response of that call. */
-export async function signOnce(
+/** Signs and stores the requested treaty. `answer` runs in the same transaction, and gives another response. */
+export async function signTreaty(
   call: OperatorCall,
   parts: RecognitionTreatiesParts,
   request: IssueRequest,
-  complete: (tx: Transaction, signed: SignedTreaty, now: string) => Promise<string>,
+  answer?: SignedRecord<RecognitionTreaty>['answer'],
 ): Promise<HttpResponse> {
   if (!(await areStrongKeys(request.subject_public_keys))) throw new Refusal('invalid_public_keys')
   parts.signing.requireAllowed()
   if (parts.recordFaults.has('treaties')) throw new RecordFault('treaties', 'a stored treaty does not verify')
-  const attempt = readAttempt(call, parts.clock.now())
-  return parts.database.write(async (tx) => {
-    await tx.lock('treaties')
-    const now = parts.clock.now()
-    return respondOnce(tx, attempt, writeSortable(now), async () => {
-      const text = await complete(tx, await signTreaty(tx, parts, call, { request, now }), writeSortable(now))
+  const [treaty_id, issuer_sovereign_id] = [parts.ids.uuid(), parts.network.name]
+  const named = { treaty_id, issuer_sovereign_id, issued_by: parts.signing.keyId }
+  return issueRecord(call, parts, {
+    sign: (draft: RecognitionTreaty) => parts.signing.sign(draft),
+    event: 'recognition_treaty_issued',
+    named: ['treaty_id', 'issuer_sovereign_id', 'subject_sovereign_id'],
+    lock: 'treaties',
+    draft: (now) => draftRecognitionTreaty({ ...request, ...named, now }),
+    store: async (tx, record, now) => {
+      const { subject_sovereign_id, valid_from, expires_at, scope } = record
+      const row = { treaty_id, issuer_sovereign_id, subject_sovereign_id, valid_from, expires_at }
+      await insertTreaty(tx, { ...row, treaty_json: writeJson(record), issued_at: writeSortable(now) })
       await tx.raiseVersion('treaties')
-      return { status: 201, text }
-    })
+      return { allowed_roles: scope.allowed_roles }
+    },
+    ...(answer === undefined ? {} : { answer }),
   })
-}
-
-/** Signs a treaty and stores it with its audit event. */
-async function signTreaty(
-  tx: Transaction,
-  parts: RecognitionTreatiesParts,
-  call: OperatorCall,
-  { request, now }: { readonly request: IssueRequest; readonly now: Instant },
-): Promise<SignedTreaty> {
-  const own = parts.network.name
-  const draft = draftRecognitionTreaty({
-    ...request,
-    treaty_id: parts.ids.uuid(),
-    issuer_sovereign_id: own,
-    issued_by: parts.signing.keyId,
-    now,
-  })
-  const text = writeJson(await parts.signing.sign(draft))
-  const { treaty_id, subject_sovereign_id, valid_from, expires_at } = draft
-  await insertTreaty(tx, {
-    treaty_id,
-    issuer_sovereign_id: own,
-    subject_sovereign_id,
-    treaty_json: text,
-    issued_at: writeSortable(now),
-    valid_from,
-    expires_at,
-  })
-  const details = {
-    treaty_id,
-    issuer_sovereign_id: own,
-    subject_sovereign_id,
-    allowed_roles: draft.scope.allowed_roles,
-    ...requestDetails(call),
-  }
-  await parts.audit.record(tx, { type: 'recognition_treaty_issued', details })
-  return { treaty: draft, text }
 }
 
 /**
@@ -95,13 +60,8 @@ export async function revoke(call: OperatorCall, parts: RecognitionTreatiesParts
   return parts.database.write(async (tx) => {
     await tx.lock('treaties')
     if ((await findTreaty(parts.database, treaty_id, tx.query)) === undefined) throw new Refusal('treaty_not_found')
-    if (!(await markTreatyRevoked(tx, treaty_id, writeSortable(parts.clock.now()), reason)))
-      return { treaty_id, status: 'revoked' }
-    await tx.raiseVersion('treaties')
-    await parts.audit.record(tx, {
-      type: 'recognition_treaty_revoked',
-      details: { treaty_id, reason, ...requestDetails(call) },
-    })
+    const isEnded = await endTreaty(tx, parts, call, { treaty_id, reason, now: parts.clock.now() })
+    if (isEnded) await tx.raiseVersion('treaties')
     return { treaty_id, status: 'revoked' }
   })
 }
@@ -136,12 +96,12 @@ export async function renew(call: OperatorCall, parts: RecognitionTreatiesParts)
   const treaty_id = call.params['treaty_id'] ?? ''
   const old = await loadSigned(parts, treaty_id)
   const request = readRenewal(call.body, old, parts)
-  return signOnce(call, parts, request, async (tx, { treaty, text }, now) => {
+  return signTreaty(call, parts, request, async (treaty, tx, now) => {
     const word = CHANGES.some((name) => call.body[name] !== undefined) ? 'replaced_by' : 'renewed_by'
     const reason = `${word}:${treaty.treaty_id}`
-    await endOld(tx, parts, call, { treaty_id, reason, now })
-    const previous = canonicalJson({ treaty_id, status: 'revoked', revocation_reason: reason })
-    return `{"treaty":${text},"previous":${previous}}`
+    // Of two renewals at a time one ends the old treaty; the other is rolled back, its new treaty included.
+    if (!(await endTreaty(tx, parts, call, { treaty_id, reason, now }))) throw new Refusal('treaty_ended')
+    return { treaty, previous: { revocation_reason: reason, status: 'revoked', treaty_id } }
   })
 }
 
@@ -168,16 +128,15 @@ function readRenewal(body: JsonObject, old: RecognitionTreaty, parts: Recognitio
   return readIssueRequest({ ...same, ...body }, parts.network.name, parts.settings.allowedRoles)
 }
 
-/** Of two renewals at a time one ends the old treaty; the other is rolled back, its new treaty included. */
-async function endOld(
+/** False when it was revoked before. */
+async function endTreaty(
   tx: Transaction,
   parts: RecognitionTreatiesParts,
   call: OperatorCall,
-  { treaty_id, reason, now }: { readonly treaty_id: string; readonly reason: string; readonly now: string },
-): Promise<void> {
-  if (!(await markTreatyRevoked(tx, treaty_id, now, reason))) throw new Refusal('treaty_ended')
-  await parts.audit.record(tx, {
-    type: 'recognition_treaty_revoked',
-    details: { treaty_id, reason, ...requestDetails(call) },
-  })
+  { treaty_id, reason, now }: { readonly treaty_id: string; readonly reason: string; readonly now: Instant },
+): Promise<boolean> {
+  if (!(await markTreatyRevoked(tx, treaty_id, writeSortable(now), reason))) return false
+  const details = { treaty_id, reason, ...requestDetails(call) }
+  await parts.audit.record(tx, { type: 'recognition_treaty_revoked', details })
+  return true
 }

@@ -1,7 +1,7 @@
-import { type JsonObject, type JsonValue, SCHEMA_NAMES, recordSchema } from '@chancery/protocol'
+import { type JsonObject, type JsonValue, type Read, SCHEMA_NAMES, recordSchema, schemaOf } from '@chancery/protocol'
 import type { Core } from '../../core.ts'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
-import type { Route } from '@chancery/contract'
+import type { BodyForm, Route } from '@chancery/contract'
 
 export interface ReferenceParts extends Pick<Core, 'clock' | 'limits' | 'network' | 'signing'> {
   readonly settings: Pick<AuthoritySettings, 'publicUrl'>
@@ -83,6 +83,41 @@ function ofTypes(schema: JsonObject, types: readonly string[]): JsonObject {
   if (named.length === 1 && only !== undefined) return { ...toOpenApi({ ...schema, type: only }), ...nullable }
   const { type: _types, ...rest } = schema
   return { ...toOpenApi(rest), anyOf: named.map((each) => ({ type: each, ...nullable })) }
+}
+
+/** Published records are named, not repeated. */
+export function formSchema(read: Read<unknown>): JsonObject {
+  return toOpenApi(schemaOf(read) as JsonObject)
+}
+
+/** Returns the schema of a body. A record may be replaced by its text, so neither of the two is required. */
+export function bodySchema(route: Route, form: BodyForm): JsonObject {
+  const records = Object.keys(route.records ?? {})
+  return records.length === 0 ? formSchema(form.read) : withTexts(formSchema(form.read), records)
+}
+
+/** Returns the schema of an answer. Later releases may add members. */
+export function answerSchema(answer: Route['answer'], preview: Route['preview']): JsonObject {
+  if (preview !== undefined) return { anyOf: [answerSchema(answer, undefined), formSchema(preview)] }
+  return answer === undefined ? { type: 'object' } : formSchema(answer)
+}
+
+function withTexts(schema: JsonObject, records: readonly string[]): JsonObject {
+  const { properties, required, ...rest } = schema as {
+    properties: Record<string, JsonObject>
+    required?: readonly string[]
+  }
+  const all = { ...properties }
+  for (const name of records) addText(all, name)
+  const needed = (required ?? []).filter((name) => !records.includes(name))
+  return { ...rest, properties: all, ...(needed.length === 0 ? {} : { required: needed }) }
+}
+
+function addText(properties: Record<string, JsonObject>, name: string): void {
+  const [outer = '', inner] = name.split('.')
+  const text = { type: 'string', description: `The JSON text of ${name}, in place of it.` }
+  if (inner === undefined) properties[`${outer}_text`] = text
+  else properties[outer] = withTexts(properties[outer] ?? {}, [inner])
 }
 
 const ERROR_ENVELOPE: JsonObject = {

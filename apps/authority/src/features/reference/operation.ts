@@ -8,7 +8,6 @@ import {
   authHint,
   errorCodesOf,
   exampleRecordName,
-  isNames,
   queryNames,
   rateLimitText,
   surfaceAccess,
@@ -17,8 +16,7 @@ import {
 import type { ErrorCode, Route, SECURITY_SCHEMES } from '@chancery/contract'
 import { HOUR, SCHEMA_NAMES, isJsonObject, recordSchema, writeInstant } from '@chancery/protocol'
 import type { Instant, JsonObject, JsonValue } from '@chancery/protocol'
-import { type ReferenceParts, ref } from './component-schemas.ts'
-import { answerSchema, bodySchema, formSchema } from './example-schema.ts'
+import { type ReferenceParts, answerSchema, bodySchema, formSchema, ref } from './component-schemas.ts'
 
 /**
  * A point of the curve made from a hash, so that no party has its private key. A copied example must not grant
@@ -182,8 +180,7 @@ export function toOperation(route: Route, { limits }: Pick<ReferenceParts, 'limi
 
 /** Path, query and header parameters. Where operator headers are optional, the route returns more with them. */
 function parametersOf(route: Route): JsonObject[] {
-  const { query = [] } = route
-  const readers = isNames(query) ? {} : query
+  const { query: readers = {} } = route
   const parameter = (name: string, place: string, required: boolean): JsonObject => ({
     name,
     in: place,

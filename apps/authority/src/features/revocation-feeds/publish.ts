@@ -17,6 +17,7 @@ import type { RevocationFeedsParts } from './peers.ts'
 import { requireCurrentKey } from '../../signing/current-key.ts'
 import { dateAfter } from '../../clock/date-after.ts'
 import { type Reader, type Transaction, assertStored } from '../../database/database.ts'
+import { countOf } from '../../database/large-tables.ts'
 import { cacheSigned } from './continuity.ts'
 import { gatherIds } from './gather.ts'
 import { FeedPieces } from './feed-text.ts'
@@ -57,12 +58,7 @@ async function buildParts(tx: Transaction, issuer_sovereign_id: string, synced: 
 }
 
 async function firstBits(tx: Reader): Promise<number> {
-  const row = await tx
-    .selectFrom('own_feed_ids')
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .where('pruned', '=', 0)
-    .executeTakeFirst()
-  return nextPartBits(Number(row?.count ?? 0), 0)
+  return nextPartBits(await countOf(tx.selectFrom('own_feed_ids').where('pruned', '=', 0)), 0)
 }
 
 /** Of the two members with ids, their separators, and the end. */

@@ -4,18 +4,18 @@ import { bindRead } from '../../auth/replica-routes.ts'
 import { whenClockIsCorrect } from '../../clock/purge-clock.ts'
 import type { Feature } from '../../core.ts'
 import type { Reader } from '../../database/database.ts'
-import { isLargeTable } from '../../database/cached-count.ts'
+import { isLargeTable } from '../../database/large-tables.ts'
 import { NodeCounter, list } from './list.ts'
 import { MarkPosition, type Moment, type RosterParts, markSilent, momentOf } from './mark-silent.job.ts'
 import { type NodeCounts, countNodes } from './queries/counts.ts'
 import { type JsonObject, isJsonObject, readJson, readPublicKey } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
-import { toWireTime } from '../../requests/list-position.ts'
+import { readPlace, toWireTime, writePlace } from '../../requests/list-position.ts'
 import { findAgentText, findInviteOf, listCertificatesOf } from './queries/one-node.ts'
 import { readNodes, viewNode } from './queries/rows.ts'
 import { redactEvent } from '../../audit/export.ts'
-import { type EventPosition, listEventsOf } from '../../audit/subjects.ts'
+import { EVENT_ORDER, listEventsOf } from '../../audit/insert.ts'
 import { readPage, writeCursor } from '../../requests/paging.ts'
 
 export { momentOf } from './mark-silent.job.ts'
@@ -84,9 +84,8 @@ const DEFAULT_ROWS = 50
  */
 async function events(call: OperatorCall, parts: RosterParts): Promise<JsonObject> {
   const key = readNodeKey(call)
-  const page = readPage(call.query)
-  const limit = call.query.first('limit') === undefined ? DEFAULT_ROWS : page.limit
-  const before = readPlace(page.after)
+  const { limit, after } = readPage(call.query, DEFAULT_ROWS)
+  const before = readPlace(EVENT_ORDER, after)
   const db = parts.database.read
   const { certificates } = await listCertificatesOf(db, key)
   if (certificates.length === 0) throw new Refusal('node_not_found')
@@ -102,15 +101,8 @@ async function events(call: OperatorCall, parts: RosterParts): Promise<JsonObjec
       const event = readJson(event_json)
       return isJsonObject(event) ? redactEvent(event) : {}
     }),
-    next_cursor: last === undefined ? null : writeCursor(`${last.created_at}|${last.event_id}`),
+    next_cursor: last === undefined ? null : writeCursor(writePlace(EVENT_ORDER, last)),
   }
-}
-
-function readPlace(text: string | undefined): EventPosition | undefined {
-  if (text === undefined) return undefined
-  const [, created_at, event_id] = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z)\|([0-9A-Za-z-]{1,64})$/.exec(text) ?? []
-  if (created_at === undefined || event_id === undefined) throw new Refusal('invalid_page')
-  return { created_at, event_id }
 }
 
 export interface Roster extends Feature {

@@ -2,7 +2,7 @@ import { NODE_STATES, type NodeState } from '@chancery/contract'
 import type { JsonObject } from '@chancery/protocol'
 import type { Clock, Query } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
-import { isLargeTable } from '../../database/cached-count.ts'
+import { isLargeTable } from '../../database/large-tables.ts'
 import { readChoiceFilter, readPage, readTextFilter, readTimeFilter } from '../../requests/paging.ts'
 import { readWalkPosition, writeWalkCursor } from '../../requests/walk-segments.ts'
 import { foldLabel } from '../enrollment/index.ts'
@@ -98,8 +98,7 @@ interface Filter {
  */
 export async function list(call: OperatorCall, parts: RosterState): Promise<JsonObject> {
   const filter = readFilter(call.query)
-  const page = readPage(call.query)
-  const limit = call.query.first('limit') === undefined ? DEFAULT_ROWS : page.limit
+  const page = readPage(call.query, DEFAULT_ROWS)
   const segments = segmentsOf(filter)
   const after = readWalkPosition(page.after, segments)
   const isLarge = await isLargeTable(parts.database.read, 'node_liveness')
@@ -113,7 +112,7 @@ export async function list(call: OperatorCall, parts: RosterState): Promise<Json
     segments,
     matches: (row: NodeRow) => matches(row, filter),
   }
-  const { rows, next } = await walkNodes(parts.database, plan, { limit, after })
+  const { rows, next } = await walkNodes(parts.database, plan, { limit: page.limit, after })
   const counts = await parts.counter.read(isLarge)
   return {
     count: rows.length,

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { isLargeTable } from '../../database/cached-count.ts'
+import { isLargeTable } from '../../database/large-tables.ts'
 import { findPlaces, markPlaces } from './queries/mark-silent.ts'
 import type { NodeState } from '@chancery/contract'
 import { DAY, type Instant, seconds, writeSortable } from '@chancery/protocol'

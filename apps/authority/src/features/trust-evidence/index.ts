@@ -6,30 +6,24 @@ import {
   field,
   form,
   isJsonObject,
+  readReceived,
   shape,
   trustEvidenceForm,
+  verifyTrustEvidence,
   writeInstant,
 } from '@chancery/protocol'
-import type { Instant, JsonObject, JsonValue, TrustEvidence, TrustFinding } from '@chancery/protocol'
+import type { JsonObject, JsonValue, TrustEvidence } from '@chancery/protocol'
 import { bind } from '../../auth/access.ts'
-import { type TrustEvidenceParts, verify } from './verify.ts'
-import type { Feature } from '../../core.ts'
-import { readOrRefuse } from '../../requests/read-fields.ts'
-import type { HttpResponse } from '@chancery/service-kit'
+import type { Feature, FeatureBase } from '../../core.ts'
+import { readOrRefuse, readTrustKeys, requirePresent, respondVerdict } from '../../requests/read-fields.ts'
+import type { Call, HttpResponse } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
-import { issueRecord } from '../../requests/issue-record.ts'
+import { issueRecord } from '../../requests/signed-record.ts'
+import { ownKeysAt } from '../../signing/own-keys.ts'
+import type { Connectome } from '../connectome/index.ts'
 
-export interface EvidenceFacts {
-  readonly finding: TrustFinding
-  readonly graph_digest: string
-  readonly issuer_sovereign_id: string
-  readonly now: Instant
-}
-
-/** Signs a finding with the authority's key. */
-function sealEvidence(parts: TrustEvidenceParts, facts: EvidenceFacts, code: RefusalCode): Promise<TrustEvidence> {
-  const draft = draftTrustEvidence({ ...facts, evidence_id: parts.ids.uuid(), issued_by: parts.signing.keyId })
-  return parts.signing.signFormOr(code, trustEvidenceForm, draft)
+interface TrustEvidenceParts extends FeatureBase {
+  readonly connectome: Connectome
 }
 
 const count = shape.integer(0, Number.MAX_SAFE_INTEGER)
@@ -57,13 +51,8 @@ const decision = form.closedPart({
   trust_path: form.yes(path, []),
 })
 
-export interface IssueRequest {
-  readonly finding: TrustFinding
-  readonly graph_digest: string | undefined
-}
-
 /** protocol/trust-operations 2.3, checks in the order of its table. */
-function readIssueRequest(body: JsonObject): IssueRequest {
+function readIssueRequest(body: JsonObject) {
   const given = body['decision']
   if (!isJsonObject(given)) throw new Refusal('missing_decision')
   return readOrRefuse('invalid_decision', () => {
@@ -89,12 +78,12 @@ async function issue(call: OperatorCall, parts: TrustEvidenceParts): Promise<Htt
   const { finding, ...given } = readIssueRequest(call.body)
   const graph_digest = given.graph_digest ?? (await parts.connectome.graphDigest())
   const issuer_sovereign_id = parts.network.name
-  return issueRecord(call, parts, async (_tx, now) => {
-    const facts = { finding, graph_digest, issuer_sovereign_id, now }
-    const record = await sealEvidence(parts, facts, 'evidence_build_failed')
-    const { evidence_id, source_sovereign_id, target_sovereign_id, verdict } = record
-    const details = { evidence_id, source_sovereign_id, target_sovereign_id, verdict }
-    return { record, type: 'trust_evidence_built', details }
+  return issueRecord(call, parts, {
+    form: trustEvidenceForm,
+    failed: 'evidence_build_failed',
+    event: 'trust_evidence_built',
+    named: ['evidence_id', 'source_sovereign_id', 'target_sovereign_id', 'verdict'],
+    draft: (now) => draftTrustEvidence({ finding, graph_digest, issuer_sovereign_id, now, ...ownFacts(parts) }),
   })
 }
 
@@ -106,7 +95,29 @@ async function issueFinding(
 ): Promise<TrustEvidence> {
   const now = parts.clock.now()
   const grounded = await parts.connectome.findTrustNow({ ...parties, evaluated_at: writeInstant(now) })
-  return sealEvidence(parts, { ...grounded, issuer_sovereign_id: parties.source, now }, code)
+  const facts = { ...grounded, issuer_sovereign_id: parties.source, now, ...ownFacts(parts) }
+  return parts.signing.signFormOr(code, trustEvidenceForm, draftTrustEvidence(facts))
+}
+
+function ownFacts({ ids, signing }: TrustEvidenceParts): { readonly evidence_id: string; readonly issued_by: string } {
+  return { evidence_id: ids.uuid(), issued_by: signing.keyId }
+}
+
+/**
+ * POST /trust-evidence/verify
+ * Verifies trust evidence, and that it is based on the graph that the caller expects. Writes nothing.
+ */
+async function verify(call: Call, parts: TrustEvidenceParts): Promise<JsonObject> {
+  const given = requirePresent(call.body, 'evidence', 'missing_evidence')
+  const evidence = readOrRefuse('invalid_evidence', () => readReceived(trustEvidenceForm, given))
+  const keys = readTrustKeys(call.body, 'issuer_public_keys', ownKeysAt(parts.keys, evidence.record.issued_at))
+  const expected = readOrRefuse('invalid_evidence', () =>
+    shape.nullable(shape.string)(call.body['expected_graph_digest'] ?? null, 'expected_graph_digest'),
+  )
+  const against = { keys, expectedGraphDigest: expected ?? undefined }
+  const members = respondVerdict(call, parts, await verifyTrustEvidence(evidence, against), 'accepted')
+  const { evidence_id, issuer_sovereign_id, verdict } = evidence.record
+  return { ...members, evidence_id, issuer_sovereign_id, verdict }
 }
 
 export interface TrustEvidenceIssuer extends Feature {

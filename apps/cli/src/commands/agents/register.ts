@@ -172,7 +172,8 @@ export async function runAgentRegister(context: CommandContext, _args: Arguments
       text: `${context.style.good('Registered')} ${facts.agent_id}.\n${rows}`,
     }
   }
-  const [client, report, stop] = [connection.client(), reporter(context), context.stop()]
+  const client = await connection.client()
+  const [report, stop] = [reporter(context), context.stop()]
   const registration = new Registration({ context, client, report, stop, facts })
   while (!stop.aborted) {
     await registration.step()

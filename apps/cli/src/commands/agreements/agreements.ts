@@ -4,43 +4,29 @@ import {
   capabilityOfferForm,
   hours,
   instantOf,
-  readReceived,
   verdictOf,
   visible,
   writeInstant,
 } from '@chancery/protocol'
-import type {
-  AgreementRecord,
-  AgreementTerms,
-  CapabilityCounter,
-  CapabilityOffer,
-  RecordForm,
-} from '@chancery/protocol'
+import type { AgreementRecord, AgreementTerms } from '@chancery/protocol'
 import type { AgreementTermsRequest } from '@chancery/sdk'
 import type { CommandContext } from '../../context.ts'
 import { usageError } from '../../errors/failure.ts'
-import { loadJsonObject, loadRecord, saveRecord } from '../../files/json-file.ts'
+import { loadJsonObject, loadRecord, recordKind, saveRecord } from '../../files/json-file.ts'
 import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import { type Result, type Style, fields } from '../../output/screen.ts'
+import { type Members, type Result, fields } from '../../output/screen.ts'
 import { connect, connectAsOperator } from '../../connection/connection.ts'
+import { issueRecord } from '../../connection/record-command.ts'
 import { loadPublicKeys } from '../../files/keys.ts'
 
+const OFFER = recordKind('a capability offer', 'offer', capabilityOfferForm)
+const COUNTER = recordKind('a capability counter', 'counter', capabilityCounterForm)
+const AGREEMENT = recordKind('an agreement', 'agreement', agreementRecordForm)
+
 /** Reads the record without verifying it; the authority verifies the signatures. */
-function whole<Value>(form: RecordForm<Value>): (value: Parameters<typeof readReceived>[1]) => Value {
-  return (value) => readReceived(form, value).wire as Value
-}
-
-function loadOffer(cwd: string, file: string): Promise<CapabilityOffer> {
-  return loadRecord(cwd, file, { name: 'a capability offer', member: 'offer', read: whole(capabilityOfferForm) })
-}
-
-function loadCounter(cwd: string, file: string): Promise<CapabilityCounter> {
-  return loadRecord(cwd, file, { name: 'a capability counter', member: 'counter', read: whole(capabilityCounterForm) })
-}
-
-export function loadAgreement(cwd: string, file: string): Promise<AgreementRecord> {
-  return loadRecord(cwd, file, { name: 'an agreement', member: 'agreement', read: whole(agreementRecordForm) })
+export async function loadAgreement(cwd: string, file: string): Promise<AgreementRecord> {
+  return (await loadRecord(cwd, file, AGREEMENT)).wire
 }
 
 /** The terms given with flags. */
@@ -63,101 +49,91 @@ function readTime(text: string): bigint {
   }
 }
 
-function describeAgreement(record: AgreementRecord, style: Style): string {
-  const more = [
+function agreementMembers(record: AgreementRecord): Members {
+  return [
+    ...termMembers(record, record.agreed_terms),
     ['agreement', record.agreement_id],
     ['signed by', record.signatures.map(({ key_id }) => key_id).join(', ')],
-  ] as const
-  return describeTerms(record, record.agreed_terms, style, more)
+  ]
 }
 
-function describeTerms(
-  parties: { readonly offerer_sovereign_id: string; readonly responder_sovereign_id: string },
+function termMembers(
+  parties: Pick<AgreementRecord, 'offerer_sovereign_id' | 'responder_sovereign_id'>,
   terms: AgreementTerms,
-  style: Style,
-  more: readonly (readonly [string, string])[] = [],
-): string {
-  return fields(
-    [
-      ['offerer', parties.offerer_sovereign_id],
-      ['responder', parties.responder_sovereign_id],
-      ['capabilities', terms.capabilities.join(', ')],
-      ['valid', `${terms.valid_from} to ${terms.valid_until}`],
-      ...more,
-    ],
-    style,
-  )
+): Members {
+  return [
+    ['offerer', parties.offerer_sovereign_id],
+    ['responder', parties.responder_sovereign_id],
+    ['capabilities', terms.capabilities.join(', ')],
+    ['valid', `${terms.valid_from} to ${terms.valid_until}`],
+  ]
 }
 
 /** Runs `agreement cosign`: the offerer signs what the responder accepted. */
 export async function runAgreementCosign(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
-  const { cwd, style } = context
-  const agreement = await loadAgreement(cwd, args.required('agreement'))
-  const original_offer = await loadOffer(cwd, options.required('offer'))
-  const connection = await connectAsOperator(context, options)
-  const { record, saved } = await saveRecord(cwd, options, () =>
-    connection.ask((client) => client.agreements.cosign({ agreement, original_offer })),
-  )
-  const text = `${style.good('Agreed, signed by both:')}\n${describeAgreement(record, style)}${saved}`
-  return { data: record, ids: [record.agreement_id], text }
+  const agreement = await loadAgreement(context.cwd, args.required('agreement'))
+  const { wire: original_offer } = await loadRecord(context.cwd, options.required('offer'), OFFER)
+  return issueRecord(context, options, ({ agreements }) => agreements.cosign({ agreement, original_offer }), {
+    title: 'Agreed, signed by both:',
+    members: agreementMembers,
+    id: ({ agreement_id }) => agreement_id,
+  })
 }
 
 /** Runs `agreement counter`: other terms for an offer, signed for the responder. */
 export async function runAgreementCounter(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
-  const { cwd, style } = context
-  const offer = await loadOffer(cwd, args.required('offer'))
+  const { wire: offer } = await loadRecord(context.cwd, args.required('offer'), OFFER)
   const terms = await readTerms(context, options)
-  const connection = await connectAsOperator(context, options)
-  const { record, saved } = await saveRecord(cwd, options, () =>
-    connection.ask((client) => client.agreements.counter({ offer, ...terms })),
-  )
-  const text = describeTerms(record, record.agreed_terms, style, [['offer', record.offer_id]])
-  return { data: record, ids: [record.offer_id], text: `${style.good('Countered:')}\n${text}${saved}` }
+  return issueRecord(context, options, ({ agreements }) => agreements.counter({ offer, ...terms }), {
+    title: 'Countered:',
+    members: (record) => [...termMembers(record, record.agreed_terms), ['offer', record.offer_id]],
+    id: ({ offer_id }) => offer_id,
+  })
 }
 
 /** Runs `agreement accept`: creates the record that both parties can show. */
 export async function runAgreementAccept(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
-  const offer = await loadOffer(cwd, args.required('offer'))
+  const { record: original, wire: offer } = await loadRecord(cwd, args.required('offer'), OFFER)
   const given = options.text('counter')
-  const request = given === undefined ? { offer } : { counter: await loadCounter(cwd, given), original_offer: offer }
+  const request =
+    given === undefined ? { offer } : { counter: (await loadRecord(cwd, given, COUNTER)).wire, original_offer: offer }
   const connection = await connectAsOperator(context, options)
   const own = (await connection.ask((client) => client.sovereign.metadata())).sovereign_id
   const { record, saved } = await saveRecord(cwd, options, () =>
     connection.ask((client) => client.agreements.accept(request)),
   )
-  const text = `${describeAgreement(record, style)}${saved}`
-  const isForeign = given === undefined && offer.offerer_sovereign_id !== own
+  const text = `${fields(agreementMembers(record), style)}${saved}`
+  const isForeign = given === undefined && original.offerer_sovereign_id !== own
   const ids = [record.agreement_id]
   if (!isForeign) return { data: record, ids, text: `${style.good('Agreed:')}\n${text}` }
-  const [half, original] = [options.text('out') ?? 'half.json', args.required('offer')]
-  const hint = `${visible(offer.offerer_sovereign_id)} must sign it, too:\n  chancery agreement cosign ${half} --offer ${original} --out agreement.json`
+  const [half, file] = [options.text('out') ?? 'half.json', args.required('offer')]
+  const hint = `${visible(original.offerer_sovereign_id)} must sign it, too:\n  chancery agreement cosign ${half} --offer ${file} --out agreement.json`
   return { data: record, ids, text: `${style.good('Accepted, half signed:')}\n${text}\n${hint}` }
 }
 
 /** Runs `agreement offer`. With --json it prints the signed offer for the other party. */
 export async function runAgreementOffer(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
-  const { style } = context
   const openHours = wholeNumberOrDefault(options, 'open-hours', 1, 8760)
   const request = {
     ...(await readTerms(context, options)),
     responder_sovereign_id: args.required('responder'),
     expires_at: writeInstant(context.now() + hours(openHours)),
   }
-  const connection = await connectAsOperator(context, options)
-  const { record, saved } = await saveRecord(context.cwd, options, () =>
-    connection.ask((client) => client.agreements.offer(request)),
-  )
-  const found = verdictOf(record.offerer_evidence)
-  const verdict = typeof found === 'string' ? found : '-'
-  if (verdict === 'block') context.note('no active treaty recognises this network, so the offer cannot be accepted')
-  const more = [
-    ['offer', record.offer_id],
-    ['open until', record.expires_at],
-    ['trust', verdict],
-  ] as const
-  const text = describeTerms(record, record.requested_terms, style, more)
-  return { data: record, ids: [record.offer_id], text: `${style.good('Offered:')}\n${text}${saved}` }
+  return issueRecord(context, options, ({ agreements }) => agreements.offer(request), {
+    title: 'Offered:',
+    members: (record) => {
+      const verdict = verdictOf(record.offerer_evidence)
+      if (verdict === 'block') context.note('no active treaty recognises this network, so the offer cannot be accepted')
+      return [
+        ...termMembers(record, record.requested_terms),
+        ['offer', record.offer_id],
+        ['open until', record.expires_at],
+        ['trust', typeof verdict === 'string' ? verdict : '-'],
+      ]
+    },
+    id: ({ offer_id }) => offer_id,
+  })
 }
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -184,14 +160,14 @@ const GRAPH = {
 /** Runs `agreement verify`; the exit code is 1 when the agreement is not valid, or not in force. */
 export async function runAgreementVerify(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
-  const agreement = await loadAgreement(cwd, args.required('file'))
+  const { record, wire } = await loadRecord(cwd, args.required('file'), AGREEMENT)
   const offerer = await loadPublicKeys(cwd, options, 'offerer-key')
   const responder = await loadPublicKeys(cwd, options, 'responder-key')
   // At the authority one signature counts for both parties when their keys are the same.
   if (offerer?.some((key) => responder?.includes(key)) === true)
     throw usageError('--offerer-key and --responder-key name the same key. Give each party its own.')
   const request = {
-    agreement,
+    agreement: wire,
     ...(offerer === undefined ? {} : { offerer_public_keys: offerer }),
     ...(responder === undefined ? {} : { responder_public_keys: responder }),
   }
@@ -204,6 +180,6 @@ export async function runAgreementVerify(context: CommandContext, args: Argument
   const words = REASONS[verdict.accepted && !isByOwnKeys ? 'accepted_for_both' : verdict.reason]
   const reason = words === undefined ? visible(verdict.reason) : `${words} (${visible(verdict.reason)})`
   const graph = verdict.accepted ? `${GRAPH[`${verdict.graph_changed}`]}\n` : ''
-  const text = `${title} ${reason}\n${graph}${describeTerms(agreement, agreement.agreed_terms, style)}`
+  const text = `${title} ${reason}\n${graph}${fields(termMembers(record, record.agreed_terms), style)}`
   return { data: verdict, text, exitCode: isGood ? 0 : 1 }
 }

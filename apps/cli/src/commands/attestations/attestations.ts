@@ -1,11 +1,12 @@
 import { canonicalJson, isPlainText, readAttestation, readRecognitionPolicy, visible } from '@chancery/protocol'
 import type { Attestation, JsonObject } from '@chancery/protocol'
 import type { AttestationVerdict, TreatyAttestationVerdict } from '@chancery/sdk'
-import { type Connection, connect, connectAsOperator } from '../../connection/connection.ts'
+import { type Connection, connect } from '../../connection/connection.ts'
+import { issueRecord } from '../../connection/record-command.ts'
 import type { CommandContext } from '../../context.ts'
-import { type Result, type Style, fields } from '../../output/screen.ts'
+import { type Members, type Result, type Style, fields } from '../../output/screen.ts'
 import { usageError } from '../../errors/failure.ts'
-import { loadJsonObject, loadRecord, saveRecord } from '../../files/json-file.ts'
+import { loadJsonObject, loadRecord } from '../../files/json-file.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { loadPublicKey, loadPublicKeys } from '../../files/keys.ts'
 import { findTreaty } from '../recognition-treaties/replace.ts'
@@ -13,25 +14,22 @@ import { reasonText } from '../recognition-treaties/reasons.ts'
 import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
 import { readPairs } from '../../arguments/pairs.ts'
 
-function describeAttestation(attestation: Attestation, style: Style): string {
+function attestationMembers(attestation: Attestation): Members {
   const { claims, subject_public_key: key } = attestation
-  return fields(
-    [
-      ['attestation', attestation.attestation_id],
-      ['issuer', attestation.issuer_sovereign_id],
-      ['subject', attestation.subject_id],
-      ['roles', attestation.roles.join(', ') || '-'],
-      ['subject key', key ?? '-'],
-      ['valid', `${attestation.valid_from} to ${attestation.expires_at}`],
-      ['claims', Object.keys(claims).length === 0 ? '-' : canonicalJson(claims)],
-    ],
-    style,
-  )
+  return [
+    ['attestation', attestation.attestation_id],
+    ['issuer', attestation.issuer_sovereign_id],
+    ['subject', attestation.subject_id],
+    ['roles', attestation.roles.join(', ') || '-'],
+    ['subject key', key ?? '-'],
+    ['valid', `${attestation.valid_from} to ${attestation.expires_at}`],
+    ['claims', Object.keys(claims).length === 0 ? '-' : canonicalJson(claims)],
+  ]
 }
 
 /** Runs `attestation issue`. With --json it prints the signed record, ready for a file. */
 export async function runAttestationIssue(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
-  const { cwd, style } = context
+  const { cwd } = context
   const subject_id = args.required('subject')
   if (!isPlainText(subject_id, 256)) throw usageError('A subject is 1 to 256 characters without control characters.')
   const key = options.text('public-key')
@@ -42,15 +40,11 @@ export async function runAttestationIssue(context: CommandContext, args: Argumen
     claims: await readClaims(cwd, options),
     ...(key === undefined ? {} : { subject_public_key: await loadPublicKey(cwd, '--public-key', key) }),
   }
-  const connection = await connectAsOperator(context, options)
-  const { record, saved } = await saveRecord(cwd, options, () =>
-    connection.ask((client) => client.attestations.issue(request)),
-  )
-  return {
-    data: record,
-    ids: [record.attestation_id],
-    text: `${style.good('Attested:')}\n${describeAttestation(record, style)}${saved}`,
-  }
+  return issueRecord(context, options, ({ attestations }) => attestations.issue(request), {
+    title: 'Attested:',
+    members: attestationMembers,
+    id: ({ attestation_id }) => attestation_id,
+  })
 }
 
 async function readClaims(cwd: string, options: Options): Promise<JsonObject> {
@@ -82,7 +76,8 @@ export async function runAttestationVerify(
   const trust = 'trust_basis' in verdict ? trustText(verdict) : ''
   const revocation = await findRevocation(connection, attestation)
   const source = verdict.accepted ? `\n${revocationText(revocation, attestation, style)}` : ''
-  const text = `${title} ${reasonText(verdict.reason)}\n${describeAttestation(attestation, style)}${trust}${source}`
+  const members = fields(attestationMembers(attestation), style)
+  const text = `${title} ${reasonText(verdict.reason)}\n${members}${trust}${source}`
   return { data: { ...verdict, revocation }, text, exitCode: verdict.accepted ? 0 : 1 }
 }
 

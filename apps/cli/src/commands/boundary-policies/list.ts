@@ -1,10 +1,10 @@
-import { BOUNDARY_POLICY_FORM, type JsonObject, readReceived, visible } from '@chancery/protocol'
+import { BOUNDARY_POLICY_FORM, visible } from '@chancery/protocol'
 import type { BoundaryPolicyRow } from '@chancery/sdk'
 import { connect, connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { type Result, table } from '../../output/screen.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import { loadRecord } from '../../files/json-file.ts'
+import { loadRecord, recordKind } from '../../files/json-file.ts'
 import { loadPublicKeys } from '../../files/keys.ts'
 
 /** Runs `boundary-policy list`: stored versions, active versions, and whether the set is valid for decisions. */
@@ -59,12 +59,7 @@ export async function runBoundaryPolicyHistory(
   return { data: { policy_id, versions }, ids: versions.map(idOf), text: describeVersions(versions, context) }
 }
 
-const POLICY = {
-  name: 'a boundary policy',
-  member: 'policy',
-  // The file is sent unchanged: a dropped field would break the signature.
-  read: (value: Parameters<typeof readReceived>[1]): JsonObject => readReceived(BOUNDARY_POLICY_FORM, value).wire,
-} as const
+const POLICY = recordKind('a boundary policy', 'policy', BOUNDARY_POLICY_FORM)
 
 /** Runs `boundary-policy verify`; the exit code is 1 when the policy is not valid. */
 export async function runBoundaryPolicyVerify(
@@ -73,7 +68,7 @@ export async function runBoundaryPolicyVerify(
   options: Options,
 ): Promise<Result> {
   const { cwd, style } = context
-  const policy = await loadRecord(cwd, args.required('file'), POLICY)
+  const { wire: policy } = await loadRecord(cwd, args.required('file'), POLICY)
   const keys = await loadPublicKeys(cwd, options, 'issuer-key')
   const connection = await connect(context, options)
   const named = keys === undefined ? {} : { issuer_public_keys: keys }

@@ -1,5 +1,6 @@
+import { sovereign } from '@chancery/contract'
 import { type AuthorityKeys, readPresentedAttestation } from '@chancery/protocol'
-import { requireNodeDecision } from '@chancery/sdk'
+import { boundaryApi, requireNodeDecision, routeApi } from '@chancery/sdk'
 import type { NodeDecision, NodeDecisionRequest, PresentedAttestation } from '@chancery/sdk'
 import { type Connection, connectAsOperator, connectWithKey } from '../../connection/connection.ts'
 import { connectAsNode, loadCertificate, loadNodeSigner } from '../../connection/node-folder.ts'
@@ -94,9 +95,9 @@ async function openCaller(context: CommandContext, options: Options): Promise<Ca
 
 async function ask(context: CommandContext, caller: Caller, request: NodeDecisionRequest): Promise<NodeDecision> {
   const { connection, publicKey } = caller
-  return connection.ask(async (client) => {
-    const response = await client.boundary.request(request)
-    const authorityKeys = caller.keys ?? [(await client.sovereign.genesis()).network_authority.public_key]
+  return connection.askOver(async (link) => {
+    const response = await boundaryApi(link).request(request)
+    const authorityKeys = caller.keys ?? [(await routeApi(sovereign, link).genesis()).network_authority.public_key]
     await requireNodeDecision(response, { request, publicKey, authorityKeys, now: context.now() })
     return response
   })

@@ -1,82 +1,43 @@
-import {
-  asJson,
-  boundaryDecisionForm,
-  consensusForm,
-  isJsonObject,
-  justificationForm,
-  readReceived,
-  voteForm,
-} from '@chancery/protocol'
-import type {
-  BoundaryDecision,
-  ConsensusProof,
-  JsonObject,
-  JustificationProof,
-  Received,
-  ValidatorVote,
-} from '@chancery/protocol'
-import { type RecordKind, loadJsonObject, loadRecord, saveRecord } from '../../files/json-file.ts'
-import { type Result, type Style, fields } from '../../output/screen.ts'
-import { connectAsOperator } from '../../connection/connection.ts'
+import { boundaryDecisionForm, consensusForm, isJsonObject, justificationForm, voteForm } from '@chancery/protocol'
+import type { ConsensusProof, JsonObject, ValidatorVote } from '@chancery/protocol'
+import { loadJsonObject, loadRecord, recordKind } from '../../files/json-file.ts'
+import { type Members, type Result, fields, verdictText } from '../../output/screen.ts'
+import { connect } from '../../connection/connection.ts'
+import { issueRecord } from '../../connection/record-command.ts'
 import type { CommandContext } from '../../context.ts'
 import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
 import { loadValidatorKeys } from '../../files/validator-keys.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { loadPublicKeys } from '../../files/keys.ts'
 
-const JUSTIFICATION: RecordKind<Received<JustificationProof>> = {
-  name: 'a justification proof',
-  member: 'justification_proof',
-  read: (value) => readReceived(justificationForm, value),
+const JUSTIFICATION = recordKind('a justification proof', 'justification_proof', justificationForm)
+const DECISION = recordKind('a boundary decision', 'decision', boundaryDecisionForm)
+// A vote has a member of this name itself, which is never an object.
+const VOTE = recordKind('a validator vote', 'vote', voteForm)
+const CONSENSUS = recordKind('a consensus proof', 'proof', consensusForm)
+
+function voteMembers(vote: ValidatorVote): Members {
+  return [
+    ['vote', vote.vote_id],
+    ['says', vote.vote ? 'approve' : 'reject'],
+    ['validator', vote.validator_sovereign_id],
+    ['proof', vote.proof_id],
+    ['decision', vote.decision_id],
+    ['reason', vote.reason ?? '-'],
+    ['cast', vote.voted_at],
+  ]
 }
 
-const DECISION: RecordKind<Received<BoundaryDecision>> = {
-  name: 'a boundary decision',
-  member: 'decision',
-  read: (value) => readReceived(boundaryDecisionForm, value),
-}
-
-const VOTE: RecordKind<Received<ValidatorVote>> = {
-  name: 'a validator vote',
-  // A vote has a member of this name itself, which is never an object.
-  member: 'vote',
-  read: (value) => readReceived(voteForm, value),
-}
-
-export const CONSENSUS: RecordKind<Received<ConsensusProof>> = {
-  name: 'a consensus proof',
-  member: 'proof',
-  read: (value) => readReceived(consensusForm, value),
-}
-
-function describeVote(vote: ValidatorVote, style: Style): string {
-  return fields(
-    [
-      ['vote', vote.vote_id],
-      ['says', vote.vote ? 'approve' : 'reject'],
-      ['validator', vote.validator_sovereign_id],
-      ['proof', vote.proof_id],
-      ['decision', vote.decision_id],
-      ['reason', vote.reason ?? '-'],
-      ['cast', vote.voted_at],
-    ],
-    style,
-  )
-}
-
-export function describeConsensus(proof: ConsensusProof, style: Style): string {
+function consensusMembers(proof: ConsensusProof): Members {
   const approving = new Set(proof.votes.filter(({ vote }) => vote).map((vote) => vote.validator_sovereign_id))
-  return fields(
-    [
-      ['consensus', proof.consensus_id],
-      ['proof', proof.proof_id],
-      ['decision', proof.decision_id],
-      ['approving', [...approving].join(', ') || '-'],
-      ['needed', `${proof.required_threshold} of ${new Set(proof.validator_sovereign_ids).size}`],
-      ['until', proof.expires_at],
-    ],
-    style,
-  )
+  return [
+    ['consensus', proof.consensus_id],
+    ['proof', proof.proof_id],
+    ['decision', proof.decision_id],
+    ['approving', [...approving].join(', ') || '-'],
+    ['needed', `${proof.required_threshold} of ${new Set(proof.validator_sovereign_ids).size}`],
+    ['until', proof.expires_at],
+  ]
 }
 
 /** Runs `consensus assemble`. With --json it prints the signed proof. */
@@ -85,7 +46,7 @@ export async function runConsensusAssemble(
   args: Arguments,
   options: Options,
 ): Promise<Result> {
-  const { cwd, style } = context
+  const { cwd } = context
   const { wire } = await loadRecord(cwd, args.required('justification'), JUSTIFICATION)
   const votes = await Promise.all(args.list('votes').map((file) => loadRecord(cwd, file, VOTE)))
   const validatorKeys = await loadValidatorKeys(cwd, options)
@@ -96,12 +57,8 @@ export async function runConsensusAssemble(
     validator_sovereign_ids: options.list('validator'),
     ...(Object.keys(validatorKeys).length === 0 ? {} : { validator_public_keys: validatorKeys }),
   }
-  const connection = await connectAsOperator(context, options)
-  const { record: proof, saved } = await saveRecord(cwd, options, () =>
-    connection.ask((client) => client.consensus.proof(request)),
-  )
-  const text = `${style.good('Assembled:')}\n${describeConsensus(proof, style)}${saved}`
-  return { data: asJson(proof), text }
+  const shown = { title: 'Assembled:', members: consensusMembers }
+  return issueRecord(context, options, ({ consensus }) => consensus.proof(request), shown)
 }
 
 /** Texts for the reasons of protocol/trust-operations 8.6. */
@@ -121,7 +78,7 @@ export const CONSENSUS_REASONS: Readonly<Record<string, string>> = {
 
 /** Runs `consensus vote`. With --json it prints the signed vote. */
 export async function runConsensusVote(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
-  const { cwd, style } = context
+  const { cwd } = context
   const file = args.required('justification')
   const { wire } = await loadRecord(cwd, file, JUSTIFICATION)
   const decision = await loadDecision(cwd, file, options.text('decision'))
@@ -134,11 +91,10 @@ export async function runConsensusVote(context: CommandContext, args: Arguments,
     ...(keys === undefined ? {} : { justification_public_keys: keys }),
     ...(decision === undefined ? {} : { decision }),
   }
-  const connection = await connectAsOperator(context, options)
-  const { record: vote, saved } = await saveRecord(cwd, options, () =>
-    connection.ask((client) => client.consensus.vote(request)),
-  )
-  return { data: vote, text: `${style.good('Voted:')}\n${describeVote(vote, style)}${saved}` }
+  return issueRecord(context, options, ({ consensus }) => consensus.vote(request), {
+    title: 'Voted:',
+    members: voteMembers,
+  })
 }
 
 /** The decision of --decision, else the one in the file that `evaluate` wrote. */
@@ -146,4 +102,17 @@ async function loadDecision(cwd: string, file: string, given: string | undefined
   if (given !== undefined) return (await loadRecord(cwd, given, DECISION)).wire
   const { decision } = await loadJsonObject(cwd, file)
   return isJsonObject(decision) ? decision : undefined
+}
+
+/** Runs `consensus verify`; the exit code is 1 when the proof is not valid. */
+export async function runConsensusVerify(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const { cwd, style } = context
+  const { record, wire } = await loadRecord(cwd, args.required('proof'), CONSENSUS)
+  const validator_public_keys = await loadValidatorKeys(cwd, options)
+  const keys = await loadPublicKeys(cwd, options, 'assembler-key')
+  const request = { proof: wire, validator_public_keys, ...(keys === undefined ? {} : { assembler_public_keys: keys }) }
+  const connection = await connect(context, options)
+  const verdict = await connection.ask((client) => client.consensus.verify(request))
+  const text = `${verdictText(verdict, CONSENSUS_REASONS, style)}\n${fields(consensusMembers(record), style)}`
+  return { data: verdict, text, exitCode: verdict.valid ? 0 : 1 }
 }

@@ -1,77 +1,55 @@
-import {
-  accessIntentForm,
-  asJson,
-  asReceived,
-  licensePolicyForm,
-  readReceived,
-  verifyReceived,
-  visible,
-} from '@chancery/protocol'
-import type { DataAccessIntent, DataLicensePolicy, JsonObject, Received } from '@chancery/protocol'
-import { type Result, type Style, fields, plural } from '../../output/screen.ts'
+import { accessIntentForm, asJson, asReceived, licensePolicyForm, verifyReceived, visible } from '@chancery/protocol'
+import type { DataAccessIntent, DataLicensePolicy, JsonObject } from '@chancery/protocol'
+import { type Members, type Result, fields, plural } from '../../output/screen.ts'
 import type { IntentRequest, LicenseRequest, RecordedUsage, UsageVerdict } from '@chancery/sdk'
 import { type Connection, FOLLOW_HINT, connect, connectAsOperator, signersAt } from '../../connection/connection.ts'
+import { issueRecord } from '../../connection/record-command.ts'
 import type { CommandContext } from '../../context.ts'
-import { type RecordKind, loadJsonObject, loadRecord, saveRecord } from '../../files/json-file.ts'
+import { loadJsonObject, loadRecord, recordKind, saveRecord } from '../../files/json-file.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
 import { randomUUID } from 'node:crypto'
 import { loadPublicKeys } from '../../files/keys.ts'
 
-function describeLicense(policy: DataLicensePolicy, style: Style): string {
+function licenseMembers(policy: DataLicensePolicy): Members {
   const { max_volume_bytes_per_session: cap } = policy
-  return fields(
-    [
-      ['policy', policy.policy_id],
-      ['licensor', policy.licensor_sovereign_id],
-      ['licensee', policy.licensee_sovereign_id],
-      ['sources', policy.allowed_source_ids.join(', ') || 'none: nothing is licensed'],
-      ['access', policy.allowed_access_types.join(', ') || 'read'],
-      ['volume', cap === null ? 'unlimited' : `up to ${plural(cap, 'byte')} a session`],
-      ['prohibited', policy.prohibited_classification_tags.join(', ') || '-'],
-      ['valid', `${policy.valid_from} to ${policy.valid_until}`],
-    ],
-    style,
-  )
+  return [
+    ['policy', policy.policy_id],
+    ['licensor', policy.licensor_sovereign_id],
+    ['licensee', policy.licensee_sovereign_id],
+    ['sources', policy.allowed_source_ids.join(', ') || 'none: nothing is licensed'],
+    ['access', policy.allowed_access_types.join(', ') || 'read'],
+    ['volume', cap === null ? 'unlimited' : `up to ${plural(cap, 'byte')} a session`],
+    ['prohibited', policy.prohibited_classification_tags.join(', ') || '-'],
+    ['valid', `${policy.valid_from} to ${policy.valid_until}`],
+  ]
 }
 
-function describeIntent(intent: DataAccessIntent, style: Style): string {
+function intentMembers(intent: DataAccessIntent): Members {
   const { estimated_volume_bytes: volume } = intent
-  return fields(
-    [
-      ['intent', intent.intent_id],
-      ['agent', intent.agent_sovereign_id],
-      ['decision', intent.decision_id],
-      ['sources', intent.declared_sources.map(({ source_id }) => source_id).join(', ') || '-'],
-      ['access', intent.declared_access_types.join(', ') || '-'],
-      ['volume', volume === null ? 'not estimated' : `about ${plural(volume, 'byte')}`],
-      ['until', intent.expires_at],
-    ],
-    style,
-  )
+  return [
+    ['intent', intent.intent_id],
+    ['agent', intent.agent_sovereign_id],
+    ['decision', intent.decision_id],
+    ['sources', intent.declared_sources.map(({ source_id }) => source_id).join(', ') || '-'],
+    ['access', intent.declared_access_types.join(', ') || '-'],
+    ['volume', volume === null ? 'not estimated' : `about ${plural(volume, 'byte')}`],
+    ['until', intent.expires_at],
+  ]
 }
 
 /** Runs `data-usage intent`: sends the file unchanged; the authority signs for its network. */
 export async function runDataUsageIntent(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
-  const { cwd, style } = context
-  const request = (await loadJsonObject(cwd, args.required('file'))) as IntentRequest
-  const connection = await connectAsOperator(context, options)
-  const { record: intent, saved } = await saveRecord(cwd, options, () =>
-    connection.ask((client) => client.dataUsage.intent(request)),
-  )
-  return { data: intent, text: `${style.good('Declared:')}\n${describeIntent(intent, style)}${saved}` }
+  const request = (await loadJsonObject(context.cwd, args.required('file'))) as IntentRequest
+  const shown = { title: 'Declared:', members: intentMembers }
+  return issueRecord(context, options, ({ dataUsage }) => dataUsage.intent(request), shown)
 }
 
 /** Runs `data-usage policy`: sends the file unchanged; the authority reads, signs and activates it. */
 export async function runDataUsagePolicy(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
-  const { cwd, style } = context
-  const terms = (await loadJsonObject(cwd, args.required('file'))) as LicenseRequest
-  const connection = await connectAsOperator(context, options)
-  const { record: policy, saved } = await saveRecord(cwd, options, () =>
-    connection.ask((client) => client.dataUsage.publish(terms)),
-  )
-  const text = `${style.good('Published')} and active:\n${describeLicense(policy, style)}${saved}`
-  return { data: policy, text }
+  const terms = (await loadJsonObject(context.cwd, args.required('file'))) as LicenseRequest
+  const shown = { title: 'Published and active:', members: licenseMembers }
+  return issueRecord(context, options, ({ dataUsage }) => dataUsage.publish(terms), shown)
 }
 
 /** Without the option the authority returns its newest license. */
@@ -88,7 +66,7 @@ export async function runDataUsageShow(context: CommandContext, _args: Arguments
     await requireSignature(connection, policy)
     return policy
   })
-  return { data: record, text: `${describeLicense(record, context.style)}${saved}` }
+  return { data: record, text: `${fields(licenseMembers(record), context.style)}${saved}` }
 }
 
 async function requireSignature(connection: Connection, policy: DataLicensePolicy): Promise<void> {
@@ -103,17 +81,8 @@ async function requireSignature(connection: Connection, policy: DataLicensePolic
   })
 }
 
-const INTENT: RecordKind<Received<DataAccessIntent>> = {
-  name: 'a data access intent',
-  member: 'intent',
-  read: (value) => readReceived(accessIntentForm, value),
-}
-
-const LICENSE: RecordKind<Received<DataLicensePolicy>> = {
-  name: 'a data license policy',
-  member: 'policy',
-  read: (value) => readReceived(licensePolicyForm, value),
-}
+const INTENT = recordKind('a data access intent', 'intent', accessIntentForm)
+const LICENSE = recordKind('a data license policy', 'policy', licensePolicyForm)
 
 /**
  * Runs `data-usage verify`: lists every violation, and stores them on request. The exit code is 1 when there is one,
@@ -149,7 +118,7 @@ export async function runDataUsageVerify(context: CommandContext, args: Argument
     : `${style.good('Allowed:')} the license permits this use.`
   const text = [
     verdict.valid ? allowed : `${style.bad('Not allowed:')}\n${found.join('\n')}`,
-    describeIntent(record, style),
+    fields(intentMembers(record), style),
     fields([['license', `${policy_id} for ${licensee_sovereign_id}`]], style),
     ...unproven.map((part) => `${style.bad('Not checked:')} ${visible(part)}`),
     ...(verdict.entry ? [`Recorded as entry ${verdict.entry.store_sequence} of the evidence store.`] : []),

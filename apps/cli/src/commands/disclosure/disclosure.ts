@@ -1,21 +1,25 @@
+import { randomUUID } from 'node:crypto'
+import { resolve } from 'node:path'
 import {
+  UNSALTED,
   agreementRecordForm,
   asJson,
   commitmentForm,
   isPlainText,
   membershipProofForm,
   proveMembership,
-  readReceived,
+  visible,
 } from '@chancery/protocol'
-import type { AgreementRecord, CapabilityCommitment, CapabilityMembershipProof, Received } from '@chancery/protocol'
-import { type Result, type Style, fields } from '../../output/screen.ts'
-import { type RecordKind, loadRecord, saveRecord } from '../../files/json-file.ts'
-import { randomUUID } from 'node:crypto'
-import { resolve } from 'node:path'
+import type { CapabilityCommitment, CapabilityMembershipProof } from '@chancery/protocol'
+import { connect, connectAsOperator } from '../../connection/connection.ts'
+import { issueRecord } from '../../connection/record-command.ts'
 import type { CommandContext } from '../../context.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
-import { readText } from '../../files/files.ts'
+import { OWNER_ONLY, readText, refuseExisting, typed, writeNewFile } from '../../files/files.ts'
+import { loadRecord, recordKind, saveRecord } from '../../files/json-file.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
+import { loadPublicKeys } from '../../files/keys.ts'
+import { type Members, type Result, fields, verdictText } from '../../output/screen.ts'
 
 /** Texts for the reasons of protocol/trust-operations 7.4. */
 export const DISCLOSURE_REASONS: Readonly<Record<string, string>> = {
@@ -28,58 +32,38 @@ export const DISCLOSURE_REASONS: Readonly<Record<string, string>> = {
 }
 
 /** Where the seed of a commitment is stored by default. */
-export function seedFileOf(commitmentFile: string): string {
+function seedFileOf(commitmentFile: string): string {
   return `${commitmentFile}.seed`
 }
 
-export const AGREEMENT: RecordKind<Received<AgreementRecord>> = {
-  name: 'an agreement record',
-  member: 'agreement',
-  read: (value) => readReceived(agreementRecordForm, value),
-}
+const AGREEMENT = recordKind('an agreement record', 'agreement', agreementRecordForm)
+export const COMMITMENT = recordKind('a capability commitment', 'commitment', commitmentForm)
+const PROOF = recordKind('the proof of a capability', 'proof', membershipProofForm)
 
-export const COMMITMENT: RecordKind<Received<CapabilityCommitment>> = {
-  name: 'a capability commitment',
-  member: 'commitment',
-  read: (value) => readReceived(commitmentForm, value),
-}
-
-export const PROOF: RecordKind<Received<CapabilityMembershipProof>> = {
-  name: 'the proof of a capability',
-  member: 'proof',
-  read: (value) => readReceived(membershipProofForm, value),
-}
-
-export function describeCommitment(commitment: CapabilityCommitment, style: Style): string {
-  return fields(
+function commitmentMembers(commitment: CapabilityCommitment): Members {
+  return [
+    ['commitment', commitment.commitment_id],
+    ['issuer', commitment.issuer_sovereign_id],
+    ['agreement', commitment.agreement_id],
     [
-      ['commitment', commitment.commitment_id],
-      ['issuer', commitment.issuer_sovereign_id],
-      ['agreement', commitment.agreement_id],
-      [
-        'capabilities',
-        commitment.salted === true
-          ? `at most ${commitment.capability_count}, none of them shown`
-          : `${commitment.capability_count}, hidden names can be guessed`,
-      ],
-      ['root', commitment.merkle_root],
-      ['committed', commitment.committed_at],
+      'capabilities',
+      commitment.salted === true
+        ? `at most ${commitment.capability_count}, none of them shown`
+        : `${commitment.capability_count}, hidden names can be guessed`,
     ],
-    style,
-  )
+    ['root', commitment.merkle_root],
+    ['committed', commitment.committed_at],
+  ]
 }
 
-export function describeProof(proof: CapabilityMembershipProof, style: Style): string {
-  return fields(
-    [
-      ['proof', proof.proof_id],
-      ['shows', proof.revealed_capability],
-      ['commitment', proof.commitment_id],
-      ['prover', proof.prover_sovereign_id],
-      ['made', proof.proved_at],
-    ],
-    style,
-  )
+function proofMembers(proof: CapabilityMembershipProof): Members {
+  return [
+    ['proof', proof.proof_id],
+    ['shows', proof.revealed_capability],
+    ['commitment', proof.commitment_id],
+    ['prover', proof.prover_sovereign_id],
+    ['made', proof.proved_at],
+  ]
 }
 
 /** Runs `disclose prove` on this machine, so that hidden capabilities are not sent. */
@@ -89,7 +73,7 @@ export async function runDiscloseProve(context: CommandContext, args: Arguments,
   const { record: commitment } = await loadRecord(cwd, path, COMMITMENT)
   const seed = commitment.salted === true ? await loadSeed(cwd, options.text('seed') ?? seedFileOf(path)) : undefined
   const { record, saved } = await saveRecord(cwd, options, async () => prove(context, options, commitment, seed))
-  return { data: asJson(record), text: `${style.good('Proved:')}\n${describeProof(record, style)}${saved}` }
+  return { data: asJson(record), text: `${style.good('Proved:')}\n${fields(proofMembers(record), style)}${saved}` }
 }
 
 /** 64 hexadecimal digits, as `disclose commit` wrote them. */
@@ -118,4 +102,67 @@ function prove(
       ? `The commitment was made over ${count} ${count === 1 ? 'capability' : 'capabilities'}: give each of them with --capability.`
       : `The commitment was made over at most ${count} capabilities: give each of them with --capability, and the seed of this commitment.`
   throw new CommandError({ code: 'prove_failed', message: 'These capabilities are not those of the commitment.', hint })
+}
+
+/** Runs `disclose nullify`: the verifier stores the nullifier, so the text states its lifetime. */
+export async function runDiscloseNullify(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const { wire } = await loadRecord(context.cwd, args.required('proof'), PROOF)
+  return issueRecord(context, options, ({ disclosure }) => disclosure.nullifier({ proof: wire }), {
+    title: 'Marked for single use:',
+    members: (mark) => [
+      ['mark', mark.nullifier_id],
+      ['proof', mark.proof_id],
+      ['until', mark.expires_at],
+    ],
+  })
+}
+
+/** Runs `disclose verify`; the exit code is 1 when the proof is not valid. */
+export async function runDiscloseVerify(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const { cwd, style } = context
+  const proof = await loadRecord(cwd, args.required('proof'), PROOF)
+  const { wire: commitment } = await loadRecord(cwd, options.required('commitment'), COMMITMENT)
+  const keys = await loadPublicKeys(cwd, options, 'issuer-key')
+  const supplied = keys === undefined ? {} : { issuer_public_keys: keys }
+  const connection = await connect(context, options)
+  const verdict = await connection.ask((client) =>
+    client.disclosure.verify({ proof: proof.wire, commitment, ...supplied }),
+  )
+  const label = verdict.warning === null ? '' : `\n${style.warn(visible(verdict.warning))}`
+  const text = `${verdictText(verdict, DISCLOSURE_REASONS, style)}${label}\n${fields(proofMembers(proof.record), style)}`
+  return { data: verdict, text, exitCode: verdict.valid ? 0 : 1 }
+}
+
+/** Runs `disclose commit`. With --json it prints the signed record and the seed, or with --unsalted the record alone. */
+export async function runDiscloseCommit(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const { cwd, style } = context
+  const { record, wire } = await loadRecord(cwd, args.required('agreement'), AGREEMENT)
+  const chosen = options.list('capability')
+  const capabilities = chosen.length === 0 ? record.agreed_terms.capabilities : chosen
+  const request = { capabilities, agreement: wire }
+  const connection = await connectAsOperator(context, options)
+  const head = style.good('Committed:')
+  if (options.isSet('unsalted')) {
+    const { record: commitment, saved } = await saveRecord(cwd, options, () =>
+      connection.ask((client) => client.disclosure.commitUnsalted(request)),
+    )
+    const text = `${head}\n${fields(commitmentMembers(commitment), style)}\n${style.warn(UNSALTED)}${saved}`
+    return { data: commitment, text }
+  }
+  const out = options.text('out')
+  const seedFile = out === undefined ? undefined : resolve(cwd, seedFileOf(out))
+  if (seedFile !== undefined) await refuseExisting([seedFile])
+  let seed = ''
+  const { record: commitment, saved } = await saveRecord(cwd, options, async () => {
+    const made = await connection.ask((client) => client.disclosure.commit(request))
+    seed = made.seed
+    // First: a commitment without its seed proves nothing.
+    if (seedFile !== undefined) await writeNewFile(seedFile, `${seed}\n`, OWNER_ONLY)
+    return made.commitment
+  })
+  const kept =
+    seedFile === undefined
+      ? `\nSeed (secret, needed for every proof): ${seed}`
+      : `\nThe seed is in ${typed(cwd, seedFile)}. It is secret, and every proof needs it.`
+  return { data: { commitment, seed }, text: `${head}\n${fields(commitmentMembers(commitment), style)}${saved}${kept}` }
 }

@@ -1,5 +1,7 @@
+import { sovereign } from '@chancery/contract'
 import { type Instant, type JoinCertificate, instantOf } from '@chancery/protocol'
-import { type CrlEntry, Node, type NodeEvents, type RefusedList, RequestError, RevokedError } from '@chancery/sdk'
+import { type CrlEntry, Node, RequestError, RevokedError, nodeAreas, routeApi } from '@chancery/sdk'
+import type { NodeAreas, NodeEvents, RefusedList } from '@chancery/sdk'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/screen.ts'
 import { CommandError } from '../../errors/failure.ts'
@@ -18,8 +20,11 @@ import { HomeStore } from './status.ts'
 import { describeSpan } from '../../output/durations.ts'
 import { explain } from '../../errors/explain.ts'
 
+/** It opens only the areas of a node, so that no others are loaded. */
+type RunningNode = Node<NodeAreas>
+
 /** Reports the events of a running node as text and as JSON lines. */
-function reportNodeEvents(node: Node, report: Report, { url, now }: { url: string; now: () => Instant }): void {
+function reportNodeEvents(node: RunningNode, report: Report, { url, now }: { url: string; now: () => Instant }): void {
   reportCertificates(node, report, url)
   reportDocuments(node, report)
   node.on('listRefused', (refused) => reportRefusedList(refused, report))
@@ -28,7 +33,7 @@ function reportNodeEvents(node: Node, report: Report, { url, now }: { url: strin
   )
 }
 
-function reportCertificates(node: Node, report: Report, url: string): void {
+function reportCertificates(node: RunningNode, report: Report, url: string): void {
   node.on('started', ({ certificate: { cert_id, expires_at } }) => {
     const text = `running with certificate ${cert_id}, valid until ${expires_at}`
     report({ event: 'started', facts: { cert_id, expires_at, url }, text })
@@ -64,7 +69,7 @@ function reportCertificates(node: Node, report: Report, url: string): void {
 }
 
 /** Lists, policies and keys of the authority, and the clock of this machine. */
-function reportDocuments(node: Node, report: Report): void {
+function reportDocuments(node: RunningNode, report: Report): void {
   node.on('crl', ({ crl: { sequence }, count }) => {
     const text = `revocation list ${sequence} with ${count} ${count === 1 ? 'entry' : 'entries'}`
     report({ event: 'crl', facts: { crl_sequence: sequence, revoked_count: count }, text })
@@ -146,23 +151,26 @@ export async function runNodeRun(context: CommandContext, _args: Arguments, opti
   const expected = (): Expected => ({ keys: followed.keys, publicKey: signer.publicKey, now: context.now() })
   // The certificate may be of a key that the root named after the block was saved.
   if ((await findCertificateProblem(certificate, expected())) !== undefined)
-    await followed.follow(connection.client()).catch(() => 'unchanged')
+    await followed.follow({ sovereign: routeApi(sovereign, connection.link()) }).catch(() => 'unchanged')
   // An expired one may admit the node again, by its evidence or by a rule of the authority.
   const left = await findCertificateProblem(certificate, expected())
   if (left !== undefined && !isExpired(certificate, context.now())) await requireOwnCertificate(certificate, expected())
   const [report, stop] = [reporter(context), context.stop()]
   const evidence = storedEvidence(context, connection.config)
-  const node = await Node.join({
-    url,
-    genesis,
-    store: new HomeStore(files, signer),
-    status: options.textOrDefault('status'),
-    followCrl: options.isSet('crl'),
-    clock: context.now,
-    random: context.random,
-    ...(evidence === undefined ? {} : { evidence }),
-    sleep: (ms, signal) => context.sleep(ms, signal ?? stop),
-  }).catch(async (error: unknown) => {
+  const node = await Node.joinWith(
+    {
+      url,
+      genesis,
+      store: new HomeStore(files, signer),
+      status: options.textOrDefault('status'),
+      followCrl: options.isSet('crl'),
+      clock: context.now,
+      random: context.random,
+      ...(evidence === undefined ? {} : { evidence }),
+      sleep: (ms, signal) => context.sleep(ms, signal ?? stop),
+    },
+    nodeAreas,
+  ).catch(async (error: unknown) => {
     // No rule admits it again, and there is nothing else to join with.
     if (error instanceof RequestError) await requireOwnCertificate(certificate, expected())
     throw error

@@ -117,7 +117,8 @@ export async function runEvidenceExport(context: CommandContext, _args: Argument
       : wholeNumberOrDefault(options, 'since', 0, Number.MAX_SAFE_INTEGER)
     await withProgress(context, 'Exporting', async (progress) => {
       async function* pages(): AsyncGenerator<Uint8Array> {
-        for await (const page of connection.client().evidence.pages(since, { compressed: compress !== undefined })) {
+        const { evidence } = await connection.client()
+        for await (const page of evidence.pages(since, { compressed: compress !== undefined })) {
           if (!isResumed) first ??= sequenceOfFirst(page.bytes)
           yield page.bytes
           count += page.entries

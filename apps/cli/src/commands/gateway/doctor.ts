@@ -9,7 +9,7 @@ import { wholeNumber } from '../../arguments/numbers.ts'
 
 const load = () => import('@chancery/gateway')
 
-type Commands = Awaited<ReturnType<typeof load>>['commands']
+export type Commands = Awaited<ReturnType<typeof load>>['commands']
 type Settings = Awaited<ReturnType<Commands['loadSettings']>>
 
 /** Loads the gateway and its settings for one of its tools. Errors that an operator can fix become a CommandError. */

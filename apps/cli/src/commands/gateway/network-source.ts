@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path'
-import { type GenesisBlock, type JsonObject, visible } from '@chancery/protocol'
+import { visible } from '@chancery/protocol'
 import { isLocal } from '../../connection/followed-keys.ts'
 import type { CommandContext } from '../../context.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
@@ -8,7 +8,7 @@ import { loadVerifiedGenesis } from '../../files/genesis-file.ts'
 import { loadPublicKey } from '../../files/keys.ts'
 import { withProgress } from '../../output/screen.ts'
 import type { Options } from '../../arguments/options.ts'
-import { toToolError } from './doctor.ts'
+import { type Commands, toToolError } from './doctor.ts'
 
 /** What an operator knows about a network before the gateway trusts it. */
 export interface NetworkSource {
@@ -19,12 +19,10 @@ export interface NetworkSource {
   readonly allowHttp: boolean
 }
 
+type Pinned = Awaited<ReturnType<Commands['pinNetwork']>>
+type PinProblem = Extract<Pinned, { readonly code: string }>
 /** A network that passed every check, with its entry for the policy. */
-export interface PinnedNetwork {
-  readonly genesis: GenesisBlock
-  readonly entry: JsonObject
-  readonly passed: number
-}
+export type PinnedNetwork = Exclude<Pinned, PinProblem>
 
 /** Reads --authority and --root-key, or --home of an authority on this machine. */
 export async function readSource(context: CommandContext, options: Options): Promise<NetworkSource> {
@@ -99,13 +97,6 @@ function withUrlHint(error: unknown, url: string): unknown {
     : 'Give scheme, host and port only, for example https://na.example.org:8443.'
   return new CommandError({ code: 'invalid_address', message: `${error.message}.`, hint, exitCode: 2 })
 }
-
-type PinProblem =
-  | { readonly code: 'no_genesis' }
-  | { readonly code: 'document_too_large'; readonly path: string; readonly maxBytes: number }
-  | { readonly code: 'genesis_invalid'; readonly reason: string }
-  | { readonly code: 'root_key_mismatch' | 'other_network'; readonly found: string }
-  | { readonly code: 'preflight_failed'; readonly failed: readonly string[]; readonly note: string | undefined }
 
 /** Returns the error for an authority that must not be trusted, with the next step. */
 function toFailure(problem: PinProblem, source: NetworkSource): CommandError {

@@ -19,7 +19,7 @@ export async function runTrustedArchive(context: CommandContext, _args: Argument
   let records = 0
   try {
     await withProgress(context, 'Writing', async (progress) => {
-      const client = connection.client()
+      const client = await connection.client()
       for (const kind of SUBJECT_KINDS) {
         let cursor: string | null = null
         do {

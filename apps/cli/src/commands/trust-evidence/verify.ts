@@ -1,32 +1,25 @@
-import { type JsonValue, type TrustEvidence, readReceived, trustEvidenceForm, visible } from '@chancery/protocol'
-import { connect, connectAsOperator } from '../../connection/connection.ts'
+import { type TrustEvidence, trustEvidenceForm, visible } from '@chancery/protocol'
+import { connect } from '../../connection/connection.ts'
+import { issueRecord } from '../../connection/record-command.ts'
 import type { CommandContext } from '../../context.ts'
-import { type Result, type Style, fields } from '../../output/screen.ts'
-import { loadJsonObject, loadRecord, saveRecord } from '../../files/json-file.ts'
+import { type Members, type Result, fields } from '../../output/screen.ts'
+import { loadJsonObject, loadRecord, recordKind } from '../../files/json-file.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { loadPublicKeys } from '../../files/keys.ts'
 import type { TrustDecision } from '@chancery/sdk'
 
-function describeEvidence(evidence: TrustEvidence, style: Style): string {
-  return fields(
-    [
-      ['evidence', evidence.evidence_id],
-      ['issuer', evidence.issuer_sovereign_id],
-      ['about', `${evidence.source_sovereign_id} ──▶ ${evidence.target_sovereign_id}`],
-      ['verdict', `${evidence.verdict}${evidence.reason === '' ? '' : ` (${evidence.reason})`}`],
-      ['hops', String(evidence.hop_count)],
-      ['graph', evidence.graph_digest],
-    ],
-    style,
-  )
+function evidenceMembers(evidence: TrustEvidence): Members {
+  return [
+    ['evidence', evidence.evidence_id],
+    ['issuer', evidence.issuer_sovereign_id],
+    ['about', `${evidence.source_sovereign_id} ──▶ ${evidence.target_sovereign_id}`],
+    ['verdict', `${evidence.verdict}${evidence.reason === '' ? '' : ` (${evidence.reason})`}`],
+    ['hops', String(evidence.hop_count)],
+    ['graph', evidence.graph_digest],
+  ]
 }
 
-const EVIDENCE = {
-  name: 'trust evidence',
-  member: 'evidence',
-  // The file is sent unchanged: a dropped field would break the signature.
-  read: (value: JsonValue): TrustEvidence => readReceived(trustEvidenceForm, value).wire as unknown as TrustEvidence,
-} as const
+const EVIDENCE = recordKind('trust evidence', 'evidence', trustEvidenceForm)
 
 const REASONS: Readonly<Record<string, string>> = {
   accepted: 'it is genuine.',
@@ -42,10 +35,10 @@ export async function runTrustEvidenceVerify(
   options: Options,
 ): Promise<Result> {
   const { cwd, style } = context
-  const evidence = await loadRecord(cwd, args.required('file'), EVIDENCE)
+  const { record, wire } = await loadRecord(cwd, args.required('file'), EVIDENCE)
   const [keys, digest] = [await loadPublicKeys(cwd, options, 'issuer-key'), options.text('graph-digest')]
   const request = {
-    evidence,
+    evidence: wire,
     ...(keys === undefined ? {} : { issuer_public_keys: keys }),
     ...(digest === undefined ? {} : { expected_graph_digest: digest }),
   }
@@ -53,7 +46,7 @@ export async function runTrustEvidenceVerify(
   const verdict = await connection.ask((client) => client.trustEvidence.verify(request))
   const title = verdict.accepted ? style.good('Accepted:') : style.bad('Not accepted:')
   const reason = REASONS[verdict.reason] ?? visible(verdict.reason)
-  const text = `${title} ${reason}\n${describeEvidence(evidence, style)}`
+  const text = `${title} ${reason}\n${fields(evidenceMembers(record), style)}`
   return { data: verdict, text, exitCode: verdict.accepted ? 0 : 1 }
 }
 
@@ -63,14 +56,9 @@ export async function runTrustEvidenceBuild(
   args: Arguments,
   options: Options,
 ): Promise<Result> {
-  const { cwd, style } = context
-  const decision = (await loadJsonObject(cwd, args.required('decision'))) as TrustDecision
+  const decision = (await loadJsonObject(context.cwd, args.required('decision'))) as TrustDecision
   const graph_digest = options.text('graph-digest')
-  const connection = await connectAsOperator(context, options)
-  const { record, saved } = await saveRecord(cwd, options, () =>
-    connection.ask((client) =>
-      client.trustEvidence.issue({ decision, ...(graph_digest === undefined ? {} : { graph_digest }) }),
-    ),
-  )
-  return { data: record, text: `${style.good('Signed:')}\n${describeEvidence(record, style)}${saved}` }
+  const request = { decision, ...(graph_digest === undefined ? {} : { graph_digest }) }
+  const shown = { title: 'Signed:', members: evidenceMembers }
+  return issueRecord(context, options, ({ trustEvidence }) => trustEvidence.issue(request), shown)
 }

@@ -146,7 +146,7 @@ export async function runWatch(context: CommandContext, _args: Arguments, option
     resolvePath(context, options.text('metrics-file')),
   ]
   // Every document is verified. That another network answers is a finding, and no end of the watch.
-  const client = openForeign(context, connection.url).client()
+  const client = await openForeign(context, connection.url).client()
   const parts = { client, followed, now: context.now, canary: options.text('canary') }
   let state = await readWatchState(stateFile, allAuthorityKeys(followed.keys))
   const checkOnce = async (): Promise<CheckRound> => {

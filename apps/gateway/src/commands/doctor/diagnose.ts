@@ -1,12 +1,25 @@
-import { bad, checkWorkers, good, settingFindings, skipped, systemClock, warn } from '@chancery/service-kit'
+import {
+  type Check,
+  DOCTOR_RULES,
+  askService,
+  bad,
+  checkWorkers,
+  good,
+  ownOrigin,
+  runChecks,
+  settingFindings,
+  skipped,
+  systemClock,
+  warn,
+} from '@chancery/service-kit'
 import type { Clock, Finding, SettingsResult } from '@chancery/service-kit'
 import { checkOnline } from '../../outbound/check-online.ts'
 import { problemText } from '../../policy/load-files.ts'
-import { type ConfigurationProblem, loadConfiguration } from '../../policy/load-configuration.ts'
+import { type Configuration, type ConfigurationProblem, loadConfiguration } from '../../policy/load-configuration.ts'
 import type { GatewaySettings } from '../../settings/gateway-settings.ts'
 import { type StoredState, checkLists, readStoredState } from '../../startup/check-state.ts'
 import { X509Certificate } from 'node:crypto'
-import { DAY, type Instant, JsonError, type JsonObject, isJsonObject, readJson, writeInstant } from '@chancery/protocol'
+import { DAY, type Instant, type JsonObject, isJsonObject, writeInstant } from '@chancery/protocol'
 import type { Policy } from '../../policy/policy.ts'
 import type { TlsMaterial } from '../../policy/tls-files.ts'
 
@@ -40,8 +53,6 @@ function firstEnd(pem: string): Instant {
   return BigInt(Math.min(...ends)) * 1000n
 }
 
-const TIME_LIMIT_MS = 5000
-
 export interface InstanceCheck {
   readonly finding: Finding
   /** Undefined when the request was not possible. */
@@ -58,51 +69,32 @@ export async function checkInstance({ address, tlsCertFile }: GatewaySettings): 
       finding: skipped('ready', 'not checked: the listener requires a client certificate'),
       isRunning: undefined,
     }
-  const host = address.host === '0.0.0.0' ? '127.0.0.1' : address.host === '::' ? '::1' : address.host
-  const own = `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`
-  try {
-    const response = await fetch(`${own}/ready`, { redirect: 'manual', signal: AbortSignal.timeout(TIME_LIMIT_MS) })
-    const text = await response.text()
-    if (response.status === 200 && !(await isGateway(own))) {
-      const fix = 'Another program uses the port: find it, then start the gateway.'
-      return { finding: bad('ready', `${own} is not a gateway`, fix), isRunning: false }
-    }
-    if (response.status === 200)
-      return { finding: good('ready', own), isRunning: true, warnings: readObject(text)?.['warnings'] }
-    const failed = readFailedChecks(text)
-    const fix = 'See docs/operate/monitoring.md#gatewaynotready for each check, and the other findings.'
-    const found = `${own} responds ${response.status}${failed === '' ? '' : `: ${failed}`}`
-    return { finding: bad('ready', found, fix), isRunning: true }
-  } catch {
+  const own = ownOrigin(address)
+  const answer = await askService(`${own}/ready`)
+  if (answer === undefined) {
     const fix = 'Start the gateway. Its first log lines show why it stops.'
     return { finding: bad('ready', `no response from ${own}`, fix), isRunning: false }
   }
-}
-
-async function isGateway(own: string): Promise<boolean> {
-  const response = await fetch(`${own}/api`, { redirect: 'manual', signal: AbortSignal.timeout(TIME_LIMIT_MS) })
-  return readObject(await response.text())?.['service'] === 'chancery-gateway'
+  if (answer.status === 200 && (await askService(`${own}/api`))?.body?.['service'] !== 'chancery-gateway') {
+    const fix = 'Another program uses the port: find it, then start the gateway.'
+    return { finding: bad('ready', `${own} is not a gateway`, fix), isRunning: false }
+  }
+  if (answer.status === 200)
+    return { finding: good('ready', own), isRunning: true, warnings: answer.body?.['warnings'] }
+  const failed = readFailedChecks(answer.body)
+  const fix = 'See docs/operate/monitoring.md#gatewaynotready for each check, and the other findings.'
+  const found = `${own} responds ${answer.status}${failed === '' ? '' : `: ${failed}`}`
+  return { finding: bad('ready', found, fix), isRunning: true }
 }
 
 /** Returns the failed checks in a refusal of /ready, or an empty text. */
-function readFailedChecks(text: string): string {
-  const details = readObject(text)?.['details']
+function readFailedChecks(body: JsonObject | undefined): string {
+  const details = body?.['details']
   const checks = isJsonObject(details) ? details['checks'] : undefined
   if (!isJsonObject(checks)) return ''
   return Object.keys(checks)
     .filter((name) => checks[name] === false)
     .join(', ')
-}
-
-function readObject(text: string): JsonObject | undefined {
-  try {
-    const body = readJson(text)
-    return isJsonObject(body) ? body : undefined
-  } catch (error) {
-    // Another program responds on this address.
-    if (error instanceof JsonError) return undefined
-    throw error
-  }
 }
 
 export interface DoctorOptions {
@@ -150,21 +142,31 @@ async function checkFiles(
     ...warnings.map((text) => warn('policy', text, 'Check this member in the policy file.')),
   ]
   if (configuration === undefined) return found
-  const { policy, tls } = configuration
-  const isPolicyGood = !found.some(({ check }) => check === 'policy')
-  const unreachable = offline ? [] : await checkOnline(configuration, settings)
-  return [
-    ...found,
-    ...(isPolicyGood ? [good('policy', `revision ${policy.revision}`)] : []),
-    ...checkClients(policy, now),
-    checkTls(tls, now),
-    ...(await checkLists(policy, state, settings, now)),
-    ...unreachable.map((problem) => bad('reachable', problemText(problem), REACH)),
-    ...(offline ? [skipped('reachable', 'not checked with --offline')] : []),
-    ...(!offline && unreachable.length === 0
-      ? [good('reachable', 'all addresses of the policy and the collector')]
-      : []),
-  ]
+  const { policy } = configuration
+  if (!found.some(({ check }) => check === 'policy')) found.push(good('policy', `revision ${policy.revision}`))
+  await runChecks(CONFIGURED, { ...configuration, settings, state, offline, now }, found, DOCTOR_RULES)
+  return found
+}
+
+interface ConfiguredParts extends Configuration {
+  readonly settings: GatewaySettings
+  readonly state: StoredState | undefined
+  readonly offline: boolean
+  readonly now: Instant
+}
+
+const CONFIGURED: readonly Check<ConfiguredParts>[] = [
+  { name: 'credentials', find: ({ policy, now }) => checkClients(policy, now) },
+  { name: 'tls', find: ({ tls, now }) => checkTls(tls, now) },
+  { name: 'lists', find: ({ policy, state, settings, now }) => checkLists(policy, state, settings, now) },
+  { name: 'reachable', find: checkReachable },
+]
+
+async function checkReachable({ offline, settings, ...configuration }: ConfiguredParts): Promise<readonly Finding[]> {
+  if (offline) return [skipped('reachable', 'not checked with --offline')]
+  const unreachable = await checkOnline(configuration, settings)
+  if (unreachable.length === 0) return [good('reachable', 'all addresses of the policy and the collector')]
+  return unreachable.map((problem) => bad('reachable', problemText(problem), REACH))
 }
 
 const REACH = 'Check name resolution, firewall and root certificates on this machine.'

@@ -27,7 +27,10 @@ export interface Expected {
 export type PreflightCheck = { readonly check: string; readonly passed: boolean }
 
 /** Runs and reports every check of protocol/gateway 19. */
-export async function runChecks(published: PublishedDocuments, expected: Expected): Promise<readonly PreflightCheck[]> {
+export async function checkPublished(
+  published: PublishedDocuments,
+  expected: Expected,
+): Promise<readonly PreflightCheck[]> {
   const { genesis, crl, feed, metadata } = published
   const delegated = member(genesis, 'network_authority')
   const list = readList(crl)
@@ -50,19 +53,22 @@ export async function runChecks(published: PublishedDocuments, expected: Expecte
 }
 
 async function listChecks(list: RevocationList | undefined, { authorityKey, now }: Expected) {
-  const key = readPublicKey(authorityKey)
-  const isAuthentic =
-    list !== undefined && key !== undefined && (await isAuthenticList(list, new Map([[list.issuer, key]])))
-  const isFresh =
-    list !== undefined &&
-    listProblems(positionOfList(list), 0, { maxAge: seconds(31_536_000), clockSkew: 0n }, now).length === 0
   return [
-    ['crl_signature', isAuthentic],
-    ['crl_window', isFresh],
+    ['crl_signature', list !== undefined && (await isAuthentic(list, authorityKey))],
+    ['crl_window', list !== undefined && isCurrent(list, now)],
     // The reader accepts only whole numbers from 0.
     ['crl_sequence', list !== undefined],
     ['crl_entries', list !== undefined && list.revoked_certificates.every(({ issuer }) => issuer === list.issuer)],
   ] as const
+}
+
+export async function isAuthentic(list: RevocationList, publicKey: string): Promise<boolean> {
+  const key = readPublicKey(publicKey)
+  return key !== undefined && isAuthenticList(list, new Map([[list.issuer, key]]))
+}
+
+export function isCurrent(list: RevocationList, now: Instant): boolean {
+  return listProblems(positionOfList(list), 0, { maxAge: seconds(31_536_000), clockSkew: 0n }, now).length === 0
 }
 
 async function feedChecks(feed: JsonObject | undefined, { network, authorityKey, now }: Expected) {

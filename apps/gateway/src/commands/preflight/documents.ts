@@ -2,15 +2,18 @@ import { GATEWAY_POLICY_BYTES } from '@chancery/contract'
 import { type Instant, JsonError, type JsonObject, isJsonObject, readJsonBytes } from '@chancery/protocol'
 import { OutboundError, callUrl } from '@chancery/service-kit'
 
-/** The documents that an authority publishes, as far as they could be fetched. */
-export interface PublishedDocuments {
-  readonly genesis: JsonObject | undefined
-  readonly crl: JsonObject | undefined
-  readonly feed: JsonObject | undefined
-  readonly treaties: JsonObject | undefined
-  readonly metadata: JsonObject | undefined
-  /** Undefined before the first key succession. */
-  readonly history: JsonObject | undefined
+const PATHS = {
+  crl: '/crl',
+  feed: '/sovereign-revocation-feed',
+  treaties: '/recognition-treaties',
+  metadata: '/sovereign.json',
+  history: '/key-history',
+} as const
+
+type Documents<Name extends string> = { readonly [Each in Name]: JsonObject | undefined }
+
+/** The documents that an authority publishes, as far as they could be fetched. It has a history after a key succession. */
+export interface PublishedDocuments extends Documents<'genesis' | keyof typeof PATHS> {
   /** Clock of the authority, from the first response. */
   readonly theirClock: Instant | undefined
   /** Paths of documents that are larger than `maxBytesOf` allows. */
@@ -21,7 +24,7 @@ const CALL_MS = 10_000
 const MAX_BYTES = 2 * 1024 * 1024
 /** Values and names are bounded by the bytes: a list of 16 MiB has about 115,000 entries. */
 const LIMITS = { maxDepth: 64, maxValues: 4_000_000, maxNames: 100_000 }
-const LISTS = ['/crl', '/sovereign-revocation-feed']
+const LISTS: readonly string[] = [PATHS.crl, PATHS.feed]
 
 /** A list goes into the policy file, so a larger one could not be used. */
 export function maxBytesOf(path: string): number {
@@ -35,19 +38,12 @@ export function maxBytesOf(path: string): number {
 export async function fetchPublished(origin: URL, allowPrivate: boolean): Promise<PublishedDocuments> {
   const get = (path: string): Promise<FetchResult> => fetchObject(new URL(path, origin), allowPrivate)
   const genesis = await get('/genesis')
-  const paths = [...LISTS, '/recognition-treaties', '/sovereign.json', '/key-history']
-  const found = await Promise.all(paths.map(get))
-  const [crl, feed, treaties, metadata, history] = found
-  return {
-    genesis: genesis.value,
-    crl: crl?.value,
-    feed: feed?.value,
-    treaties: treaties?.value,
-    metadata: metadata?.value,
-    history: history?.value,
-    theirClock: genesis.date,
-    tooLarge: paths.filter((_, index) => found[index]?.isTooLarge === true),
-  }
+  const found = await Promise.all(
+    Object.entries(PATHS).map(async ([name, path]) => ({ name, path, ...(await get(path)) })),
+  )
+  const documents = Object.fromEntries(found.map(({ name, value }) => [name, value])) as Documents<keyof typeof PATHS>
+  const tooLarge = found.filter((each) => each.isTooLarge === true).map(({ path }) => path)
+  return { genesis: genesis.value, ...documents, theirClock: genesis.date, tooLarge }
 }
 
 /** Fetches the list of one key, current or former. */

@@ -17,7 +17,7 @@ import { TOOLS, ToolError, type ToolResult } from '../state-command.ts'
 import { Problems } from '../../policy/form.ts'
 import { checkUrl } from '../../policy/urls.ts'
 import { syncPath } from '../../state/state-file.ts'
-import { type Expected, type PreflightCheck, readList, runChecks } from './checks.ts'
+import { type Expected, type PreflightCheck, readList, checkPublished } from './checks.ts'
 import { type PublishedDocuments, fetchPublished, maxBytesOf } from './documents.ts'
 import { type CurrentKey, findCurrentKey, toNetworkEntry } from './succession.ts'
 
@@ -90,7 +90,7 @@ export interface AuthorityCheck {
 async function checkAuthority(published: PublishedDocuments, expected: Expected): Promise<AuthorityCheck> {
   const { network, authorityKey, rootKey, now } = expected
   const current = await findCurrentKey(published, { network, authorityKey, rootKey, now })
-  const checks = await runChecks(published, { network, authorityKey: current.key, rootKey, now })
+  const checks = await checkPublished(published, { network, authorityKey: current.key, rootKey, now })
   return { current, list: readList(published.crl), checks: [...current.checks, ...checks] }
 }
 

@@ -1,18 +1,13 @@
 import {
   FormError,
-  isAuthenticList,
   isJsonObject,
-  listProblems,
-  positionOfList,
   readGenesisBlock,
   readKeyHistory,
-  readPublicKey,
-  seconds,
   verifyGenesisBlock,
   verifyKeyHistory,
 } from '@chancery/protocol'
 import type { FormerKey, Instant, JsonObject, RevocationList } from '@chancery/protocol'
-import { type Expected, type PreflightCheck, readList } from './checks.ts'
+import { type Expected, type PreflightCheck, isAuthentic, isCurrent, readList } from './checks.ts'
 import { type PublishedDocuments, fetchKeyList } from './documents.ts'
 
 /** The key that must have signed the documents: the given one, or the one that the root key has named since. */
@@ -74,22 +69,6 @@ async function follow(
   }
 }
 
-/**
- * Reads the list that a former key signs for certificates in use. Returns undefined when it is not authentic or not
- * current.
- */
-async function readFormerList(
-  value: JsonObject | undefined,
-  { key_id, public_key }: FormerKey,
-  now: Instant,
-): Promise<RevocationList | undefined> {
-  const [list, key] = [readList(value), readPublicKey(public_key)]
-  if (list?.issuer !== key_id || key === undefined) return undefined
-  if (!(await isAuthenticList(list, new Map([[key_id, key]])))) return undefined
-  const problems = listProblems(positionOfList(list), 0, { maxAge: seconds(31_536_000), clockSkew: 0n }, now)
-  return problems.length === 0 ? list : undefined
-}
-
 export interface EntrySource {
   readonly origin: URL
   readonly allowHttp: boolean
@@ -127,8 +106,8 @@ export async function toNetworkEntry(
 async function formerIssuers({ former }: CurrentKey, { origin, allowHttp, now }: EntrySource): Promise<JsonObject> {
   const issuers: Record<string, JsonObject> = {}
   for (const key of former) {
-    const list = await readFormerList(await fetchKeyList(origin, key.key_id, allowHttp), key, now)
-    if (list === undefined) continue
+    const list = readList(await fetchKeyList(origin, key.key_id, allowHttp))
+    if (list?.issuer !== key.key_id || !(await isAuthentic(list, key.public_key)) || !isCurrent(list, now)) continue
     issuers[key.key_id] = {
       crl_url: `${origin.origin}/crl/keys/${encodeURIComponent(key.key_id)}`,
       allow_http: allowHttp,

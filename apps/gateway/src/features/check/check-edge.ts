@@ -1,7 +1,6 @@
-import type { AddressInfo } from 'node:net'
+import { CONTENT_TYPES, GATEWAY_ERRORS, GatewayRefusal } from '@chancery/contract'
 import {
-  AccessLog,
-  Edge,
+  Capacity,
   HttpResponse,
   RawHeaders,
   checkRawRequest,
@@ -9,17 +8,15 @@ import {
   readBodyBytes,
   toError,
 } from '@chancery/service-kit'
-import type { Exchange, Failure, MaybePromise } from '@chancery/service-kit'
-import { type GatewayBinding, peerCertificate } from '../../edge/admit-caller.ts'
-import { ClientTls } from '../../edge/client-tls.ts'
-import { Deadline, toRefusal } from '../../edge/deadline.ts'
-import { EDGE_LIMITS, RequestIds } from '../../edge/server.ts'
-import { type CallerSlots, RequestSlots } from '../../edge/request-slots.ts'
-import type { TlsMaterial } from '../../policy/tls-files.ts'
-import { type ResultHeaders, checkRequest } from './check-request.ts'
-import { type CheckParts, type CheckedRequest, type Dialect, REASON_HEADER, readOriginal } from './checked-request.ts'
-import { CONTENT_TYPES, GATEWAY_ERRORS, GatewayRefusal } from '@chancery/contract'
+import type { Exchange, Log } from '@chancery/service-kit'
+import { CallerSlots, type GatewayBinding, type GatewayPool } from '../../edge/call.ts'
+import { peerCertificate } from '../../edge/client-tls.ts'
+import { toRefusal } from '../../edge/error-body.ts'
+import { GatewayListener } from '../../edge/server.ts'
 import type { CHECK_RESULTS } from '../../metrics.ts'
+import type { TlsMaterial } from '../../policy/tls-files.ts'
+import { runCheck } from './check-request.ts'
+import { type CheckParts, type CheckedRequest, type Dialect, REASON_HEADER, readOriginal } from './checked-request.ts'
 
 /** An answer that does not let a request pass. */
 export interface CheckRefusal {
@@ -35,10 +32,6 @@ export function resultOfStatus(status: number): (typeof CHECK_RESULTS)[number] {
   return status === 403 ? 'refused' : 'unavailable'
 }
 
-function allow(headers: ResultHeaders): HttpResponse {
-  return new HttpResponse('', CONTENT_TYPES.json, 200, headers)
-}
-
 /** Limits of this gateway, and everything that is broken behind it. */
 function isOwnTrouble(status: number): boolean {
   return status >= 500 || status === 408 || status === 429
@@ -46,10 +39,12 @@ function isOwnTrouble(status: number): boolean {
 
 /**
  * Turns what was thrown into 401, 403 or 503, the answers that every proxy understands. nginx makes 500 of a 503, so
- * the dialect `original` gets 403 with the reason `unavailable`.
+ * the dialect `original` gets 403 with the reason `unavailable`. The cause of a bug is logged and not sent.
  */
-export function refuse(thrown: unknown, dialect: Dialect): CheckRefusal {
-  const refusal = toRefusal(thrown) ?? new GatewayRefusal('internal')
+export function refuse(thrown: unknown, dialect: Dialect, requestId: string, log: Log): CheckRefusal {
+  const known = toRefusal(thrown)
+  if (known === undefined) log.error('unexpected error', { request_id: requestId, error: toError(thrown) })
+  const refusal = known ?? new GatewayRefusal('internal')
   const entry = GATEWAY_ERRORS[refusal.error]
   const { message, reason } = entry
   if (isOwnTrouble(entry.status)) {
@@ -62,8 +57,8 @@ export function refuse(thrown: unknown, dialect: Dialect): CheckRefusal {
     const challenge = { 'www-authenticate': `Chancery reason="${reason}"` }
     return build(401, { code: 'node_proof_required', message, reason }, challenge)
   }
-  const known = entry.status === 403 ? entry : (STATUS_403[refusal.error] ?? entry)
-  return build(403, { code: known.reason, message: known.message, reason: known.reason }, {}, refusal.details)
+  const shown = entry.status === 403 ? entry : (STATUS_403[refusal.error] ?? entry)
+  return build(403, { code: shown.reason, message: shown.message, reason: shown.reason }, {}, refusal.details)
 }
 
 /** The authority refuses the question: it gave no decision, so nothing passes. */
@@ -92,122 +87,69 @@ function build(
 const CHECKS_AT_ONCE = 1024
 const BODY_BUDGET_BYTES = 67_108_864
 
-export interface CheckEdgeOptions {
-  readonly dialect: Exclude<Dialect, 'grpc'>
-  /** Undefined on a loopback address. */
-  readonly tls: TlsMaterial | undefined
+/** Creates the slots of one listener for checks. One proxy gets two thirds. */
+export function checkSlots(): () => CallerSlots {
+  const pools = { requests: CHECKS_AT_ONCE * 2, bodies: CHECKS_AT_ONCE, bodyBytes: BODY_BUDGET_BYTES }
+  const capacity = new Capacity<GatewayPool>(pools, 2)
+  return () => new CallerSlots(capacity, 'check')
 }
 
-type Bound = GatewayBinding
-
-/** The listener that reverse proxies ask. It has no other route. */
-export class CheckEdge {
-  readonly #parts: CheckParts
-  readonly #dialect: CheckEdgeOptions['dialect']
-  readonly #edge: Edge<Bound>
-  readonly #slots = new RequestSlots({
-    requests: CHECKS_AT_ONCE * 2,
-    bodies: CHECKS_AT_ONCE,
-    bodyBytes: BODY_BUDGET_BYTES,
+/** Creates the listener that reverse proxies ask. It has no route. `tls` is undefined on a loopback address. */
+export function createCheckListener(
+  parts: CheckParts,
+  dialect: Exclude<Dialect, 'grpc'>,
+  tls: TlsMaterial | undefined,
+): GatewayListener {
+  const slotsOfCheck = checkSlots()
+  return new GatewayListener(parts, tls, {
+    bindings: [],
+    fixedHeaders: { 'cache-control': 'no-store' },
+    serve: async (exchange) => {
+      const { raw, requestId, startedMs } = exchange
+      const address = raw.socket.remoteAddress ?? ''
+      const asked = {
+        requestId,
+        startedMs,
+        address,
+        peerCertificate: peerCertificate(raw),
+        isSecure: tls !== undefined,
+      }
+      const slots = slotsOfCheck()
+      const read = (): CheckedRequest => readRequest(exchange, dialect, slots, parts)
+      const headers = await runCheck(read, asked, slots, parts)
+      // The audit has written the log line of this request.
+      exchange.isLogged = true
+      return new HttpResponse('', CONTENT_TYPES.json, 200, headers)
+    },
+    toFailure: (error, requestId) => {
+      const { body, reason } = refuse(error, dialect, requestId, parts.log)
+      return { response: body, code: reason, cause: error }
+    },
+    observe: (_route, status, seconds) => {
+      parts.metrics.checks.with({ result: resultOfStatus(status) }).increase()
+      parts.metrics.checkDuration.observe(seconds)
+    },
+    isProbe: () => false,
   })
-  readonly #tls: ClientTls | undefined
+}
 
-  constructor(parts: CheckParts, { dialect, tls }: CheckEdgeOptions) {
-    this.#parts = parts
-    this.#dialect = dialect
-    this.#tls = tls === undefined ? undefined : new ClientTls(tls, parts.settings.tlsMin)
-    const ids = new RequestIds(parts.ids)
-    const { accessLogEvery: every } = parts.settings
-    this.#edge = new Edge<Bound>({
-      bindings: [],
-      spelling: 'exact',
-      servesHead: () => false,
-      limits: EDGE_LIMITS,
-      tls: this.#tls?.edge,
-      fixedHeaders: { 'cache-control': 'no-store' },
-      log: parts.log,
-      access: new AccessLog({ log: parts.log, instance: ids.instance, every }),
-      monotonicMs: () => parts.clock.monotonicMs(),
-      nextRequestId: () => ids.next(),
-      serve: (exchange) => this.#serve(exchange),
-      toFailure: (error, requestId) => this.#toFailure(error, requestId),
-      observe: (_route, status, seconds) => {
-        parts.metrics.checks.with({ result: resultOfStatus(status) }).increase()
-        parts.metrics.checkDuration.observe(seconds)
-      },
-      isProbe: () => false,
-      successOf: () => 200,
-    })
-  }
-
-  listen(host: string, port: number): Promise<AddressInfo> {
-    return this.#edge.listen(host, port)
-  }
-
-  replaceTls(tls: TlsMaterial): void {
-    if (this.#tls !== undefined) this.#edge.replaceTls(this.#tls.replace(tls))
-  }
-
-  stopKeepAlive(): void {
-    this.#edge.stopKeepAlive()
-  }
-
-  stopAccepting(): Promise<void> {
-    return this.#edge.stopAccepting()
-  }
-
-  async #serve(exchange: Exchange<Bound>): Promise<HttpResponse> {
-    const slots = this.#slots.ofClient('check')
-    const deadline = new Deadline(this.#parts.settings.timeoutMs)
-    try {
-      slots.enter()
-      const checked = this.#check(exchange, slots, deadline)
-      return await deadline.within(checked)
-    } finally {
-      slots.leave()
-      deadline.clear()
-    }
-  }
-
-  async #check(exchange: Exchange<Bound>, slots: CallerSlots, deadline: Deadline): Promise<HttpResponse> {
-    const { raw, requestId, startedMs } = exchange
-    const asked = {
-      requestId,
-      startedMs,
-      address: raw.socket.remoteAddress ?? '',
-      peerCertificate: peerCertificate(raw),
-      isSecure: this.#tls !== undefined,
-      deadline,
-    }
-    checkRawRequest(raw)
-    const headers = await checkRequest(this.#read(exchange, slots), asked, this.#parts)
-    // The audit has written the log line of this request.
-    exchange.isLogged = true
-    return allow(headers)
-  }
-
-  #read(exchange: Exchange<Bound>, slots: CallerSlots): CheckedRequest {
-    const { raw } = exchange
-    const headers = new RawHeaders(raw.rawHeaders)
-    const asked = { method: raw.method ?? '', target: raw.url ?? '', headers }
-    return {
-      dialect: this.#dialect,
-      ...readOriginal(this.#dialect, asked),
-      names: raw.rawHeaders.filter((_text, index) => index % 2 === 0),
-      all: (name) => headers.all(name),
-      body: () => this.#readBody(exchange, slots),
-    }
-  }
-
-  #readBody(exchange: Exchange<Bound>, slots: CallerSlots): MaybePromise<Uint8Array> {
-    exchange.requestBody()
-    return readBodyBytes(exchange.raw, this.#parts.settings.maxBodyBytes, slots)
-  }
-
-  #toFailure(error: unknown, requestId: string): Failure {
-    if (toRefusal(error) === undefined)
-      this.#parts.log.error('unexpected error', { request_id: requestId, error: toError(error) })
-    const { body, reason } = refuse(error, this.#dialect)
-    return { response: body, code: reason, cause: error }
+function readRequest(
+  exchange: Exchange<GatewayBinding>,
+  dialect: Exclude<Dialect, 'grpc'>,
+  slots: CallerSlots,
+  { settings }: CheckParts,
+): CheckedRequest {
+  const { raw } = exchange
+  checkRawRequest(raw)
+  const headers = new RawHeaders(raw.rawHeaders)
+  return {
+    dialect,
+    ...readOriginal(dialect, { method: raw.method ?? '', target: raw.url ?? '', headers }),
+    names: raw.rawHeaders.filter((_text, index) => index % 2 === 0),
+    all: (name) => headers.all(name),
+    body: () => {
+      exchange.requestBody()
+      return readBodyBytes(raw, settings.maxBodyBytes, slots)
+    },
   }
 }

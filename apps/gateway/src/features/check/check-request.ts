@@ -2,7 +2,8 @@ import { GATEWAY_ERRORS, GatewayRefusal } from '@chancery/contract'
 import { contentDigest } from '@chancery/protocol'
 import { readTraceParent } from '@chancery/service-kit'
 import type { AuditedRequest } from '../../audit/request-audit.ts'
-import { type Deadline, toRefusal } from '../../edge/deadline.ts'
+import { type CallerSlots, Deadline } from '../../edge/call.ts'
+import { toRefusal } from '../../edge/error-body.ts'
 import type { CheckPolicy } from '../../policy/policy.ts'
 import type { AskingCall } from '../decisions/index.ts'
 import { CHECK_PREFIX, RESULT_HEADERS, isRefusedHeader, reportedBody } from './checked-request.ts'
@@ -12,7 +13,7 @@ import { type MatchedRoute, matchRoute } from './match-route.ts'
 import { type CheckContext, type ProvenNode, verifyCaller } from './verify-caller.ts'
 
 /** Facts of the connection that asked. */
-export interface Asked {
+interface Asked {
   readonly requestId: string
   readonly startedMs: number
   /** Address of the proxy. */
@@ -27,10 +28,26 @@ export interface Asked {
 export type ResultHeaders = Readonly<Record<string, string>>
 
 /**
- * Checks one request of a proxy. Returns the headers for the service behind it; everything else throws, so that an
- * error never lets a request pass.
+ * Checks one request of a proxy in a slot, until its deadline. Returns the headers for the service behind it; everything
+ * else throws, so that an error never lets a request pass.
  */
-export async function checkRequest(request: CheckedRequest, asked: Asked, parts: CheckParts): Promise<ResultHeaders> {
+export async function runCheck(
+  read: () => CheckedRequest,
+  asked: Omit<Asked, 'deadline'>,
+  slots: CallerSlots,
+  parts: CheckParts,
+): Promise<ResultHeaders> {
+  const deadline = new Deadline(parts.settings.timeoutMs)
+  try {
+    slots.enter()
+    return await deadline.within(checkRequest(read(), { ...asked, deadline }, parts))
+  } finally {
+    slots.leave()
+    deadline.clear()
+  }
+}
+
+async function checkRequest(request: CheckedRequest, asked: Asked, parts: CheckParts): Promise<ResultHeaders> {
   const settled = parts.trust?.settled()
   if (settled instanceof Promise) await settled
   const check = openCheck(asked, parts)

@@ -1,13 +1,11 @@
 import type { AddressInfo } from 'node:net'
 import type * as Grpc from '@grpc/grpc-js'
 import type { Server } from '@grpc/grpc-js'
-import { loadOptional, toError } from '@chancery/service-kit'
+import { loadOptional } from '@chancery/service-kit'
 import type { FeatureListener } from '../../core.ts'
-import { Deadline, toRefusal } from '../../edge/deadline.ts'
 import { RequestIds } from '../../edge/server.ts'
-import { RequestSlots } from '../../edge/request-slots.ts'
-import { type CheckRefusal, refuse, resultOfStatus } from './check-edge.ts'
-import { type ResultHeaders, checkRequest } from './check-request.ts'
+import { type CheckRefusal, checkSlots, refuse, resultOfStatus } from './check-edge.ts'
+import { type ResultHeaders, runCheck } from './check-request.ts'
 import { type CheckParts, type CheckedRequest, checkOriginal } from './checked-request.ts'
 import { allBytes, field, message, onlyBytes, onlyText, readFields } from './protobuf.ts'
 
@@ -75,7 +73,6 @@ function writeDenied({ status, reason, headers, body }: CheckRefusal): Uint8Arra
   return message(field(1, message(field(1, CODES[status]), field(2, reason))), field(2, denied))
 }
 
-const CHECKS_AT_ONCE = 1024
 /** For the headers and the other attributes of a request. */
 const MORE_BYTES = 131_072
 
@@ -90,7 +87,7 @@ export class GrpcListener implements FeatureListener {
   readonly #parts: CheckParts
   readonly #address: { readonly host: string; readonly port: number }
   readonly #ids: RequestIds
-  readonly #slots = new RequestSlots({ requests: CHECKS_AT_ONCE * 2, bodies: 0, bodyBytes: 0 })
+  readonly #slotsOfCheck = checkSlots()
   #server: Server | undefined
 
   constructor(parts: CheckParts, address: { readonly host: string; readonly port: number }) {
@@ -150,32 +147,19 @@ export class GrpcListener implements FeatureListener {
 
   /** Answers every question; what is thrown denies. */
   async #check(bytes: Uint8Array): Promise<Uint8Array> {
-    const { clock, metrics, settings, log } = this.#parts
+    const { clock, metrics, log } = this.#parts
     const startedMs = clock.monotonicMs()
-    const slots = this.#slots.ofClient('check')
-    const deadline = new Deadline(settings.timeoutMs)
     const requestId = this.#ids.next()
-    const asked = {
-      requestId,
-      startedMs,
-      address: this.#address.host,
-      peerCertificate: undefined,
-      isSecure: false,
-      deadline,
-    }
+    const { host: address } = this.#address
+    const asked = { requestId, startedMs, address, peerCertificate: undefined, isSecure: false }
     let status = 200
     try {
-      slots.enter()
-      return writeAllowed(await deadline.within(checkRequest(readCheckRequest(bytes), asked, this.#parts)))
+      return writeAllowed(await runCheck(() => readCheckRequest(bytes), asked, this.#slotsOfCheck(), this.#parts))
     } catch (thrown) {
-      if (toRefusal(thrown) === undefined)
-        log.error('unexpected error', { request_id: requestId, error: toError(thrown) })
-      const refusal = refuse(thrown, 'grpc')
+      const refusal = refuse(thrown, 'grpc', requestId, log)
       ;({ status } = refusal)
       return writeDenied(refusal)
     } finally {
-      slots.leave()
-      deadline.clear()
       metrics.checks.with({ result: resultOfStatus(status) }).increase()
       metrics.checkDuration.observe((clock.monotonicMs() - startedMs) / 1000)
     }

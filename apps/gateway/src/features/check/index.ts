@@ -3,7 +3,7 @@ import type { TlsMaterial } from '../../policy/tls-files.ts'
 import { isLoopback } from '../../settings/check-settings.ts'
 import { StoredVerdicts } from '../../trust/stored-verdicts.ts'
 import { DecisionCache } from '../decisions/index.ts'
-import { CheckEdge } from './check-edge.ts'
+import { createCheckListener } from './check-edge.ts'
 import { GrpcListener } from './grpc-listener.ts'
 import { type CheckParts, ReadCertificates } from './checked-request.ts'
 
@@ -31,7 +31,7 @@ function httpListener(parts: CheckParts, tls: TlsMaterial | undefined): readonly
   if (checkAddress === undefined || checkDialect === undefined) return []
   const { host, port } = checkAddress
   // The listener of a loopback address has no TLS: only this machine can reach it.
-  const edge = new CheckEdge(parts, { dialect: checkDialect, tls: isLoopback(host) ? undefined : tls })
+  const edge = createCheckListener(parts, checkDialect, isLoopback(host) ? undefined : tls)
   return [
     {
       name: 'check',

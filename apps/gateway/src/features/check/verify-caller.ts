@@ -25,7 +25,7 @@ import type {
   WimseRefusal,
 } from '@chancery/protocol'
 import type { AuditContext } from '../../audit/request-audit.ts'
-import { toRetrySeconds } from '../../edge/admit-caller.ts'
+import { toRetrySeconds } from '../../edge/error-body.ts'
 import type { CheckPolicy } from '../../policy/policy.ts'
 import type { TrustSnapshot } from '../../trust/snapshot.ts'
 import { digestOfCertificate, toAudited } from '../verify/index.ts'

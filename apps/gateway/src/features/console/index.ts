@@ -3,7 +3,7 @@ import type { Feature } from '../../core.ts'
 import { home } from './home.ts'
 import { readFileSync } from 'node:fs'
 import { HttpResponse } from '@chancery/service-kit'
-import type { GatewayCall } from '../../edge/admit-caller.ts'
+import type { GatewayCall } from '../../edge/call.ts'
 
 /** Output of `npm run build` for the explorer in apps/console. The sources and the built gateway use one folder. */
 const FOLDER = new URL('../../../dist/console/', import.meta.url)

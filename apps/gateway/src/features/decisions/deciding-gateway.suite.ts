@@ -50,6 +50,8 @@ export interface DecidingOptions {
   /** Further members of the policy. */
   readonly policy?: JsonObject
   readonly settings?: Readonly<Record<string, string>>
+  /** Further members of the network. */
+  readonly network?: JsonObject
   /** Further settings of the authority. */
   readonly authority?: Readonly<Record<string, string>>
   /** Further networks of the policy. */
@@ -80,6 +82,7 @@ export async function startDecidingGateway(options: DecidingOptions): Promise<De
       authority_url: middle.url,
       allow_http: true,
       freshness: { max_age_seconds: 1000 },
+      ...options.network,
       decisions: {
         key_file: join(home, isRelay ? 'relay.key' : 'operator.key'),
         ...(isRelay ? { certificate_file: join(home, 'relay.json') } : {}),

@@ -10,7 +10,7 @@ import type {
 import type { Clock } from '@chancery/service-kit'
 import type { ClientPolicy, DecisionPolicy, NetworkPolicy } from '../../policy/policy.ts'
 import type { Core } from '../../core.ts'
-import type { ClientCall } from '../../edge/admit-caller.ts'
+import type { ClientCall } from '../../edge/call.ts'
 import type { StoredVerdicts } from '../../trust/stored-verdicts.ts'
 
 /** A network whose authority is asked. */

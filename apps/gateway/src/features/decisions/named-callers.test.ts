@@ -3,14 +3,14 @@ import { enroll, newNodeCaller, testClient, testProof, testSigner } from '@chanc
 import { expect, it } from 'vitest'
 import { startDecidingGateway } from './deciding-gateway.suite.ts'
 
-// Holds: with GATEWAY_NAME_CALLERS an authority that trusts the gateway counts its clients, and otherwise the gateway.
+// Holds: with name_callers an authority that trusts the gateway counts its clients, and otherwise the gateway.
 
 const other = testClient('other', ['TEST-NET'], { decisions: true, proof_audiences: ['https://print.example'] })
 
-async function statuses(settings: Readonly<Record<string, string>>): Promise<readonly number[]> {
+async function statuses(network: JsonObject): Promise<readonly number[]> {
   const { publicKey } = await testSigner('relay', 'gateway-relay')
   const authority = { NA_TRUSTED_GATEWAY_KEYS: publicKey, NA_RATE_LIMIT_DECISION_ADDRESS_PER_MINUTE: '2' }
-  const setup = await startDecidingGateway({ kind: 'relay', clients: [other], authority, settings })
+  const setup = await startDecidingGateway({ kind: 'relay', clients: [other], authority, network })
   try {
     const node = await newNodeCaller(setup.na.url, 'caller', setup.clock)
     const certificate = await enroll(setup.na, node, { roles: ['role:client'] })
@@ -44,7 +44,7 @@ async function statuses(settings: Readonly<Record<string, string>>): Promise<rea
 }
 
 it('counts the client that the gateway names', async () => {
-  expect(await statuses({ GATEWAY_NAME_CALLERS: 'true' })).toEqual([200, 200, 502, 200])
+  expect(await statuses({ name_callers: true })).toEqual([200, 200, 502, 200])
 })
 
 it('counts the gateway where callers are not named', async () => {

@@ -10,7 +10,7 @@ import {
   readReceived,
 } from '@chancery/protocol'
 import type { JoinCertificate, JsonObject, JsonValue } from '@chancery/protocol'
-import type { ClientCall } from '../../edge/admit-caller.ts'
+import type { ClientCall } from '../../edge/call.ts'
 import { type DecidingNetwork, type LocalDenial, type Question, isDeciding } from './decision-cache.ts'
 
 const MAX_CAPABILITY = 256

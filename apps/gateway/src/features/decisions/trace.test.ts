@@ -34,11 +34,7 @@ async function traced(
 describe('the trace of a caller', () => {
   let setup: DecidingGateway
   beforeAll(async () => {
-    setup = await startDecidingGateway({
-      kind: 'operator',
-      state: 'new',
-      settings: { GATEWAY_FORWARD_TRACEPARENT: 'true' },
-    })
+    setup = await startDecidingGateway({ kind: 'operator', state: 'new', network: { forward_traceparent: true } })
   })
   afterAll(() => setup.stop())
 
@@ -66,7 +62,7 @@ describe('the trace of a caller', () => {
   })
 })
 
-describe('without GATEWAY_FORWARD_TRACEPARENT', () => {
+describe('without forward_traceparent', () => {
   let setup: DecidingGateway
   beforeAll(async () => {
     setup = await startDecidingGateway({ kind: 'operator', state: 'new' })

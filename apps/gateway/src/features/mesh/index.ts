@@ -2,7 +2,7 @@ import { GATEWAY_ROUTES, GatewayRefusal } from '@chancery/contract'
 import type { Core, Feature } from '../../core.ts'
 import { MeshView } from './mesh-view.ts'
 import { type HttpResponse, jsonText } from '@chancery/service-kit'
-import type { GatewayCall } from '../../edge/admit-caller.ts'
+import type { GatewayCall } from '../../edge/call.ts'
 
 /**
  * GET /v1/mesh

@@ -6,11 +6,12 @@ import { type IssuerState, isNetworkUsable } from '../../trust/snapshot.ts'
 /** Registers the metrics that are computed on each scrape (protocol/gateway 10). */
 export function registerGauges(parts: OperationsParts): void {
   const { registry } = parts.metrics
-  registry.gauge({
-    name: 'gateway_ready',
-    help: '1 when /ready returns 200; with several workers, when one of them returns it.',
-    together: 'max',
-    collect: async () => (isReady(await checkReadiness(parts)) ? 1 : 0),
+  registry.readGauges({
+    gateway_ready: [
+      '1 when /ready returns 200; with several workers, when one of them returns it.',
+      async () => Number(isReady(await checkReadiness(parts))),
+      'max',
+    ],
   })
   registry.rows({
     name: 'gateway_network_ready',
@@ -32,36 +33,40 @@ export function registerGauges(parts: OperationsParts): void {
 
 function registerListRows(parts: OperationsParts): void {
   const { registry } = parts.metrics
-  const labels = ['network', 'issuer']
-  const issuers = () => [...(parts.trust?.current.issuers.values() ?? [])]
-  registry.rows({
-    name: 'gateway_crl_sequence',
-    help: 'Sequence of the current list.',
-    kind: 'gauge',
-    labels,
-    collect: () =>
-      issuers().map(({ policy: { network, issuer }, position }) => ({
-        labels: { network, issuer },
-        value: position.sequence,
-      })),
+  const perIssuer = (name: string, help: string, value: (issuerState: IssuerState) => number): void => {
+    const collect = () =>
+      [...(parts.trust?.current.issuers.values() ?? [])].map((issuerState) => {
+        const { network, issuer } = issuerState.policy
+        return { labels: { network, issuer }, value: value(issuerState) }
+      })
+    registry.rows({ name, help, kind: 'gauge', labels: ['network', 'issuer'], collect })
+  }
+  perIssuer('gateway_crl_sequence', 'Sequence of the current list.', ({ position }) => position.sequence)
+  perIssuer(
+    'gateway_crl_expires_in_seconds',
+    'Time until the current list expires; negative after that.',
+    ({ position }) => Number((position.nextUpdate - parts.clock.now()) / SECOND),
+  )
+  perIssuer('gateway_crl_bytes', 'Size of the current list.', ({ body }) => body.length)
+  perIssuer('gateway_crl_entries', 'Number of certificates in the current list.', ({ index }) => index.listed)
+  perIssuer(
+    'gateway_crl_unread_sequence',
+    'Sequence of a verified newer list that cannot be read; 0 without one.',
+    ({ unread }) => unread?.sequence ?? 0,
+  )
+  perIssuer(
+    'gateway_crl_suspect',
+    '1 when the issuer signed two different lists with one sequence and no operator has cleared it.',
+    ({ isSuspect }) => Number(isSuspect),
+  )
+  registry.readGauges({
+    gateway_crl_max_bytes: ['GATEWAY_MAX_LIST_BYTES: a larger list is not read.', () => parts.settings.maxListBytes],
   })
-  registry.rows({
-    name: 'gateway_crl_expires_in_seconds',
-    help: 'Time until the current list expires; negative after that.',
-    kind: 'gauge',
-    labels,
-    collect: () =>
-      issuers().map(({ policy: { network, issuer }, position }) => ({
-        labels: { network, issuer },
-        value: Number((position.nextUpdate - parts.clock.now()) / SECOND),
-      })),
-  })
-  registerSizeRows(parts)
   registry.rows({
     name: 'gateway_crl_refresh_total',
     help: 'Attempts to refresh a list, by result.',
     kind: 'counter',
-    labels: [...labels, 'outcome'],
+    labels: ['network', 'issuer', 'outcome'],
     collect: () => parts.refreshResults.rows(),
   })
   registry.rows({
@@ -73,48 +78,20 @@ function registerListRows(parts: OperationsParts): void {
   })
 }
 
-/** Registers how close the lists are to the size limit. */
-function registerSizeRows(parts: OperationsParts): void {
-  const { registry } = parts.metrics
-  const perIssuer = (name: string, help: string, value: (issuerState: IssuerState) => number): void => {
-    const collect = () =>
-      [...(parts.trust?.current.issuers.values() ?? [])].map((issuerState) => {
-        const { network, issuer } = issuerState.policy
-        return { labels: { network, issuer }, value: value(issuerState) }
-      })
-    registry.rows({ name, help, kind: 'gauge', labels: ['network', 'issuer'], collect })
-  }
-  perIssuer('gateway_crl_bytes', 'Size of the current list.', ({ body }) => body.length)
-  perIssuer('gateway_crl_entries', 'Number of certificates in the current list.', ({ index }) => index.listed)
-  perIssuer(
-    'gateway_crl_unread_sequence',
-    'Sequence of a verified newer list that cannot be read; 0 without one.',
-    ({ unread }) => unread?.sequence ?? 0,
-  )
-  perIssuer(
-    'gateway_crl_suspect',
-    '1 when the issuer signed two different lists with one sequence and no operator has cleared it.',
-    ({ isSuspect }) => (isSuspect ? 1 : 0),
-  )
-  registry.gauge({
-    name: 'gateway_crl_max_bytes',
-    help: 'GATEWAY_MAX_LIST_BYTES: a larger list is not read.',
-    collect: () => parts.settings.maxListBytes,
-  })
-}
-
 function registerStateGauges(parts: OperationsParts, state: NonNullable<OperationsParts['state']>): void {
   const { registry } = parts.metrics
-  const gauge = (name: string, help: string, collect: () => number): void => {
-    registry.gauge({ name, help, collect })
-  }
-  gauge('gateway_audit_pending', 'Audit events that the collector has not acknowledged.', () => state.usage.pending)
-  gauge('gateway_state_bytes', 'Size of the state file.', () => state.usage.bytes)
-  gauge('gateway_state_used_bytes', 'Size of the state file without free pages.', () => state.usage.usedBytes)
-  gauge('gateway_state_capacity_bytes', 'Maximum size of the state file.', () => parts.settings.stateMaxBytes)
-  gauge('gateway_audit_oldest_pending_seconds', 'Age of the oldest unacknowledged event.', () => {
-    const { oldestPendingAt } = state.usage
-    return oldestPendingAt === undefined ? 0 : Number((parts.clock.now() - oldestPendingAt) / SECOND)
+  registry.readGauges({
+    gateway_audit_pending: ['Audit events that the collector has not acknowledged.', () => state.usage.pending],
+    gateway_state_bytes: ['Size of the state file.', () => state.usage.bytes],
+    gateway_state_used_bytes: ['Size of the state file without free pages.', () => state.usage.usedBytes],
+    gateway_state_capacity_bytes: ['Maximum size of the state file.', () => parts.settings.stateMaxBytes],
+    gateway_audit_oldest_pending_seconds: [
+      'Age of the oldest unacknowledged event.',
+      () => {
+        const { oldestPendingAt } = state.usage
+        return oldestPendingAt === undefined ? 0 : Number((parts.clock.now() - oldestPendingAt) / SECOND)
+      },
+    ],
   })
   registry.rows({
     name: 'gateway_state_full_in_seconds',

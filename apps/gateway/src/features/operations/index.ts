@@ -12,7 +12,7 @@ import { openapi } from './openapi.ts'
 import { isReady, listReasons, observeReadiness, warningsOf } from './readiness.ts'
 import type { OperationsOptions, OperationsParts } from './readiness.ts'
 import { type Instant, type JsonObject, isJsonObject, writeInstant } from '@chancery/protocol'
-import type { ClientCall } from '../../edge/admit-caller.ts'
+import type { ClientCall } from '../../edge/call.ts'
 import type { IssuerPolicy, NetworkPolicy } from '../../policy/policy.ts'
 import { type IssuerState, type TrustSnapshot, isUsable, issuerKey } from '../../trust/snapshot.ts'
 

@@ -1,10 +1,45 @@
-import { type GatewayOperation, GatewayRefusal, OPERATOR_HEADERS } from '@chancery/contract'
+import { type GatewayOperation, GatewayRefusal, OPERATOR_HEADERS, findOperation } from '@chancery/contract'
 import { type HttpResponse, type MaybePromise, type RequestHeaders, andThen } from '@chancery/service-kit'
-import type { ClientCall } from '../../edge/admit-caller.ts'
-import { type AdmittedRequest, admit, toClientResponse, upstreamRequestId } from './upstream-response.ts'
+import type { ClientCall } from '../../edge/call.ts'
+import type { ClientPolicy } from '../../policy/policy.ts'
+import { toClientResponse, upstreamRequestId } from './upstream-response.ts'
 import { type ProxyParts, isShared } from './shared-documents.ts'
-import { counted, send } from './send.ts'
+import { type AdmittedRequest, counted, isHarmless, send } from './send.ts'
 import { readPublicKey, toUtf8 } from '@chancery/protocol'
+
+/** Runs checks 1 to 5 of protocol/gateway 12.1. The first check does not reveal which networks exist. */
+function admit({ client, params, route, trust, context }: ClientCall): AdmittedRequest {
+  const name = decodeName(params['network'] ?? '')
+  if (name === undefined || !client.networks.includes(name)) throw new GatewayRefusal('network_scope')
+  context.network = name
+  const operation = findOperation(params['operation'] ?? '')
+  if (operation === undefined) throw new GatewayRefusal('operation_not_found')
+  context.operation = operation.id
+  if (operation.method !== route.method) {
+    throw new GatewayRefusal('operation_method', undefined, { headers: { allow: operation.method } })
+  }
+  checkScope(client, operation)
+  const network = trust?.policy.networks.get(name)
+  if (network?.authorityUrl === undefined) throw new GatewayRefusal('authority_not_configured')
+  return { network, operation }
+}
+
+function checkScope(client: ClientPolicy, operation: GatewayOperation): void {
+  const isNamed = client.operations === undefined || client.operations.includes(operation.id)
+  if (!client.serviceGroups.includes(operation.group) || !isNamed) throw new GatewayRefusal('service_scope')
+  // A public token must not store anything (protocol/gateway 13.4).
+  if (client.isDemo && !isHarmless(operation)) throw new GatewayRefusal('service_scope')
+  if (operation.admin && !client.authorityAdmin) throw new GatewayRefusal('admin_scope')
+}
+
+/** Decodes a network name, which may have any letter. Returns undefined for an invalid encoding. */
+function decodeName(segment: string): string | undefined {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return undefined
+  }
+}
 
 const VISIBLE = /^[!-~]{1,512}$/
 
@@ -120,7 +155,7 @@ export function forward(call: ClientCall, parts: ProxyParts): MaybePromise<HttpR
   const target = toTarget(operation, call.query)
   const read = readOperationBody(operation, call, parts)
   // A request that announced a body may have little time left, so it is not shared.
-  if (!(read instanceof Promise) && isShared(operation, target, parts)) return readShared(admitted, target, call, parts)
+  if (!(read instanceof Promise) && isShared(admitted, target)) return readShared(admitted, target, call, parts)
   return andThen(read, (body) => {
     const signed = operation.admin ? readOperatorHeaders(call.headers) : NOT_SIGNED
     if (signed.keyId !== undefined) call.context.admin_key_id = signed.keyId

@@ -1,6 +1,6 @@
 import { AUTHORITY_SERVICE_ROUTE, GATEWAY_OPERATIONS, GATEWAY_ROUTES } from '@chancery/contract'
 import type { Feature } from '../../core.ts'
-import type { ClientHandler } from '../../edge/admit-caller.ts'
+import type { ClientHandler } from '../../edge/call.ts'
 import { forward } from './forward.ts'
 import { type ProxyParts, SharedDocuments } from './shared-documents.ts'
 import { ProxyReader } from './send.ts'

@@ -1,9 +1,9 @@
 import { CONTENT_TYPES, type GatewayOperation, GatewayRefusal, REQUEST_ID_HEADER } from '@chancery/contract'
 import { type HttpResponse, type MaybePromise, OutboundError } from '@chancery/service-kit'
-import type { ClientCall } from '../../edge/admit-caller.ts'
+import type { ClientCall } from '../../edge/call.ts'
 import type { UPSTREAM_OUTCOMES } from '../../metrics.ts'
 import type { UpstreamResponse } from '../../outbound/upstream-exchange.ts'
-import { type AdmittedRequest, isHarmless, isLost } from './upstream-response.ts'
+import type { NetworkPolicy } from '../../policy/policy.ts'
 import { FairThread, INLINE_BODY_BYTES, type ThreadCaller } from '../../threads/fair-thread.ts'
 import { type BodyKind, type ResponseForm, hasForm, kindOfBody } from './json-checks.ts'
 import type { Core } from '../../core.ts'
@@ -35,6 +35,11 @@ export interface ExchangeParts extends Pick<Core, 'authorities' | 'clock' | 'met
 /** For the whole call, within the deadline of the request (protocol/gateway 12.4). */
 const TOTAL_MS = 10_000
 
+export interface AdmittedRequest {
+  readonly network: NetworkPolicy
+  readonly operation: GatewayOperation
+}
+
 export interface PreparedRequest {
   readonly target: string
   readonly body: Uint8Array | undefined
@@ -49,7 +54,7 @@ export type SendParts = Pick<ExchangeParts, 'authorities' | 'clock' | 'metrics'>
 
 /**
  * Sends exactly the headers of protocol/gateway 12.3. Of the caller's headers only the operator signature is sent, and
- * with GATEWAY_FORWARD_TRACEPARENT the trace.
+ * with forward_traceparent the trace.
  */
 export async function send(
   { network, operation }: AdmittedRequest,
@@ -124,4 +129,17 @@ export function counted(
     return given
   }
   return response instanceof Promise ? response.then(pass, refuse) : pass(response)
+}
+
+/** Returns whether the operation changes nothing at the authority. */
+export function isHarmless({ id, method }: GatewayOperation): boolean {
+  return method === 'GET' || /-(?:verify|prove)(?:-|$)/.test(id)
+}
+
+/**
+ * Returns whether the effect is unknown without the response: the operation was executed, or the authority failed
+ * during it. A 503 means that it did not start.
+ */
+export function isLost(status: number): boolean {
+  return status < 300 || (status >= 500 && status !== 503)
 }

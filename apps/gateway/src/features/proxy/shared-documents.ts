@@ -1,10 +1,10 @@
-import { CONTENT_TYPES, type GatewayOperation, GatewayRefusal } from '@chancery/contract'
+import { CONTENT_TYPES, GatewayRefusal } from '@chancery/contract'
 import { HttpResponse, type MaybePromise, andThen, endOfLoopTurn } from '@chancery/service-kit'
-import type { ClientCall } from '../../edge/admit-caller.ts'
+import type { ClientCall } from '../../edge/call.ts'
 import type { UpstreamResponse } from '../../outbound/upstream-exchange.ts'
 import type { NetworkPolicy } from '../../policy/policy.ts'
-import { type AdmittedRequest, forwardedHeaders, toClientResponse, upstreamRequestId } from './upstream-response.ts'
-import { type ExchangeParts, counted, send } from './send.ts'
+import { forwardedHeaders, toClientResponse, upstreamRequestId } from './upstream-response.ts'
+import { type AdmittedRequest, type ExchangeParts, counted, send } from './send.ts'
 
 /** A response that the authority can confirm by its ETag. Its bytes are valid JSON. */
 interface CachedCopy {
@@ -101,8 +101,8 @@ export interface DocumentResult {
 }
 
 /** Returns whether requests for this target may share one request to the authority: they send nothing of the caller. */
-export function isShared(operation: GatewayOperation, target: string, { authorities }: ExchangeParts): boolean {
-  return DOCUMENTS.has(operation.id) && target === operation.upstream_path && !authorities.forwardsTraces
+export function isShared({ network, operation }: AdmittedRequest, target: string): boolean {
+  return DOCUMENTS.has(operation.id) && target === operation.upstream_path && !network.forwardTraceparent
 }
 
 /** A read waits for the running one of the same document, but no longer than this. */

@@ -1,4 +1,5 @@
 import { startTestGateway, testClient, testIssuer, testList, testNetwork, testPolicy } from '@chancery/testkit'
+import type { JsonObject } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type ScriptedAuthority, startScriptedAuthority } from '../../scripted-authority.suite.ts'
@@ -13,11 +14,11 @@ beforeAll(async () => {
 afterAll(() => authority.stop())
 
 /** The trace headers that the authority gets when a caller sends these. */
-async function forwarded(settings: Record<string, string>, headers: Record<string, string>): Promise<object> {
+async function forwarded(allowed: JsonObject, headers: Record<string, string>): Promise<object> {
   const by = await testIssuer('agency')
-  const reached = { authority_url: authority.url, allow_http: true }
+  const reached = { authority_url: authority.url, allow_http: true, ...allowed }
   const agency = testNetwork(by, await testList(by, systemClock.now()), reached)
-  const gateway = await startTestGateway({ settings, policy: testPolicy({ agency }, [caller]) })
+  const gateway = await startTestGateway({ policy: testPolicy({ agency }, [caller]) })
   authority.seen.length = 0
   try {
     const path = '/v1/networks/agency/services/crl-get-crl'
@@ -31,7 +32,7 @@ async function forwarded(settings: Record<string, string>, headers: Record<strin
 
 const NONE = { traceparent: undefined, tracestate: undefined, baggage: undefined }
 const SENT = { traceparent: TRACEPARENT, tracestate: 'a=b', baggage: 'c=d' }
-const ON = { GATEWAY_FORWARD_TRACEPARENT: 'true' }
+const ON = { forward_traceparent: true }
 
 it('forwards no trace by default', async () => {
   expect(await forwarded({}, SENT)).toEqual(NONE)

@@ -11,7 +11,7 @@ import type {
   SingleRequest,
   VerifyRequest,
 } from './audited-decision.ts'
-import type { ClientCall } from '../../edge/admit-caller.ts'
+import type { ClientCall } from '../../edge/call.ts'
 import { FairThread, type ThreadCaller } from '../../threads/fair-thread.ts'
 import type { CallerRequest, DevelopmentVerdict } from './verify-development.ts'
 

@@ -1,6 +1,7 @@
 import { CONTENT_TYPES, GatewayRefusal } from '@chancery/contract'
 import { HttpResponse, type MaybePromise, andThen, withFinally } from '@chancery/service-kit'
-import { type ClientCall, toRetrySeconds } from '../../edge/admit-caller.ts'
+import { toRetrySeconds } from '../../edge/error-body.ts'
+import type { ClientCall } from '../../edge/call.ts'
 import { INLINE_BODY_BYTES } from '../../threads/fair-thread.ts'
 import { verifyWithCallerTrust } from './verify-development.ts'
 import { type BatchPool, type BodyWorker, callerOf } from './batch-pool.ts'

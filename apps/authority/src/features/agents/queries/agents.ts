@@ -1,15 +1,10 @@
 import { sql } from 'kysely'
 import type { Database, Reader, Transaction } from '../../../database/database.ts'
+import { countOf } from '../../../database/large-tables.ts'
 import { countDeltas } from './registrations.ts'
 
-export async function countAgents(db: Reader, now: string): Promise<number> {
-  const row = await db
-    .selectFrom('agent_registrations')
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .where('listed', '=', 1)
-    .where('expires_at', '>', now)
-    .executeTakeFirst()
-  return Number(row?.count ?? 0)
+export function countAgents(db: Reader, now: string): Promise<number> {
+  return countOf(db.selectFrom('agent_registrations').where('listed', '=', 1).where('expires_at', '>', now))
 }
 
 export async function findDescriptor(db: Reader, node_public_key: string, now: string): Promise<string | undefined> {

@@ -1,5 +1,8 @@
 import { sql } from 'kysely'
+import { countUpTo } from '../../../database/large-tables.ts'
 import type { Database } from '../../../database/database.ts'
+import type { Place } from '../../../database/list-query.ts'
+import { ANY_ID } from '../../../requests/list-position.ts'
 import { beginsWith, byBytes } from '../../../database/index-source.ts'
 
 export interface CapabilityRow {
@@ -7,11 +10,17 @@ export interface CapabilityRow {
   readonly agents: number
 }
 
+/** What a cursor names, in either order. */
+export const CAPABILITY_ORDER = [
+  { column: 'agents', descending: true, form: /\d{1,15}/ },
+  { column: 'capability', form: ANY_ID },
+] as const
+
 /** The most common first; with a prefix by name. Either order has an index. */
 export async function listCapabilities(
   { engine, read }: Pick<Database, 'engine' | 'read'>,
   q: string | undefined,
-  { after, limit }: { readonly after: CapabilityRow | undefined; readonly limit: number },
+  { after, limit }: { readonly after: Place<typeof CAPABILITY_ORDER> | undefined; readonly limit: number },
 ): Promise<readonly CapabilityRow[]> {
   const name = byBytes('capability', engine)
   const where = capabilitiesLike(q, engine)
@@ -27,17 +36,12 @@ export async function listCapabilities(
 }
 
 /** Exact up to the bound, null above. */
-export async function countCapabilities(
+export function countCapabilities(
   { engine, read }: Pick<Database, 'engine' | 'read'>,
   q: string | undefined,
   bound: number,
 ): Promise<number | null> {
-  const { rows } = await sql<{ readonly count: number }>`select count(*) as count from
-    (select 1 from agent_capability_counts where ${capabilitiesLike(q, engine)} limit ${bound + 1}) bounded`.execute(
-    read,
-  )
-  const count = Number(rows[0]?.count ?? 0)
-  return count > bound ? null : count
+  return countUpTo(read, sql`select 1 from agent_capability_counts where ${capabilitiesLike(q, engine)}`, bound)
 }
 
 function capabilitiesLike(q: string | undefined, engine: Database['engine']): ReturnType<typeof sql> {

@@ -1,6 +1,7 @@
 import { LIMITS } from '@chancery/contract'
 import { type RawBuilder, sql } from 'kysely'
-import type { Database, Reader } from '../../../database/database.ts'
+import { countUpTo } from '../../../database/large-tables.ts'
+import type { Database } from '../../../database/database.ts'
 import { beginsWith, byBytes, readCandidatesOf } from '../../../database/index-source.ts'
 import type { Candidate, IndexSource, Position } from '../../../database/index-source.ts'
 import { IdStatement } from '../../../database/statement.ts'
@@ -115,23 +116,17 @@ export async function countWalk(
     return countMatches(read, capability, walk.now, BOUND, await estimateTag(read, capability))
   if (segments.length === 1) {
     const { table, where } = sourceOf(first, walk, engine)
-    return countUpToBound(read, sql`select 1 from ${sql.table(table)} where ${where} limit ${BOUND + 1}`)
+    return countUpTo(read, sql`select 1 from ${sql.table(table)} where ${where}`, BOUND)
   }
   // Postings of an expired agent count until the purge: reading each agent would take ten times as long.
-  const postings = sql`select node_public_key from agent_capabilities where ${beginsWith('capability', q, engine)} limit ${BOUND + 1}`
+  const postings = sql`select node_public_key from agent_capabilities where ${beginsWith('capability', q, engine)}`
   // An agent may have many of these postings, so above the bound the number of agents is not known.
-  if ((await countUpToBound(read, postings)) === null) return null
+  if ((await countUpTo(read, postings, BOUND)) === null) return null
   const keysOf = (segment: 'q-agent' | 'q-host'): RawBuilder<unknown> =>
-    sql`select node_public_key from agent_registrations where ${sourceOf(segment, walk, engine).where} limit ${BOUND + 1}`
+    sql`select node_public_key from agent_registrations where ${sourceOf(segment, walk, engine).where}`
   // Parts of a union may have a limit only as subqueries.
   const parts = [keysOf('q-agent'), keysOf('q-host'), postings].map(
-    (part, at) => sql`select node_public_key from (${part}) ${sql.ref(`part_${at}`)}`,
+    (part, at) => sql`select node_public_key from (${part} limit ${BOUND + 1}) ${sql.ref(`part_${at}`)}`,
   )
-  return countUpToBound(read, sql.join(parts, sql` union `))
-}
-
-async function countUpToBound(db: Reader, rows: RawBuilder<unknown>): Promise<number | null> {
-  const counted = await sql<{ readonly count: number }>`select count(*) as count from (${rows}) bounded`.execute(db)
-  const count = Number(counted.rows[0]?.count ?? 0)
-  return count > BOUND ? null : count
+  return countUpTo(read, sql.join(parts, sql` union `), BOUND)
 }

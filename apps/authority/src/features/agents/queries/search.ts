@@ -1,6 +1,9 @@
 import { LIMITS } from '@chancery/contract'
 import { sql } from 'kysely'
+import { countUpTo } from '../../../database/large-tables.ts'
 import type { Reader } from '../../../database/database.ts'
+import { type Place, inOrder } from '../../../database/list-query.ts'
+import { STORED_TIME } from '../../../requests/list-position.ts'
 
 export interface AgentRow {
   readonly node_public_key: string
@@ -8,11 +11,13 @@ export interface AgentRow {
   readonly descriptor_json: string
 }
 
-/** A position in the order (registered_at descending, key ascending). */
-export interface AgentPosition {
-  readonly registered_at: string
-  readonly node_public_key: string
-}
+/** Newest first. */
+export const AGENT_ORDER = [
+  { column: 'registered_at', descending: true, form: STORED_TIME },
+  { column: 'node_public_key', form: /[A-Za-z0-9+/=]{44}/ },
+] as const
+
+export type AgentPosition = Place<typeof AGENT_ORDER>
 
 export interface SearchPage {
   readonly limit: number
@@ -58,42 +63,27 @@ export async function estimateTag(db: Reader, capability: string): Promise<Estim
 }
 
 function fromPostings(db: Reader, capability: string, now: string, page: SearchPage): Promise<readonly AgentRow[]> {
-  let query = db
+  const query = selectMatches(db, capability, now).select(['r.node_public_key', 'r.registered_at', 'r.descriptor_json'])
+  return inOrder(query, AGENT_ORDER, page, 'r').execute()
+}
+
+function selectMatches(db: Reader, capability: string, now: string) {
+  return db
     .selectFrom('agent_capabilities as p')
     .innerJoin('agent_registrations as r', 'r.node_public_key', 'p.node_public_key')
-    .select(['r.node_public_key', 'r.registered_at', 'r.descriptor_json'])
     .where('p.capability', '=', capability)
     .where('r.expires_at', '>', now)
-  if (page.after !== undefined) query = query.where(isAfter('r', page.after))
-  return query
-    .orderBy('r.registered_at', 'desc')
-    .orderBy('r.node_public_key')
-    .offset(page.offset)
-    .limit(page.limit)
-    .execute()
 }
 
 /** The probe is a scalar subquery, so that the planner cannot turn it into a join over the whole posting list. */
 function fromNewest(db: Reader, capability: string, now: string, page: SearchPage): Promise<readonly AgentRow[]> {
   const has = sql<boolean>`(select 1 from agent_capabilities p where p.capability = ${capability} and p.node_public_key = r.node_public_key) is not null`
-  let query = db
+  const query = db
     .selectFrom('agent_registrations as r')
     .select(['r.node_public_key', 'r.registered_at', 'r.descriptor_json'])
     .where('r.expires_at', '>', now)
     .where(has)
-  if (page.after !== undefined)
-    query = query.where(isAfter('r', page.after)).where('r.registered_at', '<=', page.after.registered_at)
-  return query
-    .orderBy('r.registered_at', 'desc')
-    .orderBy('r.node_public_key')
-    .offset(page.offset)
-    .limit(page.limit)
-    .execute()
-}
-
-function isAfter(table: 'r', place: AgentPosition): ReturnType<typeof sql<boolean>> {
-  const [at, key] = [sql.ref(`${table}.registered_at`), sql.ref(`${table}.node_public_key`)]
-  return sql<boolean>`(${at} < ${place.registered_at} or (${at} = ${place.registered_at} and ${key} > ${place.node_public_key}))`
+  return inOrder(query, AGENT_ORDER, page, 'r').execute()
 }
 
 /** Exact up to the limit, null above (protocol/core 24). The counter shows when counting would exceed it. */
@@ -105,32 +95,11 @@ export async function countMatches(
   { postings }: Estimate,
 ): Promise<number | null> {
   if (postings > bound && !(await hasManyExpired(db, now, postings - bound))) return null
-  const matches = db
-    .selectFrom('agent_capabilities as p')
-    .innerJoin('agent_registrations as r', 'r.node_public_key', 'p.node_public_key')
-    .select('p.node_public_key')
-    .where('p.capability', '=', capability)
-    .where('r.expires_at', '>', now)
-    .limit(bound + 1)
-  const row = await db
-    .selectFrom(matches.as('m'))
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .executeTakeFirst()
-  const count = Number(row?.count ?? 0)
-  return count > bound ? null : count
+  return countUpTo(db, selectMatches(db, capability, now), bound)
 }
 
 /** Postings of expired agents count until the purge: only if so many wait for it could the true number be lower. */
 async function hasManyExpired(db: Reader, now: string, atLeast: number): Promise<boolean> {
-  const expired = db
-    .selectFrom('agent_registrations')
-    .select('node_public_key')
-    .where('listed', '=', 1)
-    .where('expires_at', '<=', now)
-    .limit(Math.min(atLeast, LIMITS.listCountMax))
-  const row = await db
-    .selectFrom(expired.as('e'))
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .executeTakeFirst()
-  return Number(row?.count ?? 0) >= Math.min(atLeast, LIMITS.listCountMax)
+  const expired = db.selectFrom('agent_registrations').where('listed', '=', 1).where('expires_at', '<=', now)
+  return (await countUpTo(db, expired, Math.min(atLeast, LIMITS.listCountMax) - 1)) === null
 }

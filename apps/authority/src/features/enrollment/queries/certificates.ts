@@ -2,7 +2,7 @@ import { type Instant, type RevocationReason, seconds, writeSortable } from '@ch
 import { type Expression, type RawBuilder, sql } from 'kysely'
 import type { Core } from '../../../core.ts'
 import type { Reader, Transaction } from '../../../database/database.ts'
-import { isLargeTable } from '../../../database/cached-count.ts'
+import { countOf, isLargeTable } from '../../../database/large-tables.ts'
 import { countLiveNodes } from '../../../database/liveness-counts.ts'
 
 /** Active node keys: by a counter in a large network, else by reading all rows. */
@@ -15,7 +15,7 @@ export async function countActiveNodes(db: Reader, moment: ActiveMoment): Promis
  * Reads all liveness rows. Revoked certificates have none, superseded ones are marked in theirs. Distinct in a subquery:
  * databases hash that, and sort for a count of distinct values.
  */
-export async function countByRows(db: Reader, moment: ActiveMoment): Promise<number> {
+export function countByRows(db: Reader, moment: ActiveMoment): Promise<number> {
   const keys = db
     .selectFrom('node_liveness')
     .select((eb) => eb.fn.coalesce('node_public_key', 'cert_id').as('node'))
@@ -23,24 +23,19 @@ export async function countByRows(db: Reader, moment: ActiveMoment): Promise<num
     .where('last_heartbeat', '>', moment.since)
     .where((eb) => eb.or([eb('revoke_after', 'is', null), eb('revoke_after', '>', moment.now)]))
     .as('keys')
-  const row = await db
-    .selectFrom(keys)
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .executeTakeFirst()
-  return Number(row?.count ?? 0)
+  return countOf(db.selectFrom(keys))
 }
 
 /** Certificates in use that end within a span. Superseded ones do not count, because their successors do. */
-export async function countExpiring(db: Reader, after: Instant, until: Instant): Promise<number> {
-  const row = await db
-    .selectFrom('issued_certs')
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .where('status', '=', 'issued')
-    .where('revoke_after', 'is', null)
-    .where('expires_at', '>', writeSortable(after))
-    .where('expires_at', '<=', writeSortable(until))
-    .executeTakeFirst()
-  return Number(row?.count ?? 0)
+export function countExpiring(db: Reader, after: Instant, until: Instant): Promise<number> {
+  return countOf(
+    db
+      .selectFrom('issued_certs')
+      .where('status', '=', 'issued')
+      .where('revoke_after', 'is', null)
+      .where('expires_at', '>', writeSortable(after))
+      .where('expires_at', '<=', writeSortable(until)),
+  )
 }
 
 /** The present, and the time after which the last heartbeat of an active node was, as stored texts. */

@@ -1,5 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
+import { countUpTo } from '../../../database/large-tables.ts'
 import type { Database, Reader } from '../../../database/database.ts'
+import { type Place, isAfter } from '../../../database/list-query.ts'
+import { ANY_ID, STORED_TIME } from '../../../requests/list-position.ts'
 import { foldLabel } from '../requests.ts'
 
 export const CERTIFICATE_STATES = ['valid', 'superseded', 'expired', 'revoked'] as const
@@ -17,10 +20,13 @@ export interface InventoryFilter {
   readonly now: string
 }
 
-export interface InventoryPosition {
-  readonly issued_at: string
-  readonly cert_id: string
-}
+/** Newest first. */
+export const INVENTORY_ORDER = [
+  { column: 'issued_at', descending: true, form: STORED_TIME },
+  { column: 'cert_id', form: ANY_ID },
+] as const
+
+export type InventoryPosition = Place<typeof INVENTORY_ORDER>
 
 export interface InventoryRow extends InventoryPosition {
   readonly node_public_key: string
@@ -91,14 +97,9 @@ export async function countInventory(
   if (rest !== undefined && (await findLastRead(db, candidates, readAtOnce)) !== undefined) return null
   const matching =
     rest === undefined
-      ? sql`select 1 from (${candidates} limit ${bound + 1}) candidate`
-      : sql`select 1 from (${candidates} limit ${readAtOnce}) k join issued_certs c on c.cert_id = k.cert_id
-          where ${rest} limit ${bound + 1}`
-  const { rows } = await sql<{ readonly count: number }>`select count(*) as count from (${matching}) matching`.execute(
-    db,
-  )
-  const count = Number(rows[0]?.count ?? 0)
-  return count > bound ? null : count
+      ? candidates
+      : sql`select 1 from (${candidates} limit ${readAtOnce}) k join issued_certs c on c.cert_id = k.cert_id where ${rest}`
+  return countUpTo(db, matching, bound)
 }
 
 /** The last of as many candidates as a page reads, when there are that many. */
@@ -126,11 +127,7 @@ function selectCandidates(
   if (state === 'revoked') conditions.push(sql`c.status = 'revoked'`)
   if (state === 'superseded')
     conditions.push(sql`c.status = 'issued' and c.revoke_after is not null and c.revoke_after <= ${now}`)
-  if (after !== undefined) {
-    // The first condition is for the index, which cannot use the alternative.
-    const { issued_at, cert_id: id } = after
-    conditions.push(sql`c.issued_at <= ${issued_at} and (c.issued_at < ${issued_at} or c.cert_id > ${id})`)
-  }
+  if (after !== undefined) conditions.push(isAfter(INVENTORY_ORDER, after, 'c'))
   const order = sql`order by c.issued_at desc, c.cert_id`
   if (label !== undefined) {
     conditions.push(sql`c.node_public_key = n.node_public_key`)

@@ -1,6 +1,7 @@
 import { type ExpressionBuilder, type ExpressionWrapper, type SqlBool, sql } from 'kysely'
 import type { Reader, Transaction } from '../../../database/database.ts'
-import { countUpTo } from '../../../database/cached-count.ts'
+import { countOf } from '../../../database/large-tables.ts'
+import { STORED_TIME } from '../../../requests/list-position.ts'
 import type { Tables } from '../../../database/tables.ts'
 
 export type InviteRow = Tables['invite_tokens']
@@ -29,34 +30,17 @@ export interface InviteFilter {
   readonly now: string
 }
 
-export interface InvitePosition {
-  readonly created_at: string
-  readonly token_digest: string
-}
-
 /** Oldest first. */
-export function listInvites(
-  db: Reader,
-  filter: InviteFilter,
-  { limit, offset, after }: { limit: number; offset: number; after: InvitePosition | undefined },
-): Promise<readonly InviteRow[]> {
-  let query = filtered(db, filter).selectAll()
-  if (after !== undefined)
-    query = query.where(
-      sql<SqlBool>`(created_at > ${after.created_at} or (created_at = ${after.created_at} and token_digest > ${after.token_digest}))`,
-    )
-  return query.orderBy('created_at').orderBy('token_digest').limit(limit).offset(offset).execute()
-}
-
-export function countInvites(db: Reader, filter: InviteFilter, bound: number): Promise<number | null> {
-  return countUpTo(db, filtered(db, filter).select('token_digest'), bound)
-}
-
-function filtered(db: Reader, { state, created_by, batch_id, now }: InviteFilter) {
-  let query = db.selectFrom('invite_tokens')
-  if (created_by !== undefined) query = query.where('created_by', '=', created_by)
-  if (batch_id !== undefined) query = query.where('batch_id', '=', batch_id)
-  return state === 'all' ? query : query.where((eb) => isIn(eb, state, now))
+export function inviteList(db: Reader, { state, created_by, batch_id, now }: InviteFilter) {
+  let rows = db.selectFrom('invite_tokens').selectAll()
+  if (created_by !== undefined) rows = rows.where('created_by', '=', created_by)
+  if (batch_id !== undefined) rows = rows.where('batch_id', '=', batch_id)
+  if (state !== 'all') rows = rows.where((eb) => isIn(eb, state, now))
+  const order = [
+    { column: 'created_at', form: STORED_TIME },
+    { column: 'token_digest', form: /[0-9a-f]{64}/ },
+  ] as const
+  return { rows, order }
 }
 
 type Invites = ExpressionBuilder<Tables, 'invite_tokens'>
@@ -129,13 +113,8 @@ export async function isOfOthers(tx: Reader, choice: InviteChoice, key_id: strin
   return row !== undefined
 }
 
-export async function countOpen(tx: Reader, choice: InviteChoice, now: string): Promise<number> {
-  const row = await tx
-    .selectFrom('invite_tokens')
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .where((eb) => eb.and([chosen(eb, choice), isIn(eb, 'open', now)]))
-    .executeTakeFirst()
-  return Number(row?.count ?? 0)
+export function countOpen(tx: Reader, choice: InviteChoice, now: string): Promise<number> {
+  return countOf(tx.selectFrom('invite_tokens').where((eb) => eb.and([chosen(eb, choice), isIn(eb, 'open', now)])))
 }
 
 /**

@@ -1,4 +1,5 @@
 import { faultAfterAudit } from '#faults'
+import { readInstant, writeSortable } from '@chancery/protocol'
 import { auditInsertFrom, insertAuditRows, subjectsText } from '../../../audit/insert.ts'
 import type { Database, Prepare, Statement, Transaction } from '../../../database/database.ts'
 import { SHARE_NODE_KEYS } from '../../../database/locks/node-keys.ts'
@@ -195,4 +196,9 @@ function issueOne(prepare: Prepare, row: JoinRow, now: string): JoinOutcome {
   const { event_id, event_json, issued_at } = row
   insertAuditRows(prepare, [{ event_id, event_type: EVENT, event_json, created_at: issued_at }])
   return 'issued'
+}
+
+/** A record's own timestamp as a column value. */
+export function toSortable(timestamp: string): string {
+  return writeSortable(readInstant(timestamp) ?? 0n)
 }

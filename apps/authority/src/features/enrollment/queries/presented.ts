@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Reader, Transaction } from '../../../database/database.ts'
+import { countUpTo } from '../../../database/large-tables.ts'
 import type { Tables } from '../../../database/tables.ts'
 
 export async function isPresented(db: Reader, cert_id: string): Promise<boolean> {
@@ -9,12 +10,7 @@ export async function isPresented(db: Reader, cert_id: string): Promise<boolean>
 
 /** Counts no further than `limit`. */
 export async function countPresented(db: Reader, source: string, limit: number): Promise<number> {
-  const some = db.selectFrom('presented_certs').select('cert_id').where('source', '=', source).limit(limit).as('some')
-  const row = await db
-    .selectFrom(some)
-    .select((eb) => eb.fn.countAll().as('rows'))
-    .executeTakeFirst()
-  return Number(row?.rows ?? 0)
+  return (await countUpTo(db, db.selectFrom('presented_certs').where('source', '=', source), limit)) ?? limit
 }
 
 export async function insertPresented(tx: Transaction, row: Tables['presented_certs']): Promise<void> {

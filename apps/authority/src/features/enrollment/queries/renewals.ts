@@ -2,6 +2,7 @@ import { type Instant, type JoinCertificate, readInstant, writeSortable } from '
 import { sql } from 'kysely'
 import type { Database, Reader, Transaction } from '../../../database/database.ts'
 import type { CertificateState } from './heartbeats.ts'
+import { toSortable } from './joins.ts'
 
 export interface RenewableCertificate extends CertificateState {
   readonly cert_id: string
@@ -204,9 +205,4 @@ export async function supersede(
     .set({ revoke_after: end.revoke_after })
     .where('cert_id', '=', cert_id)
     .execute()
-}
-
-/** A record's own timestamp as a column value. */
-export function toSortable(timestamp: string): string {
-  return writeSortable(readInstant(timestamp) ?? 0n)
 }

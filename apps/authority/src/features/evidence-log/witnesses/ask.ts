@@ -128,7 +128,7 @@ async function call(
       ...(body === undefined ? {} : { method: 'POST' as const, body, headers: { 'content-type': 'text/plain' } }),
       timeoutMs: TIMEOUT_MS,
       maxBytes: MAX_RESPONSE_BYTES,
-      extraRoots: parts.settings.logWitnessRoots,
+      extraRoots: parts.settings.extraRoots,
       isAllowed: (address) => isCallable(address, true) && !(isPlain && addressKind(address) === 'public'),
       signal,
     })

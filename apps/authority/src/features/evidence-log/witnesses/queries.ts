@@ -1,4 +1,5 @@
 import type { Reader, Transaction } from '../../../database/database.ts'
+import { countOf } from '../../../database/large-tables.ts'
 import type { Tables } from '../../../database/tables.ts'
 
 export type WitnessRow = Tables['evidence_log_witnesses']
@@ -25,13 +26,8 @@ export async function findProofs(db: Reader): Promise<readonly ContradictingNote
   return rows.flatMap(({ name, proof_note: note }) => (note === null ? [] : [{ name, note }]))
 }
 
-export async function countAlarms(db: Reader): Promise<number> {
-  const row = await db
-    .selectFrom('evidence_log_witnesses')
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .where('alarm', 'is not', null)
-    .executeTakeFirst()
-  return Number(row?.count ?? 0)
+export function countAlarms(db: Reader): Promise<number> {
+  return countOf(db.selectFrom('evidence_log_witnesses').where('alarm', 'is not', null))
 }
 
 export async function storeWitness(tx: Transaction, row: WitnessRow): Promise<void> {

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { type Database, type Reader, type Transaction, assertStored } from '../../../database/database.ts'
+import { countOf } from '../../../database/large-tables.ts'
 import type { Tables } from '../../../database/tables.ts'
 import { deleteFactsThrough } from './decision-facts.ts'
 import type { ExecutorKeyRow } from './lookups.ts'
@@ -72,23 +73,14 @@ export function listExecutorKeys(db: Reader): Promise<readonly ExecutorKeyRow[]>
 }
 
 /** Rejections in the chain. Their number is limited (6.14), and the index of kinds has them together. */
-export async function countRejectedEntries(db: Reader, after: number): Promise<number> {
-  const row = await db
-    .selectFrom('evidence_entries')
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .where('entry_kind', '=', 'rejection')
-    .where('store_sequence', '>', after)
-    .executeTakeFirst()
-  return Number(row?.count ?? 0)
+export function countRejectedEntries(db: Reader, after: number): Promise<number> {
+  return countOf(
+    db.selectFrom('evidence_entries').where('entry_kind', '=', 'rejection').where('store_sequence', '>', after),
+  )
 }
 
-export async function countActiveExecutorKeys(db: Reader): Promise<number> {
-  const row = await db
-    .selectFrom('executor_keys')
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .where('retired_at', 'is', null)
-    .executeTakeFirst()
-  return Number(row?.count ?? 0)
+export function countActiveExecutorKeys(db: Reader): Promise<number> {
+  return countOf(db.selectFrom('executor_keys').where('retired_at', 'is', null))
 }
 
 /** Lines after a position, in store order: one range of the primary key, whatever the position. */

@@ -1,5 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { Reader, Transaction } from '../../../database/database.ts'
+import { countOf } from '../../../database/large-tables.ts'
 import type { Tables } from '../../../database/tables.ts'
 
 export type AlarmRow = Selectable<Tables['partner_alarms']>
@@ -63,14 +64,10 @@ export async function markCleared(tx: Transaction, alarm_id: string, cleared_at:
   await tx.query.updateTable('partner_alarms').set({ cleared_at }).where('alarm_id', '=', alarm_id).execute()
 }
 
-export async function countOpenAlarms(db: Reader, sovereign_id: string): Promise<number> {
-  const row = await db
-    .selectFrom('partner_alarms')
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .where('sovereign_id', '=', sovereign_id)
-    .where('cleared_at', 'is', null)
-    .executeTakeFirst()
-  return Number(row?.count ?? 0)
+export function countOpenAlarms(db: Reader, sovereign_id: string): Promise<number> {
+  return countOf(
+    db.selectFrom('partner_alarms').where('sovereign_id', '=', sovereign_id).where('cleared_at', 'is', null),
+  )
 }
 
 /** Cleared alarms beyond the newest, and open ones of treaties, which a partner can raise in any number. */

@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely'
 import type { Reader, Transaction } from '../../../database/database.ts'
 import type { Tables } from '../../../database/tables.ts'
+import { ANY_ID } from '../../../requests/list-position.ts'
 
 type ReportedRow = Selectable<Tables['reported_treaties']>
 
@@ -16,18 +17,13 @@ export function listReported(
 }
 
 /** The stored text of each treaty, by id. */
-export function listReportedTexts(
-  db: Reader,
-  sovereign_id: string,
-  page: { readonly limit: number; readonly after: string | undefined },
-): Promise<readonly Pick<ReportedRow, 'treaty_id' | 'treaty_json'>[]> {
-  let query = db
+export function reportedList(db: Reader, sovereign_id: string) {
+  const rows = db
     .selectFrom('reported_treaties')
     .select(['treaty_id', 'treaty_json'])
     .where('sovereign_id', '=', sovereign_id)
     .where('hidden', '=', 0)
-  if (page.after !== undefined) query = query.where('treaty_id', '>', page.after)
-  return query.orderBy('treaty_id').limit(page.limit).execute()
+  return { rows, order: [{ column: 'treaty_id', form: ANY_ID }] as const }
 }
 
 const ROWS = 500

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type ImportedRevocation, sha256Hex } from '@chancery/protocol'
 import { sql } from 'kysely'
 import type { Database, Reader, Transaction } from '../../../database/database.ts'
+import { countOf } from '../../../database/large-tables.ts'
 
 /** The newest imported feed of an issuer. */
 export function findLastImported(
@@ -168,14 +169,13 @@ export async function countImportedIds(
 }
 
 /** How many of these ids of an issuer are imported. */
-export async function countStoredIds(tx: Reader, issuer: string, ids: readonly string[]): Promise<number> {
-  const row = await tx
-    .selectFrom('imported_sovereign_revocations')
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .where('issuer_sovereign_id', '=', issuer)
-    .where('attestation_id', 'in', ids)
-    .executeTakeFirst()
-  return Number(row?.count ?? 0)
+export function countStoredIds(tx: Reader, issuer: string, ids: readonly string[]): Promise<number> {
+  return countOf(
+    tx
+      .selectFrom('imported_sovereign_revocations')
+      .where('issuer_sovereign_id', '=', issuer)
+      .where('attestation_id', 'in', ids),
+  )
 }
 
 /**

@@ -1,7 +1,7 @@
 import { readJson, readRevocationFeed, sha256Hex } from '@chancery/protocol'
 import { sql } from 'kysely'
 import { type Database, type Reader, type Transaction, assertStored } from '../../../database/database.ts'
-import { countUpTo, deleteInParts } from '../../../database/cached-count.ts'
+import { countUpTo, deleteInParts } from '../../../database/large-tables.ts'
 import type { ReasonedId } from '../feed-text.ts'
 
 /** Maximum size of a stored feed. */

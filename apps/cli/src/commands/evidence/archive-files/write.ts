@@ -198,7 +198,7 @@ export async function openSource(
   const { identity, keys } = await findLogTrust(connection)
   const { note, size } = await fetchCheckpoint(connection)
   const { genesis, followed } = connection
-  const client = connection.client()
+  const client = await connection.client()
   const source: ArchiveSource = {
     checkpoint: note,
     identity: identity ?? null,
