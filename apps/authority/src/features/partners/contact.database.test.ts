@@ -1,6 +1,8 @@
 import { type JsonObject, writeInstant } from '@chancery/protocol'
 import { accepted, foreignAttestation, foreignFeed, foreignSovereign } from '@chancery/testkit'
-import { describe, expect, it } from 'vitest'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { withLease } from '../../database/locks/leases.ts'
 import { openPartnerCalls } from './partner-calls.suite.ts'
 import type { StubPartner } from './stub-partner.suite.ts'
 
@@ -9,6 +11,20 @@ import type { StubPartner } from './stub-partner.suite.ts'
 
 const calls = openPartnerCalls({ NA_PARTNER_CONTACT_MAX_AGE_SECONDS: '3600' })
 const { clock } = calls
+
+// A pull of the job would be a contact that the test does not know: the test holds the lease of the job.
+beforeAll(async () => {
+  const parts = { database: calls.na.core.database, clock, instance: 'test' }
+  const forever = new Promise<void>(() => undefined)
+  let isHeld = false
+  while (!isHeld) {
+    const held = withLease(parts, 'partner-pull', 864_000, () => {
+      isHeld = true
+      return forever
+    })
+    await Promise.race([held, sleep(50)])
+  }
+})
 
 async function recognise(name: string, publicKey: string): Promise<string> {
   const scope = { allowed_roles: ['role:client'], claims: { capabilities: ['ledger.*'] } }
