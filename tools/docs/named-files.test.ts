@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 
 const ROOT = join(import.meta.dirname, '..', '..')
-/** They stand for files of every feature, and for a folder of the library. */
-const OF_EVERY_FEATURE = new Set(['nodejs/', 'queries.ts', 'queries/', 'requests.ts', 'routes.ts'])
+/** They stand for files of every feature, for a folder of the library, and for a name that none should have. */
+const OF_EVERY_FEATURE = new Set(['nodejs/', 'queries.ts', 'queries/', 'requests.ts', 'routes.ts', 'types.ts'])
 /** Of every app, package, tool and test. */
 const SOURCES = globSync(['{apps,packages}/*/src/**/*.{ts,tsx}', '{tests,tools}/**/*.ts'], {
   cwd: ROOT,
@@ -20,6 +20,7 @@ const PATTERNS = new Set([
   'apps/cli/src/x.ts',
   'pages/NAME/page.tsx',
 ])
+const CONTRIBUTOR_PAGES = ['CONTRIBUTING.md', ...globSync('docs/project/*.md', { cwd: ROOT }).toSorted()]
 const ARCHITECTURE = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8')
 
 /** Paths of code in code spans: they have a slash, or the ending of a source file. */
@@ -77,6 +78,12 @@ describe('names of errors', () => {
 })
 
 describe('files named in documents', () => {
+  it.each(CONTRIBUTOR_PAGES)('%s: exist, by any end of their path', (page) => {
+    const ends = endsOfPaths()
+    const names = filesIn(readFileSync(join(ROOT, page), 'utf8')).filter((name) => /\.(?:ts|mjs)$/.test(name))
+    expect(names.filter((name) => !ends.has(name))).toEqual([])
+  })
+
   it.each(['docs/architecture.md', ...globSync('docs/flows/*.md', { cwd: ROOT }).toSorted()])('%s: exist', (page) => {
     const names = filesIn(readFileSync(join(ROOT, page), 'utf8')).filter((name) => /\.(?:ts|mjs)$|\/$/.test(name))
     expect(names.length).toBeGreaterThan(5)

@@ -55,6 +55,12 @@ describe('who may call', () => {
       expect([route.access, route.preview !== undefined], route.id).toEqual(['operator:privileged', true])
   })
 
+  // A verify route and `prove` compute an answer from the body, and change nothing.
+  it('asks whoever may change something for a signature', () => {
+    for (const { id, limit } of each(({ access, method }) => method !== 'GET' && access.startsWith('public')))
+      expect(limit, id).toBe('verify')
+  })
+
   it('reads small bodies of callers that only a signature names', () => {
     for (const { id, bodyLimit } of each(({ access }) => access === 'node'))
       expect(['node', 'decision'], id).toContain(bodyLimit)
