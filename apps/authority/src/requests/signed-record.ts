@@ -24,6 +24,7 @@ export type SignedRecord<Value extends object> = Sealing<Value> & {
   readonly lock?: Domain
   /** A record that needs no change. It is returned with 200, and nothing is signed. */
   readonly existing?: object | undefined
+  /** Made under the lock, each time the transaction runs: it names the key that signs it. */
   readonly draft: (now: Instant) => Value
   readonly event: AuditEventType
   /** Members of the record that its event names. */

@@ -74,13 +74,13 @@ async function issue(call: OperatorCall, parts: AttestationsParts): Promise<Http
   const { validityHours, ...facts } = readIssueRequest(call.body, own, parts.settings.allowedRoles)
   if (facts.subject_public_key !== null && !(await areStrongKeys([facts.subject_public_key])))
     throw new Refusal('invalid_public_key')
-  const [attestation_id, issued_by] = [parts.ids.uuid(), parts.signing.keyId]
-  const named = { attestation_id, issuer_sovereign_id: own, issued_by }
+  const attestation_id = parts.ids.uuid()
+  const named = { attestation_id, issuer_sovereign_id: own }
   return issueRecord(call, parts, {
     sign: (draft: Attestation) => parts.signing.sign(draft),
     event: 'membership_attestation_issued',
     named: ['attestation_id', 'issuer_sovereign_id', 'subject_id', 'roles'],
-    draft: (now) => draftAttestation({ ...facts, ...named, now, validityHours }),
+    draft: (now) => draftAttestation({ ...facts, ...named, issued_by: parts.signing.keyId, now, validityHours }),
     store: async (tx, record, now) => {
       await insertAttestation(tx, {
         attestation_id,

@@ -30,13 +30,13 @@ export async function signTreaty(
   parts.signing.requireAllowed()
   if (parts.recordFaults.has('treaties')) throw new RecordFault('treaties', 'a stored treaty does not verify')
   const [treaty_id, issuer_sovereign_id] = [parts.ids.uuid(), parts.network.name]
-  const named = { treaty_id, issuer_sovereign_id, issued_by: parts.signing.keyId }
+  const named = { treaty_id, issuer_sovereign_id }
   return issueRecord(call, parts, {
     sign: (draft: RecognitionTreaty) => parts.signing.sign(draft),
     event: 'recognition_treaty_issued',
     named: ['treaty_id', 'issuer_sovereign_id', 'subject_sovereign_id'],
     lock: 'treaties',
-    draft: (now) => draftRecognitionTreaty({ ...request, ...named, now }),
+    draft: (now) => draftRecognitionTreaty({ ...request, ...named, issued_by: parts.signing.keyId, now }),
     store: async (tx, record, now) => {
       const { subject_sovereign_id, valid_from, expires_at, scope } = record
       const row = { treaty_id, issuer_sovereign_id, subject_sovereign_id, valid_from, expires_at }

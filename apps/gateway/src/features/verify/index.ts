@@ -12,8 +12,7 @@ import { digestOfCertificate, toAudited, verifyCertificate } from './audited-dec
 import { verifyWithCallerTrust } from './verify-development.ts'
 import { readAllowedSingle } from './requests.ts'
 
-export { toAudited } from './audited-decision.ts'
-export { digestOfCertificate } from './audited-decision.ts'
+export { digestOfCertificate, toAudited } from './audited-decision.ts'
 
 /**
  * POST /verify
