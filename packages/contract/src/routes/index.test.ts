@@ -56,7 +56,7 @@ describe('who may call', () => {
   })
 
   // A verify route and `prove` compute an answer from the body, and change nothing.
-  it('asks whoever may change something for a signature', () => {
+  it('asks for a signature where something may change', () => {
     for (const { id, limit } of each(({ access, method }) => method !== 'GET' && access.startsWith('public')))
       expect(limit, id).toBe('verify')
   })
