@@ -29,6 +29,11 @@ const AUTHORITY = 'apps/authority/src/**/*.test.ts'
 const DATABASE = 'apps/authority/src/**/*.database.test.ts'
 /** Tests next to the code that take over 2 s: they run with the end-to-end tests. */
 const SLOW = ['{packages,apps}/*/src/**/*.slow.test.ts', 'tools/**/*.slow.test.ts']
+/** Tests with a token. Its library reads the folder of the token once in a process: each file has a process. */
+const TOKEN = [
+  'apps/authority/src/signing/{lost-token.slow,find-key,pkcs11-signer}.test.ts',
+  'apps/authority/src/commands/rotate-in-token.slow.test.ts',
+]
 /** Tests that run in `check:nightly` only. docs/project/tests.md lists them. */
 const NIGHTLY = ['tests/{e2e,console}/**/*.nightly.test.ts', '{packages,apps}/*/src/**/*.nightly.test.ts']
 
@@ -68,12 +73,15 @@ export default defineConfig({
           ...together,
           name: 'sqlite',
           include: [AUTHORITY],
-          exclude: [...SLOW, ...NIGHTLY],
+          exclude: [...SLOW, ...TOKEN, ...NIGHTLY],
           env: { ...COMPILE_CACHE, CHANCERY_TEST_DATABASE: 'sqlite' },
         },
       },
       { ...shared, test: { ...onPostgres, name: 'postgres', include: [DATABASE] } },
-      { ...shared, test: { ...onPostgres, name: 'postgres-nightly', include: [AUTHORITY], exclude: [DATABASE] } },
+      {
+        ...shared,
+        test: { ...onPostgres, name: 'postgres-nightly', include: [AUTHORITY], exclude: [DATABASE, ...TOKEN] },
+      },
       {
         ...shared,
         test: {
@@ -90,7 +98,8 @@ export default defineConfig({
         ...shared,
         test: { ...endToEnd, isolate: false, name: 'e2e', include: ['tests/e2e/**/*.test.ts'], exclude: NIGHTLY },
       },
-      { ...shared, test: { ...endToEnd, isolate: false, name: 'slow', include: SLOW } },
+      { ...shared, test: { ...endToEnd, isolate: false, name: 'slow', include: SLOW, exclude: TOKEN } },
+      { ...shared, test: { ...endToEnd, name: 'token', include: TOKEN } },
       {
         ...shared,
         test: { ...endToEnd, name: 'nightly', include: NIGHTLY, globalSetup: [TEST_DATABASES, TEST_CONSOLE] },

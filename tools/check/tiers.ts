@@ -97,7 +97,7 @@ export function stepsOf(name: string, folder: string): Tier | undefined {
   }
   if (name === 'check') {
     const packages = ['--project=packages', '--project=sqlite', WORKERS]
-    const e2e = ['--project=console', '--project=e2e', '--project=slow', E2E_WORKERS]
+    const e2e = ['--project=console', '--project=e2e', '--project=slow', '--project=token', E2E_WORKERS]
     return {
       limitSeconds: 900,
       steps: [

@@ -69,6 +69,7 @@ it('the defaults are the published ones', () => {
     GATEWAY_REDIS_URL_FILE: undefined,
     GATEWAY_QUOTA_NAMESPACE: undefined,
     GATEWAY_AUDIT_URL: undefined,
+    GATEWAY_AUDIT_ALLOW_PRIVATE: 'false',
     GATEWAY_AUDIT_TOKEN_FILE: undefined,
     GATEWAY_TLS_CERT_FILE: undefined,
     GATEWAY_TLS_KEY_FILE: undefined,

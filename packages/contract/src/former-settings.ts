@@ -18,7 +18,6 @@ export const FORMER_SETTINGS: Readonly<Record<string, string>> = {
   NA_LOG_WITNESS_CA_FILE: 'is NA_CA_FILE',
   NA_MANAGEMENT_HOST: 'is in NA_MANAGEMENT_ADDR=127.0.0.1:9464',
   NA_MANAGEMENT_PORT: 'is in NA_MANAGEMENT_ADDR=127.0.0.1:9464',
-  GATEWAY_AUDIT_ALLOW_PRIVATE: 'is audit_allow_private in the policy file',
   GATEWAY_FORWARD_TRACEPARENT: `${NETWORK}: forward_traceparent`,
   GATEWAY_NAME_CALLERS: `${NETWORK}: name_callers`,
   GATEWAY_UNREAD_LIST_SECONDS: 'is 900 and no setting; remove it',

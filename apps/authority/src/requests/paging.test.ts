@@ -45,6 +45,7 @@ describe('readPage (protocol/core 24)', () => {
     `cursor=${'A'.repeat(2000)}`,
     // Bytes that are not UTF-8 do not decode to the same text.
     `cursor=${Buffer.from([0x31, 0x7c, 0xff]).toString('base64url')}`,
+    `cursor=${writeCursor('a\0')}`,
     `offset=0&cursor=${writeCursor('x')}`,
   ])('refuses %s', (query) => {
     expect(isRefused(query)).toBe(true)

@@ -74,8 +74,9 @@ export function writeCursor(place: string): string {
 /** Decodes the position of a cursor. A text that we did not write is refused. */
 export function readPosition(text: string): string {
   const place = Buffer.from(text.slice(0, 4096), 'base64url').toString('utf8')
-  // Only text that we wrote encodes to itself again.
-  if (!place.startsWith('1|') || writeCursor(place.slice(2)) !== text) throw new Refusal('invalid_page')
+  // Only text that we wrote encodes to itself again. PostgreSQL cannot compare with a NUL.
+  if (!place.startsWith('1|') || writeCursor(place.slice(2)) !== text || place.includes('\0'))
+    throw new Refusal('invalid_page')
   return place.slice(2)
 }
 

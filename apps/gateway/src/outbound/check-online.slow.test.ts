@@ -1,7 +1,6 @@
 import { type Server, createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { TestCa } from '@chancery/testkit'
-import type { JsonObject } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { loadConfiguration } from '../policy/load-configuration.ts'
@@ -28,14 +27,13 @@ afterAll(async () => {
 })
 
 /** Result of the check for the collector, and whether a running gateway delivers to it. */
-async function tryCollector(host: string, more: JsonObject) {
+async function tryCollector(host: string, more: Record<string, string>) {
   batches = 0
   const { port } = server.address() as AddressInfo
   const { gateway } = await startTestSetup({
     state: 'new',
     files: { 'roots.pem': ca.cert },
-    settings: { GATEWAY_AUDIT_URL: `https://${host}:${port}/audit`, GATEWAY_CA_FILE: '{home}/roots.pem' },
-    more,
+    settings: { GATEWAY_AUDIT_URL: `https://${host}:${port}/audit`, GATEWAY_CA_FILE: '{home}/roots.pem', ...more },
   })
   try {
     const { configuration } = loadConfiguration(gateway.settings, systemClock.now())
@@ -51,11 +49,11 @@ async function tryCollector(host: string, more: JsonObject) {
 it('a collector whose name resolves to a private address is refused by the check and by a delivery', async () => {
   const { problems, isDelivered } = await tryCollector('localhost', {})
   expect([problems.map(({ setting }) => setting), isDelivered]).toEqual([['GATEWAY_AUDIT_URL'], false])
-  expect(problems[0]?.message).toContain('audit_allow_private')
+  expect(problems[0]?.message).toContain('GATEWAY_AUDIT_ALLOW_PRIVATE')
 })
 
-it('audit_allow_private of the policy allows both', async () => {
-  expect(await tryCollector('localhost', { audit_allow_private: true })).toEqual({ problems: [], isDelivered: true })
+it('GATEWAY_AUDIT_ALLOW_PRIVATE allows both', async () => {
+  expect(await tryCollector('localhost', { GATEWAY_AUDIT_ALLOW_PRIVATE: 'true' })).toEqual({ problems: [], isDelivered: true })
 })
 
 it('a literal address needs no setting', async () => {

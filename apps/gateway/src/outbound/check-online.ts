@@ -41,9 +41,9 @@ export async function checkOnline(
     oidc?.keySetUrl === undefined
       ? undefined
       : await fetchProblem({ url: oidc.keySetUrl, extraRoots, maxBytes: KEY_SET_BYTES })
-  const { auditUrl } = settings
+  const { auditUrl, auditAllowPrivate } = settings
   const collector =
-    auditUrl === undefined ? undefined : await handshakeProblem(new URL(auditUrl), extraRoots, policy.auditAllowPrivate)
+    auditUrl === undefined ? undefined : await handshakeProblem(new URL(auditUrl), extraRoots, auditAllowPrivate)
   const found = [
     ...(await Promise.all(lists)),
     problem('GATEWAY_OIDC_FILE', 'jwks_url', keys),
@@ -98,7 +98,7 @@ async function handshakeProblem(
     socket.once('error', (error: Error & { code?: string }) =>
       end(
         error.code === NOT_ALLOWED
-          ? 'its name resolves to an address that is not allowed; see audit_allow_private of the policy'
+          ? 'its name resolves to an address that is not allowed; see GATEWAY_AUDIT_ALLOW_PRIVATE'
           : 'its TLS handshake fails',
       ),
     )

@@ -173,8 +173,6 @@ export interface Policy {
   readonly clients: readonly ClientPolicy[]
   /** Base of the AuthZEN addresses. They are never made from a header of a caller. */
   readonly decisionPointUrl: string | undefined
-  /** The name of the audit collector may resolve to a private address. */
-  readonly auditAllowPrivate: boolean
   /** Undefined: the HTTP check is off. */
   readonly check: CheckPolicy | undefined
   /** Set when the keys of a network were followed: the policy of the file, and the keys by network. */

@@ -1,6 +1,6 @@
 import { JsonError, type JsonValue, isJsonObject, readJsonBytes, toUtf8 } from '@chancery/protocol'
 import type { ReadNamedFile } from './tls-files.ts'
-import { Form, type Problems, textUpTo, truth } from './form.ts'
+import { Form, type Problems, textUpTo } from './form.ts'
 import { type ClientPolicy, MAX_QUESTIONS, type NetworkPolicy, type Policy } from './policy.ts'
 import { readCheck } from './read-check.ts'
 import { readClient } from './read-client.ts'
@@ -32,7 +32,6 @@ export function readPolicy(bytes: Uint8Array, problems: Problems, readFile: Read
     'home_network',
     'clients',
     'decision_point_url',
-    'audit_allow_private',
     'check',
   ])
   const revision = form.required('revision', textUpTo(128))
@@ -40,7 +39,6 @@ export function readPolicy(bytes: Uint8Array, problems: Problems, readFile: Read
   const pointUrl = form.optional('decision_point_url', (each, at) =>
     checkUrl(each, at, problems, { allowHttp: isLoopbackUrl(each), origin: true }),
   )
-  const auditAllowPrivate = form.withDefault('audit_allow_private', truth, false)
   const names = new Set(networkNames(value))
   const home = form.optional('home_network', (each, at) => {
     if (typeof each === 'string' && names.has(each)) return each
@@ -53,7 +51,7 @@ export function readPolicy(bytes: Uint8Array, problems: Problems, readFile: Read
     return { policy: undefined, warnings: [] }
   }
   const homeNetwork = home ?? [...names][0] ?? ''
-  const rest = { decisionPointUrl: pointUrl?.origin, auditAllowPrivate, check }
+  const rest = { decisionPointUrl: pointUrl?.origin, check }
   const policy = { revision, networks, homeNetwork, clients, ...rest }
   return { policy, warnings: clients.flatMap(warningsOf) }
 }

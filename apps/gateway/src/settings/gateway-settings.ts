@@ -106,6 +106,13 @@ export const GATEWAY_SETTINGS = {
     help: 'HTTPS collector of audit events; needs GATEWAY_STATE_FILE.',
     read: httpsUrl,
   }),
+  auditAllowPrivate: setting({
+    name: 'GATEWAY_AUDIT_ALLOW_PRIVATE',
+    help: 'true: the host name of the collector may resolve to a private or loopback address. An IP address in the URL is always allowed.',
+    read: trueFalse,
+    default: false,
+    defaultText: 'false',
+  }),
   auditTokenFile: setting({
     name: 'GATEWAY_AUDIT_TOKEN_FILE',
     help: 'File with the bearer secret for the collector.',

@@ -27,7 +27,7 @@ export function startBackground({ core, access, trust }: OpenedCore, featureJobs
           state,
           url: new URL(settings.auditUrl),
           reloaded: () => ({
-            allowPrivate: access.configuration?.policy.auditAllowPrivate ?? false,
+            allowPrivate: settings.auditAllowPrivate,
             token: access.configuration?.auditToken,
             extraRoots: access.configuration?.extraRoots ?? [],
           }),

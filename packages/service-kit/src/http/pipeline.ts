@@ -10,7 +10,7 @@ import { type Capacity, type LongWork, type ServerPool, poolOf } from './capacit
 import type { GzipCopies } from './compression.ts'
 import type { Exchange } from './exchange.ts'
 import { checkRawRequest } from './request-head.ts'
-import { CachedDocument, type HandlerResult } from './response.ts'
+import { CachedDocument, type HandlerResult, HttpResponse, StreamResponse, json } from './response.ts'
 import type { EdgeBinding, PathParams } from './router.ts'
 import type { UnreadAnswers } from './unread-answers.ts'
 
@@ -242,7 +242,12 @@ export class RequestPipeline implements SteppedRequest {
     })
   }
 
+  /** JSON is written here, because the size of its text counts, too. */
   #countAnswer(): void {
+    const { result } = this
+    const isReady =
+      result instanceof HttpResponse || result instanceof CachedDocument || result instanceof StreamResponse
+    if (!isReady) this.result = json(result)
     this.#limits.unread.count(this.#exchange, this.result, this.#opened.limitKey)
   }
 

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { route } from '@chancery/contract'
 import { describe, expect, it } from 'vitest'
-import { CachedDocument } from './response.ts'
+import { CachedDocument, type HandlerResult } from './response.ts'
 import { UnreadAnswers } from './unread-answers.ts'
 import { Wire, request, startEdge } from './test-edge.suite.ts'
 
@@ -51,7 +51,10 @@ describe('UnreadAnswers', () => {
   })
 })
 
-it('an address that reads no answer holds a limited number of documents', async () => {
+it.each<[string, () => HandlerResult]>([
+  ['documents', () => new CachedDocument(new Uint8Array(12 * MIB).fill(0x61), 'no-store', 'text/plain')],
+  ['JSON objects', () => ({ a: 'a'.repeat(12 * MIB - '{"a":""}'.length) })],
+])('an address that reads no answer holds a limited number of %s', async (_name, handle) => {
   const facts = {
     access: 'public',
     limit: 'public',
@@ -61,10 +64,7 @@ it('an address that reads no answer holds a limited number of documents', async 
     summary: 'Test',
     purpose: 'Test.',
   } as const
-  const versions = {
-    route: route('GET /version', facts),
-    handle: () => new CachedDocument(new Uint8Array(12 * MIB).fill(0x61), 'no-store', 'text/plain'),
-  }
+  const versions = { route: route('GET /version', facts), handle }
   const edge = await startEdge({ bindings: [versions], unreadAnswerBytes: 48 * MIB })
   const wires: Wire[] = []
   for (let opened = 0; opened < 12; opened += 1) {

@@ -9,6 +9,7 @@ import {
   isJsonObject,
   nextBoundary,
   readJson,
+  readOrUndefined,
   summarize,
   writeJson,
 } from '@chancery/protocol'
@@ -200,7 +201,7 @@ export function writeMaterialPosition({ type, id, issuer_sovereign_id }: Materia
 
 /** An own cursor contains an object; a cursor of another list does not. */
 function readMaterialPosition(place: string): MaterialPosition {
-  const found = place.startsWith('{') ? readJson(place) : null
+  const found = readOrUndefined(() => readJson(place))
   if (!isJsonObject(found)) throw new Refusal('invalid_page')
   const [type, id, issuer] = [found['type'], found['id'], found['issuer_sovereign_id']]
   if (typeof type !== 'string' || typeof id !== 'string') throw new Refusal('invalid_page')

@@ -114,3 +114,10 @@ describe('the age of a feed in decisions', () => {
     return events.filter((event) => JSON.stringify(event).includes(stub.name)).length
   }
 })
+
+describe('the list of partners', () => {
+  it('refuses a cursor that no database can compare with', async () => {
+    const cursor = Buffer.from('1|STUB\0').toString('base64url')
+    refused(await calls.admin('GET', `?cursor=${cursor}`), 400, 'invalid_page')
+  })
+})
