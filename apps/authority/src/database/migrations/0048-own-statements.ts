@@ -1,6 +1,6 @@
 import { PARTITION_EVENTS, partitionSize, roomBelow } from '../partitions/audit-partitions.ts'
 
-// What each engine has of its own: triggers, indexes by prefix, partitions.
+// What only one engine has: triggers, indexes by prefix, partitions.
 
 const isLive = (row: string): string => `(${row}.revoke_after is null and ${row}.silent_since is null)`
 
