@@ -13,6 +13,7 @@ import { FormError, NO_PLACE } from '../reading/schema.ts'
 import type { RecordForm } from '../reading/trust-form.ts'
 import { type Received, signedText } from '../signing/received.ts'
 import type { StoredDecision } from './chain-state.ts'
+import { type CheckedApproval, checkApprovalPayload } from './check-approval.ts'
 import type { ReadEvent } from './read-event.ts'
 import type { StoreFinding } from './report.ts'
 import { CHECKPOINT_SUBJECT, decisionSubject, executionSubject, isPresentedBound } from './shortcuts.ts'
@@ -45,6 +46,7 @@ export interface CheckedPayload {
   readonly explains?: string
   readonly execution?: CheckedExecution
   readonly checkpoint?: RemovedPart
+  readonly approval?: CheckedApproval
 }
 
 /** Of an execution, what other entries are held against; `digest` is how the next one names it. */
@@ -97,6 +99,8 @@ export function checkPayload(
       return readUnsigned(readUsageViolation, payload) === undefined
         ? invalid('usage_violation')
         : { problems: compareEnvelope(entry, USAGE_VIOLATION_SUBJECT), warnings: [] }
+    case 'approval':
+      return checkApprovalPayload(entry, payload, keys, (subject) => compareEnvelope(entry, subject))
     default:
       return { problems: [{ reason: 'unknown_entry_kind', detail: 'entry_kind' }], warnings: [] }
   }

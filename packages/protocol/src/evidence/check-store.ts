@@ -2,6 +2,7 @@ import { signersOf } from '../artifacts/followed-keys.ts'
 import { type RetentionCheckpoint, retentionCheckpointForm } from '../artifacts/retention-checkpoint.ts'
 import { asReceived, signedText } from '../signing/received.ts'
 import type { AnchorChecker } from './check-anchors.ts'
+import { ApprovalChains } from './check-approval.ts'
 import { checkDecisionChain, checkDecisionRules, checkResourceChain } from './check-execution.ts'
 import type { CheckedExecution, RemovedPart, SignedPart, StoreKeys } from './check-payload.ts'
 import { type VerifiedLine, checkSignature, openLine } from './verify-line.ts'
@@ -43,6 +44,7 @@ export class StoreChecker {
   readonly #warnings = new Findings()
   readonly #decisions = new DecisionChains()
   readonly #resources: ResourceChains
+  readonly #approvals = new ApprovalChains()
   readonly #pending = new Set<Promise<void>>()
   #count = 0
   #decisionCount = 0
@@ -193,7 +195,7 @@ export class StoreChecker {
 
   /** What a line says about entries before it. */
   #checkNeighbours(at: number, line: VerifiedLine): void {
-    const { entry, decision, explains, execution, checkpoint } = line
+    const { entry, decision, explains, execution, checkpoint, approval } = line
     if (decision !== undefined) {
       this.#decisionCount += 1
       this.#decisions.add(decision)
@@ -204,6 +206,12 @@ export class StoreChecker {
     if (execution !== undefined) {
       this.#compareSubject(at, entry, execution.decision_id, ['vendor_id', 'attestation_id'])
       this.#checkExecution(at, entry.store_sequence, execution)
+    }
+    if (approval !== undefined) {
+      // Of an approval that ended before, retention may have removed the beginning.
+      const isWhole = this.#options.scope === 'store' && this.#first?.store_sequence === 1
+      const detail = this.#approvals.add(approval, isWhole)
+      if (detail !== undefined) this.#fail(at, entry.store_sequence, 'approval_chain_break', detail)
     }
     // A later entry of the run names what was removed before it.
     if (checkpoint !== undefined && this.#first !== undefined)

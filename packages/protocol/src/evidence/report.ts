@@ -15,6 +15,7 @@ export type StoreFailureReason =
   | 'evidence_capability_mismatch'
   | 'evidence_chain_break'
   | 'resource_chain_break'
+  | 'approval_chain_break'
   | AnchorFailureReason
 
 export type AnchorFailureReason =

@@ -17,6 +17,7 @@ export const FAILURE_WORDS: Readonly<Record<StoreFinding['reason'], string>> = {
   evidence_capability_mismatch: 'it executes another capability than the decided one',
   evidence_chain_break: 'it does not continue the executions of its decision',
   resource_chain_break: 'it does not continue the records of its resource',
+  approval_chain_break: 'it does not follow from the earlier events of its approval',
   anchor_invalid_signature: 'the signature of the anchor does not verify',
   anchor_sovereign_mismatch: 'the anchor is of another network',
   anchor_sequence_gap: 'an anchor is missing before it',
