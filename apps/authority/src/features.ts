@@ -4,6 +4,7 @@ import type { Core, Feature } from './core.ts'
 import { type Admission, openAdmission } from './features/admission/index.ts'
 import { openAgents } from './features/agents/index.ts'
 import { type Agreements, openAgreements } from './features/agreements/index.ts'
+import { type Approvals, openApprovals } from './features/approvals/index.ts'
 import { type Attestations, openAttestations } from './features/attestations/index.ts'
 import { type BoundaryPolicies, openBoundaryPolicies } from './features/boundary-policies/index.ts'
 import { type Boundary, openBoundary } from './features/boundary/index.ts'
@@ -41,6 +42,7 @@ export interface Features {
   readonly admission: Admission
   readonly agents: Feature
   readonly agreements: Agreements
+  readonly approvals: Approvals
   readonly attestations: Attestations
   readonly boundary: Boundary
   readonly boundaryPolicies: BoundaryPolicies
@@ -102,9 +104,19 @@ export function openFeatures(core: Core, settings: AuthoritySettings): Features 
   const trustEvidence = openTrustEvidence({ ...parts, connectome })
   const agreements = openAgreements({ ...parts, connectome, recognitionTreaties, trustEvidence })
   const boundaryPolicies = openBoundaryPolicies({ ...parts, attestations })
+  const approvals = openApprovals({
+    ...parts,
+    attestations,
+    evidence,
+    partners,
+    recognitionPolicy,
+    recognitionTreaties,
+    revocationFeeds,
+  })
   const boundary = openBoundary({
     ...parts,
     agreements,
+    approvals,
     attestations,
     boundaryPolicies,
     enrollment,
@@ -157,6 +169,7 @@ export function openFeatures(core: Core, settings: AuthoritySettings): Features 
     trustEvidence,
     agreements,
     boundaryPolicies,
+    approvals,
     boundary,
     disclosure,
     keySuccession,
@@ -212,6 +225,7 @@ function inDocumentOrder(features: Features): readonly Feature[] {
     features.trustEvidence,
     features.agreements,
     features.boundary,
+    features.approvals,
     features.evidence,
     features.evidenceLog,
     features.dashboard,

@@ -270,6 +270,13 @@ const BETA_ERRORS = {
   invalid_vote_type: { status: 400, message: 'vote must be true or false.' },
   missing_cosign_fields: { status: 400, message: 'agreement and original_offer are required.' },
   cosign_rejected: { status: 422, message: 'The agreement cannot be signed by the offerer.' },
+  invalid_approval_id: { status: 400, message: 'approval_id must be a UUID.' },
+  invalid_statement: { status: 400, message: 'The statement does not match its schema.' },
+  not_an_approver: { status: 403, message: 'This operator key meets none of the requirements.' },
+  approver_is_requester: { status: 403, message: 'Who asked, or whom the request is about, cannot approve it.' },
+  approval_not_found: { status: 404, message: 'There is no approval with this id that this key may see.' },
+  approval_closed: { status: 409, message: 'The approval has ended already. See details.state.' },
+  statement_rejected: { status: 422, message: 'The statement does not count. See details.reason.' },
   justification_untrusted: {
     status: 422,
     message: 'The justification proof is not signed by a key that is trusted for its issuer.',

@@ -28,6 +28,7 @@ export type Limit =
   | 'discover'
   | 'node'
   | 'decision-address'
+  | 'approval'
   | 'public'
 
 export type Stability = 'stable' | 'beta' | 'internal'

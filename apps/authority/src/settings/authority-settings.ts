@@ -10,6 +10,7 @@ import type {
 } from '@chancery/service-kit'
 import { type OperatorKeyring, buildKeyring } from '../auth/operator-keys.ts'
 import type { KeySource } from '../signing/key-providers.ts'
+import { APPROVAL_SETTINGS } from './approval-settings.ts'
 import { DATABASE_SETTINGS, PROBLEM_NAMES, chooseDatabase, workerProblems } from './database-settings.ts'
 import type { DatabaseChoice } from './database-settings.ts'
 import { LOG_SETTINGS, type LogWitness } from './log-settings.ts'
@@ -167,6 +168,7 @@ const AUTHORITY_SETTINGS = {
   }),
   ...STORAGE_SETTINGS,
   ...OUTBOUND_SETTINGS,
+  ...APPROVAL_SETTINGS,
   ...LOG_SETTINGS,
   ...INSTANCE_SETTINGS,
 } as const

@@ -66,6 +66,7 @@ const entity = (
 const FAILED = { failed: true } as const
 const PARTNER = ['sovereign_id'] as const
 const CERTIFICATE = ['cert_id'] as const
+const APPROVAL = ['approval_id'] as const
 const POLICY_VERSION = { version: 'version' } as const
 
 /** What each event of the authority becomes in OCSF. The compiler requires an entry for every event. */
@@ -182,6 +183,14 @@ export const AUTHORITY_EVENT_MAPPINGS: Readonly<Record<AuditEventType, EventMapp
   },
   boundary_policy_validated: entity('boundary policy', 'read', ['policy_id'], POLICY_VERSION),
   boundary_policy_published: entity('boundary policy', 'create', ['policy_id'], POLICY_VERSION),
+  approval_requested: entity('approval', 'create', APPROVAL),
+  approval_stated: entity('approval', 'update', APPROVAL),
+  approval_approved: entity('approval', 'activate', APPROVAL),
+  approval_denied: entity('approval', 'deactivate', APPROVAL),
+  approval_expired: entity('approval', 'deactivate', APPROVAL),
+  approval_cancelled: entity('approval', 'deactivate', APPROVAL),
+  approval_used: entity('approval', 'update', APPROVAL),
+  approval_statement_refused: entity('approval', 'update', APPROVAL, FAILED),
   boundary_policy_activated: entity('boundary policy', 'activate', ['policy_id'], POLICY_VERSION),
   boundary_policy_deactivated: entity('boundary policy', 'deactivate', ['policy_id'], POLICY_VERSION),
   decision_stored: entity('boundary decision', 'create', ['decision_id']),

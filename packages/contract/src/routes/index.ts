@@ -2,6 +2,7 @@ import type { Route } from '../route.ts'
 import { admission } from './admission.ts'
 import { agents } from './agents.ts'
 import { agreements } from './agreements.ts'
+import { approvals } from './approvals.ts'
 import { attestations } from './attestations.ts'
 import { boundary } from './boundary.ts'
 import { boundaryPolicies } from './boundary-policies.ts'
@@ -55,6 +56,7 @@ export interface RouteTable {
   readonly partners: typeof partners
   readonly agreements: typeof agreements
   readonly boundary: typeof boundary
+  readonly approvals: typeof approvals
   readonly boundaryPolicies: typeof boundaryPolicies
   readonly evidence: typeof evidence
   readonly evidenceLog: typeof evidenceLog
@@ -88,6 +90,7 @@ export const ROUTES: RouteTable = {
   partners,
   agreements,
   boundary,
+  approvals,
   boundaryPolicies,
   evidence,
   evidenceLog,

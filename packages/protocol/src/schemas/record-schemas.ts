@@ -1,6 +1,8 @@
 import { admissionRuleShape } from '../artifacts/admission-rule.ts'
 import { agentDescriptorShape } from '../artifacts/agent-descriptor.ts'
 import { agreementRecordForm, capabilityCounterForm, capabilityOfferForm } from '../artifacts/capability-offer.ts'
+import { approvalRequestForm } from '../artifacts/approval-request.ts'
+import { approvalStatementForm } from '../artifacts/approval-statement.ts'
 import { attestationShape, recognitionPolicyShape } from '../artifacts/attestation.ts'
 import { boundaryDecisionForm } from '../artifacts/boundary-decision.ts'
 import { BOUNDARY_POLICY_FORM } from '../artifacts/boundary-policy.ts'
@@ -36,6 +38,8 @@ type OtherRecordName =
   | 'context-record'
   | 'evidence-store-entry'
   | 'log-identity'
+  | 'approval-request'
+  | 'approval-statement'
 export type SchemaName = RecordKindName | OtherRecordName
 
 interface Published {
@@ -163,6 +167,16 @@ const PUBLISHED: Readonly<Record<SchemaName, Published>> = {
     'trust-operations 6.12',
     'The signed head of the evidence store of an authority.',
     storeAnchorForm.read,
+  ),
+  'approval-request': published(
+    'approvals 4',
+    'A request that a person must approve, with what it says and who may approve it.',
+    approvalRequestForm.read,
+  ),
+  'approval-statement': published(
+    'approvals 5',
+    'What a person says to such a request, signed with its own key.',
+    approvalStatementForm.read,
   ),
   'log-identity': published(
     'trust-operations 6.13',

@@ -17,7 +17,8 @@ import { type Attempt, peekStoredResponse } from '../../requests/idempotency.ts'
 import { type ResolvedBasis, onAttestation, requireCaller, requireCertificate } from './basis.ts'
 import { type BoundaryState, requireParty } from './context.ts'
 import { decideAndStore } from './decision.ts'
-import { type NodeRequest, loadPresented, readNodeRequest } from './requests.ts'
+import { type NodeRequest, readNodeRequest } from './requests.ts'
+import { loadPresented } from '../presented/index.ts'
 
 const ACTION = 'boundary-request'
 

@@ -1,17 +1,11 @@
 import { Refusal } from '@chancery/contract'
-import { assessPresented, field, isJsonObject, isPlainText, readPresentedAttestation } from '@chancery/protocol'
-import type { Attestation, JsonObject, JsonValue, PresentedBasis } from '@chancery/protocol'
+import { field, isJsonObject, isPlainText } from '@chancery/protocol'
+import type { JsonObject, JsonValue } from '@chancery/protocol'
 import { readOrRefuse, refuseUnknownMembers } from '../../requests/read-fields.ts'
 import { IDEMPOTENCY_KEY } from '../../requests/idempotency.ts'
-import { type BoundaryParts, type ContextRequest, readContext, refuseReservedAttributes } from './context.ts'
+import { type PresentedRequest, readAttestationId, readPresented } from '../presented/index.ts'
+import { type ContextRequest, readContext, refuseReservedAttributes } from './context.ts'
 import { readCapability } from './decide.ts'
-import { toWireTime } from '../../requests/list-position.ts'
-
-/** An attestation of a partner, as sent. Only its form was checked. */
-interface PresentedRequest {
-  readonly attestation: Attestation
-  readonly treaty_id: string | undefined
-}
 
 /** The basis of a decision, as sent. */
 export type BasisRequest =
@@ -36,24 +30,6 @@ export function readEvaluateRequest(body: JsonObject, own: string): EvaluateRequ
     return { asked: { kind: 'presented', ...readPresented(presented, own) }, requested_capability }
   if (isJsonObject(agreement) && Object.keys(agreement).length === 0) throw new Refusal('missing_boundary_fields')
   return { asked: { kind: 'agreement', given: agreement }, requested_capability }
-}
-
-function readAttestationId(value: JsonValue): string {
-  if (typeof value !== 'string' || !isPlainText(value, 128)) throw new Refusal('invalid_attestation_id')
-  return value
-}
-
-/** protocol/trust-operations 4.11. The issuer is named outside of the record, so that no caller relies on its text alone. */
-function readPresented(value: JsonValue, own: string): PresentedRequest {
-  if (!isJsonObject(value)) throw new Refusal('invalid_attestation')
-  refuseUnknownMembers(value, ['attestation', 'issuer_sovereign_id', 'treaty_id'])
-  const attestation = readOrRefuse('invalid_attestation', () => readPresentedAttestation(value['attestation'] ?? null))
-  const issuer = value['issuer_sovereign_id']
-  if (issuer !== attestation.issuer_sovereign_id || issuer === own) throw new Refusal('wrong_issuer')
-  const treaty_id = value['treaty_id'] ?? undefined
-  if (treaty_id !== undefined && (typeof treaty_id !== 'string' || !isPlainText(treaty_id, 128)))
-    throw new Refusal('invalid_input', { field: 'presented.treaty_id' })
-  return { attestation, treaty_id }
 }
 
 /** A request of a node, a member of a partner or a relay. Nothing in it was verified. */
@@ -131,42 +107,4 @@ function readIdentity(body: JsonObject, needsCertificate: boolean): Pick<NodeReq
   if (!isNamed) return { node_public_key: key, cert_id: undefined }
   // No certificate has an id of another form. Such an id is reported as unknown, after the proof.
   return { node_public_key: key, cert_id: isPlainText(cert_id, 128) ? cert_id : 'unknown' }
-}
-
-/**
- * Assesses an attestation of a partner. Treaties come first and revocations last, so that a revocation that was stored
- * before the request is always seen.
- */
-export async function loadPresented(
-  parts: BoundaryParts,
-  { attestation, treaty_id }: PresentedRequest,
-  requester: string | undefined,
-): Promise<PresentedBasis> {
-  const { attestation_id, issuer_sovereign_id: issuer } = attestation
-  const treaties = await parts.recognitionTreaties.findTreatiesWith(issuer, treaty_id)
-  const [own, policy, { max_feed_age_seconds, contact_at }, state] = await Promise.all([
-    parts.attestations.reader.find(attestation_id),
-    parts.recognitionPolicy.current(),
-    parts.partners.freshness(issuer),
-    parts.revocationFeeds.issuerStates.read(issuer, attestation_id),
-  ])
-  const { foreignFeedMaxAgeSeconds, partnerContactMaxAgeSeconds: maxAgeSeconds } = parts.settings
-  return assessPresented({
-    attestation,
-    isOwnId: own !== undefined,
-    treaties,
-    isRevoked: state.isListed || policy?.revokedIds.has(attestation_id) === true,
-    requester,
-    revocationSequence: state.sequence,
-    feed: state.feed,
-    maxFeedAgeSeconds: max_feed_age_seconds ?? foreignFeedMaxAgeSeconds,
-    contact: maxAgeSeconds === 0 ? undefined : { at: latest(contact_at, state.seen_at), maxAgeSeconds },
-    now: parts.clock.now(),
-  })
-}
-
-/** A pull that imports the feed is a contact, and so is an import by an operator. Both are sortable texts. */
-function latest(pulled: string | null, imported: string | null): string | null {
-  const at = (pulled ?? '') > (imported ?? '') ? pulled : imported
-  return toWireTime(at)
 }

@@ -1,4 +1,4 @@
-import type { RefusalCode } from '@chancery/contract'
+import { Refusal, type RefusalCode } from '@chancery/contract'
 import { asJson, canonicalJson, decisionSubject, executionSubject } from '@chancery/protocol'
 import type { BoundaryDecision, ContextRecord, JsonObject, JustificationProof, LinkedEntry } from '@chancery/protocol'
 import type { AuditEvent } from '../../audit/record.ts'
@@ -14,6 +14,14 @@ import { type DecisionClaim, type ViolationItem, appendViolation, claimDecision 
 import { type Submission, SubmissionChecker, namedIds } from './check-submission.ts'
 import { AppendBatch } from './append-batch.ts'
 import type { DuplicatesItem, RejectionFields, SummaryItem } from './rejections.ts'
+
+/** Another change that appends entries. It checks everything before it writes, and throws its refusal. */
+export interface ChangeItem {
+  readonly kind: 'change'
+  /** The decision whose counters it may change. */
+  readonly decision_id: string
+  readonly change: (tx: Transaction, batch: AppendBatch) => Promise<void>
+}
 
 /** A signed decision with its inputs. The entries of its justification follow it directly. */
 export interface DecisionItem extends DecisionClaim {
@@ -45,7 +53,7 @@ export interface RejectionItem {
   readonly cause: JsonObject
 }
 
-export type AppendItem = DecisionItem | ExecutionItem | RejectionItem | SummaryItem | DuplicatesItem | ViolationItem
+export type AppendItem = DecisionItem | ExecutionItem | RejectionItem | SummaryItem | DuplicatesItem | ViolationItem | ChangeItem
 
 /**
  * Appends all queued items in one transaction under the lock of the chain (protocol/trust-operations 6.3). An invalid
@@ -109,6 +117,8 @@ async function appendItem(
       return batch.summarise(item)
     case 'duplicates':
       return batch.summariseDuplicates(item)
+    case 'change':
+      return appendChange(tx, batch, item)
   }
 }
 
@@ -172,6 +182,16 @@ async function appendExecution(
   const { store_sequence } = added.entry
   batch.addEvent({ type: 'evidence_recorded', details: { ...details, store_sequence, ...item.cause } })
   return responseOf(added, 'recorded')
+}
+
+async function appendChange(tx: Transaction, batch: AppendBatch, { change }: ChangeItem): Promise<StoredResponse | Error> {
+  try {
+    await change(tx, batch)
+    return { status: 200, text: '' }
+  } catch (error) {
+    if (error instanceof Refusal) return error
+    throw error
+  }
 }
 
 /** Entry and digest exactly as stored. */

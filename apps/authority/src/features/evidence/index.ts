@@ -73,7 +73,7 @@ export async function anchor(call: OperatorCall, parts: EvidenceState): Promise<
 }
 
 export type { ByteOwner } from './daily-bytes.ts'
-export { listDecidedContexts } from './decision-contexts.ts'
+export { findDecidedContext, listDecidedContexts } from './decision-contexts.ts'
 export type { DecisionRange } from './decision-contexts.ts'
 export { BasisChangedError }
 export { measureUnanchored } from './anchors.ts'

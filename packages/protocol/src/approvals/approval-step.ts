@@ -1,0 +1,112 @@
+import type { ApprovalState } from '../artifacts/approval-entry.ts'
+import type { Facts } from '../boundary/facts.ts'
+import type { GateOutcome, GateReading, GateSituation } from '../boundary/gates/gate.ts'
+import { type JsonObject, isJsonObject, member } from '../canonical/utf8.ts'
+import { asJson } from '../signing/verify-any.ts'
+import type { ApprovalRule } from './approval-rule.ts'
+
+/** What was found about the approval of a request, for all of its gates together. */
+export interface FoundApproval {
+  readonly outcome:
+    | 'required'
+    | 'approved'
+    | 'denied'
+    | 'expired'
+    | 'cancelled'
+    | 'used'
+    | 'stale'
+    | 'mismatch'
+    | 'limit'
+  /** What a proof shows. The state is that after the decision. */
+  readonly shown: ShownApproval
+}
+
+export interface ShownApproval {
+  readonly approval_id: string | null
+  readonly state: ApprovalState | null
+  readonly request_digest: string | null
+  readonly approval_request_digest: string | null
+  readonly expires_at: string | null
+  readonly use_until: string | null
+  readonly statements: readonly ShownStatement[]
+}
+
+export type ShownStatement = {
+  readonly statement_id: string
+  readonly statement_digest: string
+  readonly kind: string
+  readonly id: string
+  readonly sovereign_id: string
+}
+
+/** What gates that ask a person know besides the request. */
+export interface ApprovalFacts {
+  /** When a gate that asks for the first use was last approved, by what {@link ApprovalRule.useKey} gives. */
+  readonly uses: ReadonlyMap<string, string>
+  /** Undefined: no approval is looked for, because another gate denies or none was opened yet. */
+  readonly found: FoundApproval | undefined
+}
+
+const NOTHING: ShownApproval = {
+  approval_id: null,
+  state: null,
+  request_digest: null,
+  approval_request_digest: null,
+  expires_at: null,
+  use_until: null,
+  statements: [],
+}
+
+const WORDS: Readonly<Record<FoundApproval['outcome'], readonly [outcome: GateOutcome, word: string]>> = {
+  required: ['pending', 'approval_required'],
+  approved: ['pass', 'approved'],
+  denied: ['fail', 'approval_denied'],
+  expired: ['fail', 'approval_expired'],
+  cancelled: ['fail', 'approval_cancelled'],
+  used: ['fail', 'approval_used'],
+  stale: ['fail', 'approval_stale'],
+  mismatch: ['fail', 'approval_mismatch'],
+  limit: ['fail', 'approval_limit'],
+}
+
+/** Runs one approval gate (protocol/approvals 6). It asks a person only when nothing else denies. */
+export function runApproval(rule: ApprovalRule, facts: Facts, { gate_name, isDenied, mode }: GateSituation): GateReading {
+  const needed = rule.isNeeded(facts, gate_name)
+  if (typeof needed === 'string') return reading(rule, needed, 'approval cannot be applied', null)
+  if (!needed) return reading(rule, 'pass', 'approval_not_needed', false)
+  if (!canBeMet(rule, facts)) return reading(rule, 'invalid_context', 'approval cannot be applied', true)
+  // Nothing is opened, and nothing denied.
+  if (mode === 'observe') return reading(rule, 'fail', 'approval_required', true)
+  if (facts.approvals === undefined) return reading(rule, 'gate_error', 'approval not available', true)
+  const { found } = facts.approvals
+  if (isDenied || found === undefined) return reading(rule, 'not_reached', 'approval_not_reached', true)
+  const [outcome, word] = WORDS[found.outcome]
+  const { approval_id } = found.shown
+  return reading(rule, outcome, approval_id === null ? word : `${word}: ${approval_id}`, true, found.shown)
+}
+
+/** Members of a partner can approve only what a partner asks for. */
+function canBeMet({ approvers }: ApprovalRule, { context }: Facts): boolean {
+  const isOfPartner = isJsonObject(member(context.attributes, 'chancery_recognition'))
+  return isOfPartner || approvers.every(({ kind }) => kind !== 'partner')
+}
+
+function reading(
+  { title, when, approvers }: ApprovalRule,
+  outcome: GateOutcome,
+  text: string,
+  needed: boolean | null,
+  shown: ShownApproval = NOTHING,
+): GateReading {
+  const { statements, ...names } = shown
+  const condition: JsonObject = { needed }
+  const inputs: JsonObject = {
+    ...names,
+    title,
+    when,
+    requirements: approvers.map((each) => asJson(each)),
+    statements: statements.map((each) => asJson(each)),
+    condition,
+  }
+  return { outcome, text, path: '', type: 'other', value: undefined, condition, inputs }
+}
