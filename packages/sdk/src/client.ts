@@ -15,6 +15,7 @@ import {
 } from '@chancery/contract'
 import { type AgentsApi, agentsApi } from './api/agents.ts'
 import { type AgreementsApi, type DisclosureApi, agreementsApi, disclosureApi } from './api/agreements.ts'
+import { type ApprovalsApi, approvalsApi } from './api/approvals.ts'
 import { type BoundaryApi, boundaryApi } from './api/boundary.ts'
 import { type BoundaryPoliciesApi, boundaryPoliciesApi } from './api/boundary-policies.ts'
 import { type CrlApi, crlApi } from './api/crl.ts'
@@ -113,6 +114,7 @@ export interface Client {
   readonly admission: AdmissionApi
   readonly agreements: AgreementsApi
   readonly boundary: BoundaryApi
+  readonly approvals: ApprovalsApi
   readonly boundaryPolicies: BoundaryPoliciesApi
   readonly evidence: EvidenceApi
   readonly evidenceLog: EvidenceLogApi
@@ -153,6 +155,7 @@ export function toAreas(connection: Connection): Client {
     admission: routeApi(admission, connection),
     agreements: agreementsApi(connection),
     boundary: boundaryApi(connection),
+    approvals: approvalsApi(connection),
     boundaryPolicies: boundaryPoliciesApi(connection),
     evidence: evidenceApi(connection),
     evidenceLog: evidenceLogApi(connection),
