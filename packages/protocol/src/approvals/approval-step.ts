@@ -110,3 +110,27 @@ function reading(
   }
   return { outcome, text, path: '', type: 'other', value: undefined, condition, inputs }
 }
+
+/** An approval that a signed proof names. */
+export interface NamedApproval {
+  readonly approval_id: string
+  readonly state: string
+  readonly expires_at: string | null
+  readonly use_until: string | null
+}
+
+/** The approval that a denied request waits for, from its justification. Undefined when it does not wait. */
+export function waitingApproval({ trace }: {
+  readonly trace: {
+    readonly entries: readonly { readonly gate_type: string; readonly inputs: JsonObject; readonly metadata: JsonObject }[]
+  }
+}): NamedApproval | undefined {
+  for (const { gate_type, inputs, metadata } of trace.entries) {
+    const { approval_id, state, expires_at = null, use_until = null } = inputs
+    if (gate_type !== 'approval.v1' || metadata['outcome'] !== 'pending') continue
+    if (typeof approval_id !== 'string' || typeof state !== 'string') continue
+    const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null)
+    return { approval_id, state, expires_at: textOrNull(expires_at), use_until: textOrNull(use_until) }
+  }
+  return undefined
+}

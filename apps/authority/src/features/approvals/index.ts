@@ -22,11 +22,13 @@ import { cancelApproval, expireApprovals } from './end-approval.ts'
 import type { ApprovalsParts } from './events.ts'
 import { requestOf } from './events.ts'
 import { sendNotices } from './notices.ts'
-import { approvalList, findApproval } from './queries.ts'
+import { approvalList, countStates, findApproval } from './queries.ts'
 import { findSigner, operatorSigner, readAttested } from './signers.ts'
 import { auditRefusals, checkStatement, readStatement, storeStatement } from './statement.ts'
 import { listLines, requireApproval, showApproval } from './view.ts'
 
+export { findUndelivered } from './notices.ts'
+export { countOpenApprovals, listWaiting } from './queries.ts'
 export type { ApprovalsParts } from './events.ts'
 
 /**
@@ -114,9 +116,24 @@ async function state(call: Call, parts: ApprovalsParts): Promise<JsonObject> {
 const EXPIRY_SECONDS = 30
 const WEBHOOK_SECONDS = 2
 
+/** Open approvals as they were last written. No label names one. */
+function registerGauge({ database, metrics }: ApprovalsParts): void {
+  metrics.registry.rows({
+    name: 'chancery_approvals',
+    help: 'Open approvals by state.',
+    kind: 'gauge',
+    labels: ['state'],
+    collect: async () => {
+      const counts = await countStates(database.read)
+      return (['pending', 'approved'] as const).map((state) => ({ labels: { state }, value: counts.get(state) ?? 0 }))
+    },
+  })
+}
+
 export type Approvals = Feature
 
 export function openApprovals(parts: ApprovalsParts): Approvals {
+  registerGauge(parts)
   return {
     routes: [
       bind(approvals.list, (call) => list(call, parts)),

@@ -61,7 +61,7 @@ export async function countOpen(
   asked: { readonly asker: string; readonly subject: string | null; readonly now: string; readonly since: string },
 ): Promise<OpenCounts> {
   const { asker, subject, now, since } = asked
-  const open = sql<boolean>`((state = 'pending' and expires_at > ${now}) or (state = 'approved' and use_until > ${now}))`
+  const open = isOpen(now)
   const count = async (rows: ReturnType<typeof select>): Promise<number> => {
     const row = await rows.executeTakeFirst()
     return Number(row?.count ?? 0)
@@ -78,6 +78,10 @@ export async function countOpen(
             select().where('state', '=', 'denied').where('subject', '=', subject).where('ended_at', '>', since),
           ),
   }
+}
+
+function isOpen(now: string) {
+  return sql<boolean>`((state = 'pending' and expires_at > ${now}) or (state = 'approved' and use_until > ${now}))`
 }
 
 export async function insertApproval(tx: Transaction, row: ApprovalRow): Promise<void> {
@@ -128,6 +132,33 @@ export function listPending(db: Reader, now: string, limit: number): Promise<rea
     .limit(limit)
     .execute()
 }
+
+/** Open approvals whose time is not over. */
+export async function countOpenApprovals(db: Reader, now: Instant): Promise<number> {
+  const row = await db
+    .selectFrom('approvals')
+    .select(({ fn }) => fn.countAll().as('count'))
+    .where(isOpen(writeSortable(now)))
+    .executeTakeFirst()
+  return Number(row?.count ?? 0)
+}
+
+/** Pending approvals, those that end first. */
+export function listWaiting(
+  db: Reader,
+  now: Instant,
+): Promise<readonly Pick<ApprovalRow, 'approval_id' | 'opened_at' | 'expires_at'>[]> {
+  return db
+    .selectFrom('approvals')
+    .select(['approval_id', 'opened_at', 'expires_at'])
+    .where('state', '=', 'pending')
+    .where('expires_at', '>', writeSortable(now))
+    .orderBy('expires_at')
+    .limit(MAX_WAITING)
+    .execute()
+}
+
+const MAX_WAITING = 1000
 
 export async function countStates(db: Reader): Promise<ReadonlyMap<ApprovalState, number>> {
   const rows = await db

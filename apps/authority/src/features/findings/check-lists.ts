@@ -15,7 +15,13 @@ import type { NodeCounts, Roster } from '../roster/index.ts'
 
 type CheckedSettings = Pick<
   AuthoritySettings,
-  'anchorIntervalSeconds' | 'diskFreeBytes' | 'evidenceStore' | 'haMode' | 'workers'
+  | 'anchorIntervalSeconds'
+  | 'approvalWebhookUrl'
+  | 'approvalsMaxPending'
+  | 'diskFreeBytes'
+  | 'evidenceStore'
+  | 'haMode'
+  | 'workers'
 >
 
 /** Inputs of the checks. The checks of undefined members are skipped. */
