@@ -1,4 +1,5 @@
 import { type JsonObject, type JsonValue, isJsonObject, member } from '../canonical/utf8.ts'
+import type { BudgetCounters } from '../budgets/budget-step.ts'
 import { FormError } from '../reading/schema.ts'
 import { type EngineAnswers, type ValueType, valueTypeOf } from './engine-question.ts'
 
@@ -28,6 +29,8 @@ export interface Facts {
   readonly attestation: AttestationFacts | undefined
   /** Answers to the questions of gates that ask another system. A gate without its answer denies. */
   readonly answers?: EngineAnswers
+  /** State of the counters. A budget without it is not available, which denies. */
+  readonly budgets?: BudgetCounters
 }
 
 /** A fact path, split once when its policy is prepared. */

@@ -1,10 +1,20 @@
 import type { JsonObject, JsonValue } from '../../canonical/utf8.ts'
+import type { Budget } from '../../budgets/budget.ts'
 import { FormError, type Read, described } from '../../reading/schema.ts'
 import { readRecord } from '../../reading/shape.ts'
 import { type EngineQuestion, type Scalar, type ValueType, isScalar } from '../engine-question.ts'
 import { type Fact, type FactPath, type Facts, findFact, readFactPath } from '../facts.ts'
 
-export const GATE_OUTCOMES = ['pass', 'fail', 'missing_context', 'invalid_context', 'gate_error'] as const
+export const GATE_OUTCOMES = [
+  'pass',
+  'fail',
+  'missing_context',
+  'invalid_context',
+  'gate_error',
+  /** A person is asked. Only a gate that runs last has the two below (protocol/budgets-and-approvals 4). */
+  'pending',
+  'not_reached',
+] as const
 export type GateOutcome = (typeof GATE_OUTCOMES)[number]
 
 /** What a gate found: the outcome, and what a proof may show of how it came about. */
@@ -24,7 +34,14 @@ export interface GateReading {
 }
 
 /** A gate whose config has been read; runs as often as needed. */
-export type ReadyGate = (facts: Facts) => GateReading
+export type ReadyGate = (facts: Facts, situation: GateSituation) => GateReading
+
+export interface GateSituation {
+  /** `policy_id/gate_id` */
+  readonly gate_name: string
+  /** Another enforced gate denies. Known to gates that run last; false for the others. */
+  readonly isDenied: boolean
+}
 
 /**
  * One registered gate type. Implementers: `prepare` must refuse a config it does not fully understand with a FormError
@@ -38,6 +55,10 @@ export interface GateType {
    * gate finds the answer in the facts; it never asks by itself.
    */
   prepareQuestion?(config: JsonObject): AskingGate
+  /** For a gate that counts: steps that apply are limited in number, and their counters are locked first. */
+  prepareBudget?(config: JsonObject): Budget
+  /** Runs after all other gates of all policies, and keeps its place among the results. */
+  readonly runsLast?: true
 }
 
 export type AskingGate = (facts: Facts) => EngineQuestion | undefined
