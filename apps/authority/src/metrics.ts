@@ -44,10 +44,14 @@ export interface AuthorityMetrics {
   /** From the opening of an approval to the statement that decides it. */
   readonly approvalWait: Histogram
   readonly approvalWebhook: Labelled<{ outcome: readonly ['ok', 'failed'] }, Counter>
+  readonly budgetSteps: Labelled<{ outcome: typeof BUDGET_OUTCOMES }, Counter>
   readonly boundaryRefusals: Labelled<{ code: readonly string[] }, Counter>
   /** Results of verify routes, which write no row. */
   readonly verifications: Labelled<{ route: readonly string[]; accepted: readonly ['true', 'false'] }, Counter>
 }
+
+/** Results of budgets in stored decisions. */
+export const BUDGET_OUTCOMES = ['pass', 'fail', 'missing_context', 'invalid_context', 'gate_error'] as const
 
 /** Who asked for a decision. */
 export const ASKERS = ['operator', 'node', 'partner_node', 'relay'] as const
@@ -88,6 +92,11 @@ export function createMetrics(routes: readonly Route[], clock: Pick<Clock, 'mono
       name: 'chancery_boundary_decisions_total',
       help: 'Signed decisions, by the kind of caller.',
       labels: { asked_by: ASKERS, authorized: ['true', 'false'] as const },
+    }),
+    budgetSteps: registry.counter({
+      name: 'chancery_budget_steps_total',
+      help: 'Results of budgets in stored decisions.',
+      labels: { outcome: BUDGET_OUTCOMES },
     }),
     boundaryRefusals: registry.counter({
       name: 'chancery_boundary_request_refusals_total',

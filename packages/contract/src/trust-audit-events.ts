@@ -140,6 +140,22 @@ export const TRUST_AUDIT_EVENTS = {
     when: 'An executor key was retired.',
     details: ['executor_key_id', 'executor_sovereign_id'],
   },
+  budget_warning: {
+    when: 'A budget has reached the percent of NA_BUDGET_WARNING_PERCENT; once for each counter and window.',
+    details: ['source', 'budget_key', 'window', 'percent'],
+  },
+  budget_exhausted: {
+    when: 'A budget has reached its limit; once for each counter and window.',
+    details: ['source', 'budget_key', 'window', 'percent'],
+  },
+  budget_overrun: {
+    when: 'An execution was reported after its amount had been released: the budget is above its limit.',
+    details: ['source', 'budget_key', 'window', 'percent'],
+  },
+  budget_state_repaired: {
+    when: 'A counter differed from the evidence entries, and has their amount now.',
+    details: ['source', 'budget_key', 'window'],
+  },
   evidence_retention_applied: {
     when: 'Retention ran, also when it removed nothing.',
     details: ['checkpoint_id', 'removed_count', 'removed_through_sequence'],

@@ -193,3 +193,37 @@ export interface ApprovalTables {
     next_at: string
   }
 }
+
+/** Counters of budgets, derived from the entries of the evidence store. Amounts are whole numbers of their unit, as text. */
+export interface BudgetTables {
+  /** One row for each counter that has an open window. `identity_json`: C of what its key is the digest of, less the source. */
+  budgets: {
+    budget_key: string
+    source: string
+    /** Who used it first. */
+    requester: string
+    identity_json: string
+    counts: string
+    /** As of the last decision that used it. */
+    last_limit: string
+    open_until: string
+    /** Until when it counts as used above its limit; null: it was not. */
+    overrun_until: string | null
+  }
+  /** What was used for good in a slot of a window. `told`: 1 after the event about the warning, 2 after the last one. */
+  budget_sums: { budget_key: string; slot: number; amount: string; told: number; kept_until: string }
+  /** One row for each step that counted. `state` is counted, open or released; an open amount counts through `live_until`. */
+  budget_uses: {
+    budget_key: string
+    store_sequence: number
+    decision_id: string
+    slot: number
+    asked: string
+    state: string
+    live_until: string | null
+    valid_until: string
+    settle_json: string | null
+    approval_id: string | null
+    kept_until: string
+  }
+}

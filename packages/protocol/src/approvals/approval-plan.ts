@@ -5,13 +5,13 @@ import {
   type ReservedBudget,
 } from '../artifacts/approval-request.ts'
 import type { GateStep } from '../boundary/agreement-gates.ts'
-import type { Facts } from '../boundary/facts.ts'
+import type { FactPath, Facts } from '../boundary/facts.ts'
 import { gateName } from '../boundary/policy-gates.ts'
 import { type CheckedPolicy, type ReadyPolicy, resolvePolicies } from '../boundary/policy-set.ts'
 import { digestOf } from '../canonical/digest.ts'
 import { type Instant, seconds, writeInstant } from '../canonical/time.ts'
-import type { FactPath } from '../boundary/facts.ts'
 import type { ApprovalRule } from './approval-rule.ts'
+import { canBeMet } from './approval-step.ts'
 import { type BoundFacts, type Show, requestOfApproval, showRequest } from './bound-request.ts'
 
 /** An enforced gate of an applied policy that asks a person about a request. */
@@ -50,19 +50,27 @@ export function approvalUseKeys(policies: readonly CheckedPolicy[], facts: Facts
   return listRules(policies, facts, now).flatMap(({ rule, gate_name }) => rule.useKey?.(facts, gate_name) ?? [])
 }
 
-/** The gates that ask a person about a request, when nothing else denies it. */
-export function neededApprovals(
-  policies: readonly CheckedPolicy[],
-  facts: Facts,
-  now: Instant,
-): readonly NeededApproval[] {
-  return listRules(policies, facts, now).flatMap(({ policy: { policy, policy_digest }, gate, gate_name, rule }) => {
-    if (gate.spec.mode !== 'enforce' || rule.isNeeded(facts, gate_name) !== true) return []
-    const { policy_id, version } = policy
-    const { gate_id } = gate.spec
-    const { title, approvers } = rule
-    return [{ requirement: { policy_id, version, policy_digest, gate_id, title, approvers }, gate_name, rule }]
-  })
+export interface ApprovalPlan {
+  /** The gates that ask a person about a request, when nothing else denies it. */
+  readonly needed: readonly NeededApproval[]
+  /** A gate cannot say whether it asks, or whom, and denies. Then the others ask nobody. */
+  readonly isBlocked: boolean
+}
+
+export function planApprovals(policies: readonly CheckedPolicy[], facts: Facts, now: Instant): ApprovalPlan {
+  const enforced = listRules(policies, facts, now).filter(({ gate }) => gate.spec.mode === 'enforce')
+  const answers = enforced.map((each) => ({ ...each, isNeeded: each.rule.isNeeded(facts, each.gate_name) }))
+  const asking = answers.filter(({ isNeeded }) => isNeeded === true)
+  return {
+    needed: asking.map(({ policy: { policy, policy_digest }, gate, gate_name, rule }) => {
+      const { policy_id, version } = policy
+      const { gate_id } = gate.spec
+      const { title, approvers } = rule
+      return { requirement: { policy_id, version, policy_digest, gate_id, title, approvers }, gate_name, rule }
+    }),
+    isBlocked:
+      answers.some(({ isNeeded }) => typeof isNeeded === 'string') || asking.some(({ rule }) => !canBeMet(rule, facts)),
+  }
 }
 
 /** Facts that none of the gates binds. */

@@ -1,8 +1,6 @@
-import type { Approvers } from '../artifacts/approval-request.ts'
-import { MAX_REQUIREMENTS } from '../artifacts/approval-request.ts'
-import { type FactPath, type Facts, readFactPath } from '../boundary/facts.ts'
+import { type Approvers, MAX_REQUIREMENTS } from '../artifacts/approval-request.ts'
+import { type FactPath, type Facts, findFact, readFactPath } from '../boundary/facts.ts'
 import { factPath } from '../boundary/gates/gate.ts'
-import { findFact } from '../boundary/facts.ts'
 import { type Amount, MAX_SCALE, type UnreadAmount, decimal } from '../budgets/amounts.ts'
 import { PER, type Per, readLimits } from '../budgets/budget.ts'
 import { amountAt, perValue } from '../budgets/budget-step.ts'
@@ -126,7 +124,7 @@ function readWhen(when: When): Pick<ApprovalRule, 'isNeeded' | 'useKey'> {
 }
 
 function whenAbove({ path, scale, unit_path, limit, limits }: ReturnType<typeof above>): ApprovalRule['isNeeded'] {
-  const read = readLimits({ scale, hasUnits: unit_path !== undefined, limit, limits }, 'when')
+  const read = readLimits({ scale, hasUnits: unit_path !== undefined, limit, limits })
   return (facts) => {
     const unit = unit_path === undefined ? null : (findFact(unit_path, facts).value ?? undefined)
     if (unit === undefined) return 'missing_context'

@@ -70,13 +70,13 @@ const WORDS: Readonly<Record<FoundApproval['outcome'], readonly [outcome: GateOu
 }
 
 /** Runs one approval gate (protocol/approvals 6). It asks a person only when nothing else denies. */
-export function runApproval(rule: ApprovalRule, facts: Facts, { gate_name, isDenied, mode }: GateSituation): GateReading {
+export function runApproval(rule: ApprovalRule, facts: Facts, { gate_name, isDenied, isObserved }: GateSituation): GateReading {
   const needed = rule.isNeeded(facts, gate_name)
   if (typeof needed === 'string') return reading(rule, needed, 'approval cannot be applied', null)
   if (!needed) return reading(rule, 'pass', 'approval_not_needed', false)
   if (!canBeMet(rule, facts)) return reading(rule, 'invalid_context', 'approval cannot be applied', true)
   // Nothing is opened, and nothing denied.
-  if (mode === 'observe') return reading(rule, 'fail', 'approval_required', true)
+  if (isObserved === true) return reading(rule, 'fail', 'approval_required', true)
   if (facts.approvals === undefined) return reading(rule, 'gate_error', 'approval not available', true)
   const { found } = facts.approvals
   if (isDenied || found === undefined) return reading(rule, 'not_reached', 'approval_not_reached', true)
@@ -86,7 +86,7 @@ export function runApproval(rule: ApprovalRule, facts: Facts, { gate_name, isDen
 }
 
 /** Members of a partner can approve only what a partner asks for. */
-function canBeMet({ approvers }: ApprovalRule, { context }: Facts): boolean {
+export function canBeMet({ approvers }: ApprovalRule, { context }: Facts): boolean {
   const isOfPartner = isJsonObject(member(context.attributes, 'chancery_recognition'))
   return isOfPartner || approvers.every(({ kind }) => kind !== 'partner')
 }

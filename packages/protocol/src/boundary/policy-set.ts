@@ -7,6 +7,9 @@ import { FormError } from '../reading/schema.ts'
 import { instantOf } from '../reading/text.ts'
 import { MAX_ITEMS } from '../reading/trust-form.ts'
 import { readReceived, verifyReceivedPlainly } from '../signing/received.ts'
+import type { ApprovalRule } from '../approvals/approval-rule.ts'
+import type { Budget } from '../budgets/budget.ts'
+import { MAX_TREATY_BUDGETS } from '../budgets/treaty-budgets.ts'
 import type { Facts } from './facts.ts'
 import type { AskingGate, ReadyGate } from './gates/gate.ts'
 import { GATE_TYPES, type GateRegistry } from './gates/registry.ts'
@@ -32,12 +35,21 @@ export interface StoredPolicyText {
   readonly policy_digest: string
 }
 
+export interface PreparedGate {
+  readonly spec: GateSpec
+  readonly run: ReadyGate
+  readonly ask?: AskingGate
+  readonly budget?: Budget
+  readonly approval?: ApprovalRule
+  readonly runsLast?: true
+}
+
 /** A policy whose text, signature and content have been checked, prepared for many requests. */
 export interface ReadyPolicy {
   readonly policy: BoundaryPolicy
   readonly policy_digest: string
   /** In the order they run. */
-  readonly gates: readonly { readonly spec: GateSpec; readonly run: ReadyGate; readonly ask?: AskingGate }[]
+  readonly gates: readonly PreparedGate[]
   readonly applies: ReadySelector
   readonly validFrom: Instant
   readonly validUntil: Instant
@@ -109,8 +121,17 @@ async function findProblem(
 /** A policy that has no issues, ready to run. Throws for one that has. */
 export function preparePolicy(policy: BoundaryPolicy, registry: GateRegistry = GATE_TYPES): ReadyPolicy {
   const gates = policy.gates.map((spec) => {
-    const ask = registry.get(spec.gate_type)?.prepareQuestion?.(spec.config)
-    return { spec, run: prepareGate(spec, registry), ...(ask === undefined ? {} : { ask }) }
+    const type = registry.get(spec.gate_type)
+    const [ask, budget] = [type?.prepareQuestion?.(spec.config), type?.prepareBudget?.(spec.config)]
+    const approval = type?.prepareApproval?.(spec.config)
+    return {
+      spec,
+      run: prepareGate(spec, registry),
+      ...(ask === undefined ? {} : { ask }),
+      ...(budget === undefined ? {} : { budget }),
+      ...(approval === undefined ? {} : { approval }),
+      ...(type?.runsLast === undefined ? {} : { runsLast: type.runsLast }),
+    }
   })
   return {
     policy,
@@ -164,8 +185,8 @@ function isExpired({ policy, ready }: CheckedPolicy, now: Instant): boolean {
   return policy !== undefined && now > instantOf(policy.valid_until)
 }
 
-/** Policy gates of one decision: what a list of a record holds, less the built-in gates before them (1.5, 5.7). */
-const MAX_APPLIED_GATES = MAX_ITEMS - 4
+/** Policy gates of one decision: what a list of a record holds, less the built-in gates and treaty budgets before them. */
+const MAX_APPLIED_GATES = MAX_ITEMS - 4 - MAX_TREATY_BUDGETS
 
 /** Which policies apply to a request, or why none may be asked. */
 export type Resolution =

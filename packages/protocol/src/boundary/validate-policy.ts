@@ -82,10 +82,18 @@ function policyIssues(intent: BoundaryPolicyIntent, windowHasOffsets: boolean): 
   return found
 }
 
+/** Gates of one type in a policy, where that is limited. */
+const MOST_OF_TYPE: ReadonlyMap<string, number> = new Map([['approval.v1', 4]])
+
 function gateIssues(gates: readonly GateSpec[], registry: GateRegistry): PolicyIssue[] {
-  const [ids, orders] = [new Set<string>(), new Set<number>()]
+  const [ids, orders, types] = [new Set<string>(), new Set<number>(), new Map<string, number>()]
   return gates.flatMap((gate) => {
     const found: { readonly code: IssueCode; readonly message: string }[] = []
+    const number = (types.get(gate.gate_type) ?? 0) + 1
+    types.set(gate.gate_type, number)
+    const most = MOST_OF_TYPE.get(gate.gate_type)
+    if (most !== undefined && number > most)
+      found.push({ code: 'invalid_gate_config', message: `at most ${most} gates of this type in a policy` })
     if (ids.has(gate.gate_id)) found.push({ code: 'duplicate_gate_id', message: 'gate_id is used before' })
     if (orders.has(gate.order)) found.push({ code: 'duplicate_gate_order', message: 'order is used before' })
     if (!GATE_ID.test(gate.gate_id))

@@ -48,7 +48,8 @@ export interface ApprovalsApi extends Omit<RouteApi<typeof approvals>, ByNode> {
 export function approvalsApi(connection: Connection): ApprovalsApi {
   const { call, node } = connection
   const post = <Answer>(
-    route: Route & { readonly answer: Read<Answer> },
+    route: Route,
+    read: Read<Answer>,
     action: NodeAction,
     members: JsonObject,
     options: CallOptions | undefined,
@@ -58,19 +59,19 @@ export function approvalsApi(connection: Connection): ApprovalsApi {
       route,
       body: (now) => caller.prove(action, members, now),
       repeatable: action !== 'approval-cancel',
-      read: json((value) => route.answer(value, '')),
+      read: json((value) => read(value, '')),
       options,
     })
   }
   const attested = (given: JsonObject): JsonObject => nameTexts(omitUndefined(given), approvals.state)
   return {
     ...routeApi(approvals, connection),
-    status: (approval_id, options) => post(approvals.status, 'approval-status', { approval_id }, options),
-    cancelOwn: (approval_id, options) => post(approvals.cancelOwn, 'approval-cancel', { approval_id }, options),
+    status: (approval_id, options) => post(approvals.status, approvals.status.answer, 'approval-status', { approval_id }, options),
+    cancelOwn: (approval_id, options) => post(approvals.cancelOwn, approvals.cancelOwn.answer, 'approval-cancel', { approval_id }, options),
     listForApprover: (given, options) =>
-      post(approvals.listForApprover, 'approval-list', attested(given as JsonObject), options),
+      post(approvals.listForApprover, approvals.listForApprover.answer, 'approval-list', attested(given as JsonObject), options),
     showToApprover: (given, options) =>
-      post(approvals.showToApprover, 'approval-show', attested(given as JsonObject), options),
+      post(approvals.showToApprover, approvals.showToApprover.answer, 'approval-show', attested(given as JsonObject), options),
   }
 }
 

@@ -108,6 +108,9 @@ export const TABLE_ENDS: Readonly<Record<TableName, TableEnd>> = {
   authority_identity: { most: 1 },
   boundary_policies: { most: BY_OPERATORS },
   boundary_policy_texts: { most: { each: 'boundary_policies', rows: 16 } },
+  budget_sums: { timed: timed('budget-removal', 'kept_until', DAY) },
+  budget_uses: { timed: timed('budget-removal', 'kept_until', DAY) },
+  budgets: { timed: timed('budget-removal', 'open_until', DAY) },
   crl_entries: { timed: timed('crl-refresh', 'expires_at', 13n * HOUR) },
   crl_segments: {
     timed: {

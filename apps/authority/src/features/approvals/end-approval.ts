@@ -1,8 +1,9 @@
 import { Refusal } from '@chancery/contract'
 import { type ApprovalCause, type JsonObject, approvalStateAt, isOpenState, writeSortable } from '@chancery/protocol'
+import { releaseReservations } from '../../budgets/counter-rows.ts'
 import type { Transaction } from '../../database/database.ts'
 import { withLease } from '../../database/locks/leases.ts'
-import { releaseReservation } from '../../budgets/reservations.ts'
+import { appendExpired } from './append-effect.ts'
 import { type ApprovalsParts, type ChangedApproval, type EntrySink, countEvent, storeEvent } from './events.ts'
 import { type ApprovalRow, findApproval, listOverdue, removeOld } from './queries.ts'
 
@@ -21,21 +22,6 @@ export async function cancelApproval(
   })
 }
 
-/** Writes down that the time of an approval is over. Undefined when it is not. */
-export async function expireInside(
-  tx: Transaction,
-  sink: EntrySink,
-  parts: Pick<ApprovalsParts, 'clock' | 'ids' | 'network' | 'settings'>,
-  row: ApprovalRow,
-): Promise<ChangedApproval | undefined> {
-  const now = parts.clock.now()
-  if (row.state === 'expired' || approvalStateAt(row, now) !== 'expired') return undefined
-  const cause = row.state === 'pending' ? 'time_limit' : 'use_limit'
-  const after = await storeEvent(tx, sink, parts, row, { event: 'expired', cause }, now)
-  await releaseReservation(tx, row.approval_id)
-  return { event: 'expired', row: after, at: now }
-}
-
 type End = (tx: Transaction, sink: EntrySink, row: ApprovalRow) => Promise<ChangedApproval | undefined>
 
 async function endOne(
@@ -48,7 +34,7 @@ async function endOne(
     const row = await findApproval(tx.query, approval_id)
     if (row === undefined) throw new Refusal('approval_not_found')
     changed = await end(tx, sink, row)
-    if (changed !== undefined) await releaseReservation(tx, approval_id)
+    if (changed !== undefined) await releaseReservations(tx, [approval_id])
   }
   await parts.evidence.append({ kind: 'change', decision_id, change })
   if (changed !== undefined) countEvent(parts, changed)
@@ -64,12 +50,16 @@ export async function expireApprovals(parts: ApprovalsParts, signal: AbortSignal
   if (!settings.evidenceStore) return
   await withLease(parts, 'approval-expiry', LEASE_SECONDS, async () => {
     const endMs = clock.monotonicMs() + RUN_MS
-    const isOver = (): boolean => signal.aborted || clock.monotonicMs() >= endMs
-    for (let found = AT_ONCE; found === AT_ONCE && !isOver();) {
+    const isEnd = (): boolean => signal.aborted || clock.monotonicMs() >= endMs
+    for (let found = AT_ONCE; found === AT_ONCE && !isEnd();) {
       const rows = await listOverdue(database.read, writeSortable(clock.now()), AT_ONCE)
       for (const row of rows) {
-        if (isOver()) return
-        await endOne(parts, row, (tx, sink, current) => expireInside(tx, sink, parts, current))
+        if (isEnd()) return
+        await endOne(parts, row, async (tx, sink, current) => {
+          const now = clock.now()
+          const isOver = isOpenState(current.state) && approvalStateAt(current, now) === 'expired'
+          return isOver ? appendExpired(tx, sink, parts, current, now) : undefined
+        })
       }
       found = rows.length
     }

@@ -5,6 +5,7 @@ import {
   type ApprovalEvent,
   type ApprovalParties,
   type ApprovalRequest,
+  type ApprovalState,
   type Instant,
   type JsonObject,
   type VerifiedApprover,
@@ -101,7 +102,7 @@ export async function storeEvent(
   const { event } = change
   const at = writeInstant(now)
   const request = requestOf(row)
-  const state = event === 'requested' || event === 'stated' ? 'pending' : event
+  const state: ApprovalState = event === 'requested' || event === 'stated' ? 'pending' : event
   const decision_id = change.usedBy?.decision_id ?? row.decision_id
   const entry: ApprovalEntry = {
     approval_id: row.approval_id,

@@ -1,8 +1,9 @@
 import { Refusal, approvals } from '@chancery/contract'
-import type { Approval } from '@chancery/contract'
+import type { Approval, ApprovalStatus } from '@chancery/contract'
 import {
   APPROVAL_STATES,
   type ApprovalStatement,
+  type Instant,
   type JsonObject,
   approvalStateAt,
   asJson,
@@ -16,11 +17,14 @@ import type { OperatorCall } from '../../auth/operator.ts'
 import type { Feature } from '../../core.ts'
 import { readForm } from '../../requests/read-fields.ts'
 import { readChoiceFilter, readPage, readRows, writeCursor } from '../../requests/paging.ts'
-import { findDecidedContext } from '../evidence/index.ts'
+import { BasisChangedError, findDecidedContext } from '../evidence/index.ts'
+import type { SignedItem } from '../evidence/index.ts'
+import { type ReadyDecision, readyDecision } from './append-effect.ts'
 import { cancelOwn, countKey, listForApprover, showToApprover, status } from './asker.ts'
+import { ApproversUnknownError, evaluateWithApprovals, prepareApproval } from './deciding.ts'
+import type { ApprovedEvaluation, LockedRequest, PreparedApproval } from './deciding.ts'
 import { cancelApproval, expireApprovals } from './end-approval.ts'
-import type { ApprovalsParts } from './events.ts'
-import { requestOf } from './events.ts'
+import { type ApprovalsParts, type ChangedApproval, countEvent, requestOf } from './events.ts'
 import { sendNotices } from './notices.ts'
 import { approvalList, countStates, findApproval } from './queries.ts'
 import { findSigner, operatorSigner, readAttested } from './signers.ts'
@@ -29,7 +33,8 @@ import { listLines, requireApproval, showApproval } from './view.ts'
 
 export { findUndelivered } from './notices.ts'
 export { countOpenApprovals, listWaiting } from './queries.ts'
-export type { ApprovalsParts } from './events.ts'
+export type { ApprovalAsking, ApprovalEffect, LockedRequest, PreparedApproval } from './deciding.ts'
+export type { ApprovalsParts, ChangedApproval } from './events.ts'
 
 /**
  * GET /admin/approvals
@@ -130,7 +135,31 @@ function registerGauge({ database, metrics }: ApprovalsParts): void {
   })
 }
 
-export type Approvals = Feature
+/** What decisions need of approvals, besides the routes. */
+export interface Approvals extends Feature {
+  /** Looks at the approvers of a named approval, before the locks. */
+  prepare(named: string | undefined): Promise<PreparedApproval>
+  /** Evaluates a request under the locks. Throws BasisChangedError when it has to be read again. */
+  evaluate(request: LockedRequest): Promise<ApprovedEvaluation>
+  /** Signs what an evaluation opens, and the decision with it. */
+  ready(
+    approved: ApprovedEvaluation,
+    now: Instant,
+    sign: (status: ApprovalStatus | undefined) => Promise<SignedItem>,
+  ): Promise<ReadyDecision>
+  /** Counts events after their commit. */
+  count(changed: readonly ChangedApproval[]): void
+}
+
+
+async function evaluateOrReadAgain(parts: ApprovalsParts, request: LockedRequest): Promise<ApprovedEvaluation> {
+  try {
+    return await evaluateWithApprovals(parts, request)
+  } catch (error) {
+    if (error instanceof ApproversUnknownError) throw new BasisChangedError(error.message, { cause: error })
+    throw error
+  }
+}
 
 export function openApprovals(parts: ApprovalsParts): Approvals {
   registerGauge(parts)
@@ -151,6 +180,12 @@ export function openApprovals(parts: ApprovalsParts): Approvals {
       { name: 'approval-expiry', everySeconds: EXPIRY_SECONDS, run: (signal) => expireApprovals(parts, signal) },
       { name: 'approval-webhook', everySeconds: WEBHOOK_SECONDS, run: (signal) => sendNotices(parts, signal) },
     ],
+    prepare: (named) => prepareApproval(parts, named),
+    evaluate: (request) => evaluateOrReadAgain(parts, request),
+    ready: (approved, now, sign) => readyDecision(parts, approved, now, sign),
+    count: (changed) => {
+      for (const each of changed) countEvent(parts, each)
+    },
     close: () => Promise.resolve(),
   }
 }

@@ -96,6 +96,11 @@ export async function updateApproval(
   await tx.query.updateTable('approvals').set(changes).where('approval_id', '=', approval_id).execute()
 }
 
+/** The signed request takes the place of its draft, in the same transaction. */
+export async function storeSignedRequest(tx: Transaction, approval_id: string, request_json: string): Promise<void> {
+  await tx.query.updateTable('approvals').set({ request_json }).where('approval_id', '=', approval_id).execute()
+}
+
 export async function insertStatement(tx: Transaction, row: StatementRow): Promise<void> {
   await tx.query.insertInto('approval_statements').values(row).execute()
 }

@@ -1,4 +1,4 @@
-import { Refusal, type RefusalCode } from '@chancery/contract'
+import { Refusal } from '@chancery/contract'
 import {
   type ApprovalRequest,
   type ApprovalSigner,
@@ -19,15 +19,16 @@ import {
   receivedDigest,
   seconds,
   verifyReceivedSignature,
+  writeSortable,
 } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
 import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
+import { extendReservations, releaseReservations } from '../../budgets/counter-rows.ts'
 import type { Transaction } from '../../database/database.ts'
 import { readOrRefuse } from '../../requests/read-fields.ts'
 import { countEvent, requestOf, storeEvent } from './events.ts'
 import type { ApprovalsParts, ChangedApproval, EntrySink } from './events.ts'
-import { extendReservation, releaseReservation } from '../../budgets/reservations.ts'
 import { type ApprovalRow, findApproval, findStatement, insertStatement, listStatements } from './queries.ts'
 import type { KnownSigner } from './signers.ts'
 
@@ -118,8 +119,8 @@ async function applyStatement(
   const use_until = event === 'approved' ? now + seconds(row.use_seconds) : undefined
   const ended = { event, statement: wire, approver: known.approver, details }
   const after = await storeEvent(tx, sink, parts, row, { ...ended, ...(use_until === undefined ? {} : { use_until }) }, now)
-  if (event === 'denied') await releaseReservation(tx, approval_id)
-  if (use_until !== undefined) await extendReservation(tx, approval_id, use_until)
+  if (event === 'denied') await releaseReservations(tx, [approval_id])
+  if (use_until !== undefined) await extendReservations(tx, approval_id, writeSortable(use_until - 1n))
   return { event, row: after, at: now }
 }
 
@@ -133,7 +134,7 @@ function eventAfter(
   return areMet(listNeeds(request, signers)) ? 'approved' : 'stated'
 }
 
-const REFUSED: ReadonlySet<RefusalCode> = new Set([
+const REFUSED: ReadonlySet<string> = new Set([
   'approval_closed',
   'approver_is_requester',
   'conflict',

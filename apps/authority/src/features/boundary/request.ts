@@ -82,6 +82,11 @@ async function answer(call: Call, parts: BoundaryState): Promise<HttpResponse> {
     owner: { kind: 'key' as const, name: subject.key },
     showsContext: true,
     resource_id: asked.resource_id,
+    approvalAsking: {
+      asker: { kind: 'node' as const, id: subject.key },
+      askerKey: subject.key,
+      named: asked.approval_id,
+    },
     ...(callerNonce === undefined ? {} : { callerNonce }),
   }
   return auditRefusals(call, parts, asked, () => decideAndStore(call, parts, question))

@@ -16,6 +16,7 @@ export type BasisRequest =
 export interface EvaluateRequest {
   readonly asked: BasisRequest
   readonly requested_capability: string
+  readonly approval_id: string | undefined
 }
 
 /** protocol/trust-operations 4.6, checks 1 to 3 and the first half of 4, in this order. */
@@ -23,13 +24,18 @@ export function readEvaluateRequest(body: JsonObject, own: string): EvaluateRequ
   const { agreement = null, attestation_id = null, presented = null } = body
   if ([agreement, attestation_id, presented].filter((each) => each !== null).length !== 1)
     throw new Refusal('ambiguous_basis')
-  const requested_capability = readCapability(body)
+  const rest = { requested_capability: readCapability(body), approval_id: readApprovalId(body) }
   if (attestation_id !== null)
-    return { asked: { kind: 'attestation', attestation_id: readAttestationId(attestation_id) }, requested_capability }
-  if (presented !== null)
-    return { asked: { kind: 'presented', ...readPresented(presented, own) }, requested_capability }
+    return { asked: { kind: 'attestation', attestation_id: readAttestationId(attestation_id) }, ...rest }
+  if (presented !== null) return { asked: { kind: 'presented', ...readPresented(presented, own) }, ...rest }
   if (isJsonObject(agreement) && Object.keys(agreement).length === 0) throw new Refusal('missing_boundary_fields')
-  return { asked: { kind: 'agreement', given: agreement }, requested_capability }
+  return { asked: { kind: 'agreement', given: agreement }, ...rest }
+}
+
+/** The approval that a request uses. */
+function readApprovalId({ approval_id }: JsonObject): string | undefined {
+  if (approval_id === undefined) return undefined
+  return readOrRefuse('invalid_approval_id', () => field.uuid(approval_id, 'approval_id'))
 }
 
 /** A request of a node, a member of a partner or a relay. Nothing in it was verified. */
@@ -43,6 +49,7 @@ export interface NodeRequest {
   readonly on_behalf_of: JsonValue | undefined
   readonly idempotency_key: string | undefined
   readonly resource_id: string | undefined
+  readonly approval_id: string | undefined
 }
 
 const MEMBERS = [
@@ -60,6 +67,7 @@ const MEMBERS = [
   'context',
   'idempotency_key',
   'resource_id',
+  'approval_id',
 ]
 
 /** protocol/trust-operations 4.12, checks 3 to 6, in this order. */
@@ -91,6 +99,7 @@ export function readNodeRequest(body: JsonObject, own: string, servesPartners: b
     context,
     on_behalf_of,
     idempotency_key,
+    approval_id: readApprovalId(body),
     resource_id:
       resource_id === undefined
         ? undefined

@@ -1,4 +1,4 @@
-import { canonicalJson, instantOf, sha256Hex, toUtf8 } from '@chancery/protocol'
+import { canonicalJson, instantOf, isForOneUse, sha256Hex, toUtf8 } from '@chancery/protocol'
 import type {
   AgreementRecord,
   Attestation,
@@ -120,7 +120,9 @@ export class DecisionCache {
     return undefined
   }
 
+  /** Does not keep a decision under a budget or an approval: one stored answer would be many uses. */
   keep(clientId: string, { network }: Question, key: string, verified: VerifiedDecision): void {
+    if (isForOneUse(verified.decision)) return
     const endsAt = instantOf(verified.decision.decision_valid_until)
     const remainingMs = Number(endsAt - this.#clock.now()) / MICROSECONDS_PER_MS
     if (remainingMs <= 0) return

@@ -1,12 +1,13 @@
 import { faultAfterAudit } from '#faults'
 import { type ChainedEntry, type StoreHead, readInstant, writeSortable } from '@chancery/protocol'
 import { type AuditRow, auditInsertFrom, insertAuditRows, subjectsText } from '../../../audit/insert.ts'
+import type { Selectable } from 'kysely'
 import { type Reader, type Statement, type Transaction, storedDifferently } from '../../../database/database.ts'
 import type { Tables } from '../../../database/tables.ts'
 import type { DecisionFacts } from '../decision-facts.ts'
 import { factsInsertFrom, factsValues, insertFacts } from './decision-facts.ts'
 
-export type EvidenceHeadRow = Tables['evidence_head']
+export type EvidenceHeadRow = Selectable<Tables['evidence_head']>
 export type EvidenceEntryRow = Tables['evidence_entries']
 
 const SELECT_HEAD = 'select * from evidence_head where id = 1'
@@ -43,7 +44,7 @@ export interface NewEntry extends ChainedEntry {
 /** Everything one transaction adds after the head. */
 export interface ChainWrite {
   readonly entries: readonly NewEntry[]
-  readonly head: Pick<EvidenceHeadRow, 'last_sequence' | 'last_digest' | 'last_recorded_at'>
+  readonly head: Pick<EvidenceHeadRow, 'last_sequence' | 'last_digest' | 'last_recorded_at' | 'budget_sequence'>
   /** Submissions refused in it. */
   readonly rejected: number
   readonly audits: readonly AuditRow[]
@@ -122,7 +123,7 @@ const WRITE_CHAIN: Statement<ChainWrite & { readonly rows: readonly EvidenceEntr
   postgres: {
     text: `with head as (
     update evidence_head set last_sequence = $1::bigint, last_digest = $2, last_recorded_at = $3,
-      rejections = rejections + $4::bigint where id = 1),
+      rejections = rejections + $4::bigint, budget_sequence = $33::bigint where id = 1),
   ${auditInsertFrom(`select * from unnest($5::text[], $6::text[], string_to_array($7, E'\\n'), $8::text[], $24::text[])
     as a(event_id, event_type, event_json, created_at, subjects) where event_id is not null`)},
   ${factsInsertFrom(25)},
@@ -145,6 +146,7 @@ const WRITE_CHAIN: Statement<ChainWrite & { readonly rows: readonly EvidenceEntr
       rows.map((row) => row.line).join('\n'),
       audits.map(subjectsText),
       ...factsValues(entries),
+      head.budget_sequence,
     ],
   },
   sqlite(prepare, { entries, head, rejected, audits, rows }) {
@@ -155,8 +157,8 @@ const WRITE_CHAIN: Statement<ChainWrite & { readonly rows: readonly EvidenceEntr
     )
     const has = (name: 'line' | 'entry_digest'): boolean => rows.every((row, at) => stored[at]?.[name] === row[name])
     prepare(
-      'update evidence_head set last_sequence = ?, last_digest = ?, last_recorded_at = ?, rejections = rejections + ? where id = 1',
-    ).run(head.last_sequence, head.last_digest, head.last_recorded_at, rejected)
+      'update evidence_head set last_sequence = ?, last_digest = ?, last_recorded_at = ?, rejections = rejections + ?, budget_sequence = ? where id = 1',
+    ).run(head.last_sequence, head.last_digest, head.last_recorded_at, rejected, head.budget_sequence)
     insertFacts(prepare, entries)
     insertAuditRows(prepare, audits)
     return [{ has_lines: has('line'), has_digests: has('entry_digest') }]
