@@ -65,7 +65,7 @@ export async function signDecision(
   // In canonical form, as the store has it: a repeat of the answer takes it from there.
   const shown = question.showsContext ? `,"context":${canonicalJson(asJson(context))}` : ''
   const named = approval === undefined ? '' : `,"approval":${canonicalJson(asJson(approval))}`
-  const text = `{"decision":${decision.text},"justification_proof":${proof.text}${shown}${headText(draft, head)}}`
+  const text = `{"decision":${decision.text},"justification_proof":${proof.text}${shown}${named}${headText(draft, head)}}`
   const signed = signedAttestation(basis)
   return {
     decision: decision.record,
