@@ -7,6 +7,7 @@ import { type Agreements, openAgreements } from './features/agreements/index.ts'
 import { type Attestations, openAttestations } from './features/attestations/index.ts'
 import { type BoundaryPolicies, openBoundaryPolicies } from './features/boundary-policies/index.ts'
 import { type Boundary, openBoundary } from './features/boundary/index.ts'
+import { type Budgets, openBudgets } from './features/budgets/index.ts'
 import { openChanges } from './features/changes/index.ts'
 import { type Connectome, openConnectome } from './features/connectome/index.ts'
 import { openConsensus } from './features/consensus/index.ts'
@@ -44,6 +45,7 @@ export interface Features {
   readonly attestations: Attestations
   readonly boundary: Boundary
   readonly boundaryPolicies: BoundaryPolicies
+  readonly budgets: Budgets
   readonly connectome: Connectome
   readonly consensus: Feature
   readonly crl: Crl
@@ -102,6 +104,7 @@ export function openFeatures(core: Core, settings: AuthoritySettings): Features 
   const trustEvidence = openTrustEvidence({ ...parts, connectome })
   const agreements = openAgreements({ ...parts, connectome, recognitionTreaties, trustEvidence })
   const boundaryPolicies = openBoundaryPolicies({ ...parts, attestations })
+  const budgets = openBudgets({ ...parts, boundaryPolicies })
   const boundary = openBoundary({
     ...parts,
     agreements,
@@ -134,7 +137,7 @@ export function openFeatures(core: Core, settings: AuthoritySettings): Features 
     health,
     keySuccession,
   })
-  const findings = openFindings({ ...parts, boundary, boundaryPolicies, enrollment, health, roster })
+  const findings = openFindings({ ...parts, boundary, boundaryPolicies, budgets, enrollment, health, roster })
   const features: Features = {
     publishedDocuments,
     evidence,
@@ -157,6 +160,7 @@ export function openFeatures(core: Core, settings: AuthoritySettings): Features 
     trustEvidence,
     agreements,
     boundaryPolicies,
+    budgets,
     boundary,
     disclosure,
     keySuccession,
@@ -212,6 +216,7 @@ function inDocumentOrder(features: Features): readonly Feature[] {
     features.trustEvidence,
     features.agreements,
     features.boundary,
+    features.budgets,
     features.evidence,
     features.evidenceLog,
     features.dashboard,

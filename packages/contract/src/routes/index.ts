@@ -4,6 +4,7 @@ import { agents } from './agents.ts'
 import { agreements } from './agreements.ts'
 import { attestations } from './attestations.ts'
 import { boundary } from './boundary.ts'
+import { budgets } from './budgets.ts'
 import { boundaryPolicies } from './boundary-policies.ts'
 import { connectome } from './connectome.ts'
 import { consensus } from './consensus.ts'
@@ -56,6 +57,7 @@ export interface RouteTable {
   readonly agreements: typeof agreements
   readonly boundary: typeof boundary
   readonly boundaryPolicies: typeof boundaryPolicies
+  readonly budgets: typeof budgets
   readonly evidence: typeof evidence
   readonly evidenceLog: typeof evidenceLog
   readonly trustEvidence: typeof trustEvidence
@@ -89,6 +91,7 @@ export const ROUTES: RouteTable = {
   agreements,
   boundary,
   boundaryPolicies,
+  budgets,
   evidence,
   evidenceLog,
   trustEvidence,

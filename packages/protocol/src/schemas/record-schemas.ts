@@ -2,6 +2,7 @@ import { admissionRuleShape } from '../artifacts/admission-rule.ts'
 import { agentDescriptorShape } from '../artifacts/agent-descriptor.ts'
 import { agreementRecordForm, capabilityCounterForm, capabilityOfferForm } from '../artifacts/capability-offer.ts'
 import { attestationShape, recognitionPolicyShape } from '../artifacts/attestation.ts'
+import { budgetStatusForm } from '../artifacts/budget-status.ts'
 import { boundaryDecisionForm } from '../artifacts/boundary-decision.ts'
 import { BOUNDARY_POLICY_FORM } from '../artifacts/boundary-policy.ts'
 import { commitmentForm } from '../artifacts/capability-commitment.ts'
@@ -33,6 +34,7 @@ type OtherRecordName =
   | 'key-history'
   | 'feed-index'
   | 'feed-part'
+  | 'budget-status'
   | 'context-record'
   | 'evidence-store-entry'
   | 'log-identity'
@@ -122,6 +124,11 @@ const PUBLISHED: Readonly<Record<SchemaName, Published>> = {
     'trust-operations 3.4',
     'An agreement of two sovereigns. Its id and its two unsigned times grant nothing.',
     agreementRecordForm.read,
+  ),
+  'budget-status': published(
+    'budgets-and-approvals 9',
+    'What a member may still use of the budgets that limit it.',
+    budgetStatusForm.read,
   ),
   'context-record': published(
     'trust-operations 4.1',

@@ -101,6 +101,7 @@ async function decideUnderLocks(
   { asked, claim, named }: UnderLocks,
 ): Promise<HttpResponse> {
   const { requester_sovereign_id: requester } = asked.context
+  const began = performance.now()
   let made: { readonly evaluation: Evaluation; readonly signed: SignedItem } | undefined
   const stored = await parts.evidence.recordLocked({
     ...claim,
@@ -108,6 +109,7 @@ async function decideUnderLocks(
     budgetKeys: [...asked.counters.keys()],
     bytes: 2 * canonicalJson(asJson(asked.context)).length,
     async evaluate({ now, counters }) {
+      parts.metrics.budgetLockSeconds.observe((performance.now() - began) / 1000)
       const budgets = counters.forDecision(requester)
       const { context, evaluation } = asked.evaluateAt(now, budgets)
       if (budgets.isIncomplete) throw new BasisChangedError('the request asks for another counter')
