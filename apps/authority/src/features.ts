@@ -8,6 +8,7 @@ import { type Approvals, openApprovals } from './features/approvals/index.ts'
 import { type Attestations, openAttestations } from './features/attestations/index.ts'
 import { type BoundaryPolicies, openBoundaryPolicies } from './features/boundary-policies/index.ts'
 import { type Boundary, openBoundary } from './features/boundary/index.ts'
+import { type Budgets, openBudgets } from './features/budgets/index.ts'
 import { openChanges } from './features/changes/index.ts'
 import { type Connectome, openConnectome } from './features/connectome/index.ts'
 import { openConsensus } from './features/consensus/index.ts'
@@ -46,6 +47,7 @@ export interface Features {
   readonly attestations: Attestations
   readonly boundary: Boundary
   readonly boundaryPolicies: BoundaryPolicies
+  readonly budgets: Budgets
   readonly connectome: Connectome
   readonly consensus: Feature
   readonly crl: Crl
@@ -113,6 +115,7 @@ export function openFeatures(core: Core, settings: AuthoritySettings): Features 
     recognitionTreaties,
     revocationFeeds,
   })
+  const budgets = openBudgets({ ...parts, boundaryPolicies })
   const boundary = openBoundary({
     ...parts,
     agreements,
@@ -146,7 +149,7 @@ export function openFeatures(core: Core, settings: AuthoritySettings): Features 
     health,
     keySuccession,
   })
-  const findings = openFindings({ ...parts, boundary, boundaryPolicies, enrollment, health, roster })
+  const findings = openFindings({ ...parts, boundary, boundaryPolicies, budgets, enrollment, health, roster })
   const features: Features = {
     publishedDocuments,
     evidence,
@@ -170,6 +173,7 @@ export function openFeatures(core: Core, settings: AuthoritySettings): Features 
     agreements,
     boundaryPolicies,
     approvals,
+    budgets,
     boundary,
     disclosure,
     keySuccession,
@@ -226,6 +230,7 @@ function inDocumentOrder(features: Features): readonly Feature[] {
     features.agreements,
     features.boundary,
     features.approvals,
+    features.budgets,
     features.evidence,
     features.evidenceLog,
     features.dashboard,

@@ -45,6 +45,9 @@ export interface AuthorityMetrics {
   readonly approvalWait: Histogram
   readonly approvalWebhook: Labelled<{ outcome: readonly ['ok', 'failed'] }, Counter>
   readonly budgetSteps: Labelled<{ outcome: typeof BUDGET_OUTCOMES }, Counter>
+  /** From the moment a decision waits for its counters until it has them. */
+  readonly budgetLockSeconds: Histogram
+  readonly budgetMismatches: Counter
   readonly boundaryRefusals: Labelled<{ code: readonly string[] }, Counter>
   /** Results of verify routes, which write no row. */
   readonly verifications: Labelled<{ route: readonly string[]; accepted: readonly ['true', 'false'] }, Counter>
@@ -97,6 +100,15 @@ export function createMetrics(routes: readonly Route[], clock: Pick<Clock, 'mono
       name: 'chancery_budget_steps_total',
       help: 'Results of budgets in stored decisions.',
       labels: { outcome: BUDGET_OUTCOMES },
+    }),
+    budgetLockSeconds: registry.histogram({
+      name: 'chancery_budget_lock_seconds',
+      help: 'Time until a decision has the locks of its counters.',
+      buckets: [0.005, 0.02, 0.1, 0.5, 2],
+    }),
+    budgetMismatches: registry.counter({
+      name: 'chancery_budget_state_mismatches_total',
+      help: 'Counters that differed from the evidence store and were repaired.',
     }),
     boundaryRefusals: registry.counter({
       name: 'chancery_boundary_request_refusals_total',

@@ -95,6 +95,8 @@ const STABLE_ERRORS = {
   missing_recognition_policy: { status: 400, message: 'No recognition policy was sent and none is active.' },
   invalid_recognition_policy: { status: 422, message: 'The recognition policy does not match its schema.' },
   recognition_policy_not_configured: { status: 404, message: 'No recognition policy is set.' },
+  budget_not_found: { status: 404, message: 'No counter with this key has an open window.' },
+  evidence_store_required: { status: 409, message: 'Budgets need the evidence store: set EVIDENCE_STORE=on.' },
   treaty_not_found: { status: 404, message: 'No recognition treaty with this id is stored.' },
   invalid_recognition_treaty: { status: 422, message: 'The recognition treaty is malformed or names this sovereign.' },
   missing_treaty_subject: { status: 400, message: 'subject_sovereign_id and subject_public_keys are required.' },

@@ -52,6 +52,7 @@ export type {
 } from './routes/evidence-answers.ts'
 export * from './routes/evidence-log.ts'
 export * from './routes/findings.ts'
+export * from './routes/budgets.ts'
 export * from './routes/history.ts'
 export * from './routes/health.ts'
 export * from './routes/audit.ts'

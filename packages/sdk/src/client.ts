@@ -2,6 +2,7 @@ import {
   type RouteTable,
   admission,
   audit,
+  budgets,
   changes,
   consensus,
   dataUsage,
@@ -50,6 +51,9 @@ export type AdmissionApi = RouteApi<typeof admission>
 
 /** Beta. As operator. */
 export type AuditApi = RouteApi<typeof audit>
+
+/** Beta. `status` is for a node: its proof is the body. The others are as operator. */
+export type BudgetsApi = RouteApi<typeof budgets>
 
 /** Beta. As operator. `current` returns what changed since the joint version of an earlier call. */
 export type ChangesApi = RouteApi<typeof changes>
@@ -116,6 +120,7 @@ export interface Client {
   readonly boundary: BoundaryApi
   readonly approvals: ApprovalsApi
   readonly boundaryPolicies: BoundaryPoliciesApi
+  readonly budgets: BudgetsApi
   readonly evidence: EvidenceApi
   readonly evidenceLog: EvidenceLogApi
   readonly disclosure: DisclosureApi
@@ -157,6 +162,7 @@ export function toAreas(connection: Connection): Client {
     boundary: boundaryApi(connection),
     approvals: approvalsApi(connection),
     boundaryPolicies: boundaryPoliciesApi(connection),
+    budgets: routeApi(budgets, connection),
     evidence: evidenceApi(connection),
     evidenceLog: evidenceLogApi(connection),
     disclosure: disclosureApi(connection),

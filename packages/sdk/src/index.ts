@@ -2,6 +2,7 @@ export { createClient, toAreas } from './client.ts'
 export type {
   AdmissionApi,
   AuditApi,
+  BudgetsApi,
   ChangesApi,
   Client,
   ConsensusApi,

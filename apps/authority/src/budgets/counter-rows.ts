@@ -19,6 +19,7 @@ interface AskedRows {
 function selecting<Row>(table: string, ends: string, where = ''): Statement<AskedRows, Row> {
   return {
     name: `read-${table}`,
+    isRead: true,
     postgres: {
       text: `select * from ${table} where budget_key = any($1) and ${ends} >= $2${where}`,
       values: ({ keys, since }) => [keys, since],

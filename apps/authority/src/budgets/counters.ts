@@ -5,7 +5,6 @@ import {
   asJson,
   instantOf,
   isCounted,
-  liveUntil,
   readInstant,
   slotOf,
   windowAt,
@@ -18,9 +17,7 @@ import type { Transaction } from '../database/database.ts'
 import type { Tables } from '../database/tables.ts'
 import { countOpenKeys, readCounterRows, writeCounterRows } from './counter-rows.ts'
 import { keptUntil } from './slots.ts'
-
-/** Microseconds; a reservation that ends at an instant is not live at it. */
-const TICK = 1n
+import { toBudgetRow, toUseRow } from './use-row.ts'
 
 export interface BudgetSettings {
   readonly budgetsMax: number
@@ -55,7 +52,7 @@ export class LockedCounters {
   readonly #newest: Instant
   readonly #counters: ReadonlyMap<string, Counter>
   readonly #openKeys: { all: number; readonly byRequester: Map<string, number> }
-  readonly #uses: (Tables['budget_uses'] & PlacedUse)[] = []
+  readonly #uses: Tables['budget_uses'][] = []
   readonly #changedSums = new Map<string, Tables['budget_sums']>()
   readonly events: AuditEvent[] = []
 
@@ -146,9 +143,20 @@ export class LockedCounters {
     return uses.flatMap((use) => {
       const counter = this.#counters.get(use.budget_key)
       if (counter === undefined || use.asked === 0n) return []
-      const row = this.#useRow(use, decision, effect)
+      const slot = slotOf(use.window, instantOf(decision.madeAt))
+      const row = toUseRow({
+        use,
+        store_sequence: 0,
+        decision_id: decision.decision_id,
+        slot,
+        validUntil: instantOf(effect.validUntil),
+        approval:
+          effect.kind === 'held'
+            ? { approval_id: effect.approval_id, until: instantOf(effect.expires_at), isEnded: false }
+            : undefined,
+        outcomes: { isDone: false, isFailed: false },
+      })
       this.#uses.push(row)
-      const slot = BigInt(row.slot)
       const sum = counter.sums.get(slot) ?? { amount: 0n, told: 0 }
       if (row.state === 'counted') sum.amount += use.asked
       else counter.open.push(row)
@@ -159,41 +167,11 @@ export class LockedCounters {
         slot: row.slot,
         amount: String(sum.amount),
         told: sum.told,
-        kept_until: row.kept_until,
+        kept_until: writeSortable(keptUntil(use.window, slot)),
       })
       this.#keepRow(counter, use, decision, row.kept_until)
       return [row]
     })
-  }
-
-  #useRow(
-    use: BudgetUse,
-    { decision_id, madeAt }: { readonly decision_id: string; readonly madeAt: string },
-    effect: UseEffect,
-  ): Tables['budget_uses'] & PlacedUse {
-    const slot = slotOf(use.window, instantOf(madeAt))
-    const validUntil = instantOf(effect.validUntil)
-    const live =
-      effect.kind === 'held'
-        ? instantOf(effect.expires_at) - TICK
-        : use.settle === null
-          ? undefined
-          : liveUntil(validUntil, use.settle, false)
-    const windowEnd = keptUntil(use.window, slot)
-    const kept = live !== undefined && live > windowEnd ? live : windowEnd
-    return {
-      budget_key: use.budget_key,
-      store_sequence: 0,
-      decision_id,
-      slot: Number(slot),
-      asked: String(use.asked),
-      state: live === undefined ? 'counted' : 'open',
-      live_until: live === undefined ? null : writeSortable(live),
-      valid_until: writeSortable(validUntil),
-      settle_json: effect.kind === 'held' || use.settle === null ? null : canonicalJson(asJson(use.settle)),
-      approval_id: effect.kind === 'held' ? effect.approval_id : null,
-      kept_until: writeSortable(kept),
-    }
   }
 
   #keepRow(
@@ -202,23 +180,11 @@ export class LockedCounters {
     { requester, madeAt }: { readonly requester: string; readonly madeAt: string },
     kept: string,
   ): void {
-    const { measure, per, unit, window } = use
     if (counter.row === undefined) {
       this.#openKeys.all += 1
       this.#openKeys.byRequester.set(requester, (this.#openKeys.byRequester.get(requester) ?? 0) + 1)
     }
-    const until = writeSortable(instantOf(windowAt(window, instantOf(madeAt)).until))
-    const ends = [counter.row?.open_until ?? '', until, kept].toSorted()
-    counter.row = {
-      budget_key: use.budget_key,
-      source: use.source,
-      requester: counter.row?.requester ?? requester,
-      identity_json: canonicalJson({ measure, per, unit, window: asJson(window) }),
-      counts: use.counts,
-      last_limit: String(use.limit),
-      open_until: ends.at(-1) ?? until,
-      overrun_until: counter.row?.overrun_until ?? null,
-    }
+    counter.row = toBudgetRow(use, { requester, madeAt: instantOf(madeAt), kept }, counter.row)
     counter.isChanged = true
   }
 

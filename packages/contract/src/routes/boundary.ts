@@ -28,17 +28,18 @@ const context = {
   context_freshness_seq: optional(count),
 }
 
+/** An attestation of a partner, as its member sends it. */
+export const presentedAttestation = open({
+  attestation: required(recordOrText(record('membership-attestation', readAttestation))),
+  issuer_sovereign_id: text,
+  /** Only this treaty of the authority is considered. */
+  treaty_id: optional(shape.string),
+})
+
 /** What is asked, and by which attestation. */
 const question = {
   attestation_id: optional(shape.string),
-  presented: optional(
-    open({
-      attestation: required(recordOrText(record('membership-attestation', readAttestation))),
-      issuer_sovereign_id: text,
-      /** Only this treaty of the authority is considered. */
-      treaty_id: optional(shape.string),
-    }),
-  ),
+  presented: optional(presentedAttestation),
   requested_capability: text,
   /** Attributes are normalised external facts, never secrets. */
   context: optional(open({ ...context, attributes: optional(shape.object) })),

@@ -5,6 +5,7 @@ import { agreements } from './agreements.ts'
 import { approvals } from './approvals.ts'
 import { attestations } from './attestations.ts'
 import { boundary } from './boundary.ts'
+import { budgets } from './budgets.ts'
 import { boundaryPolicies } from './boundary-policies.ts'
 import { connectome } from './connectome.ts'
 import { consensus } from './consensus.ts'
@@ -58,6 +59,7 @@ export interface RouteTable {
   readonly boundary: typeof boundary
   readonly approvals: typeof approvals
   readonly boundaryPolicies: typeof boundaryPolicies
+  readonly budgets: typeof budgets
   readonly evidence: typeof evidence
   readonly evidenceLog: typeof evidenceLog
   readonly trustEvidence: typeof trustEvidence
@@ -92,6 +94,7 @@ export const ROUTES: RouteTable = {
   boundary,
   approvals,
   boundaryPolicies,
+  budgets,
   evidence,
   evidenceLog,
   trustEvidence,

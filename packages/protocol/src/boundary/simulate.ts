@@ -1,5 +1,6 @@
 import { type BoundaryPolicy, boundaryPolicyDigest } from '../artifacts/boundary-policy.ts'
 import type { Instant } from '../canonical/time.ts'
+import type { SimulatedCounters } from '../budgets/simulated-counters.ts'
 import { concludeSteps, evaluatePolicies } from './evaluate.ts'
 import type { Facts } from './facts.ts'
 import { type CheckedPolicy, preparePolicy } from './policy-set.ts'
@@ -40,18 +41,22 @@ export function simulateCase(
     readonly candidate: readonly CheckedPolicy[]
     /** As in a decision: a request to which no policy applies is denied. */
     readonly policyRequired?: boolean
+    /** The counters of each set. What a set allows is counted for later requests. Without them a budget denies. */
+    readonly counters?: { readonly active: SimulatedCounters; readonly candidate: SimulatedCounters }
   },
   facts: Facts,
   now: Instant,
 ): SimulatedCase {
-  const { policyRequired = false } = sets
-  const simulateOne = (policies: readonly CheckedPolicy[]): SimulatedVerdict => {
-    const { authorized, denial_reason } = concludeSteps(
-      evaluatePolicies(policies, facts, now, { policyRequired }).steps,
-    )
+  const { policyRequired = false, counters } = sets
+  const simulateOne = (policies: readonly CheckedPolicy[], budgets?: SimulatedCounters): SimulatedVerdict => {
+    const known = budgets === undefined ? facts : { ...facts, budgets }
+    const { steps } = evaluatePolicies(policies, known, now, { policyRequired })
+    const { authorized, denial_reason } = concludeSteps(steps)
+    if (authorized) budgets?.count(steps, now)
     return { authorized, denial_reason }
   }
-  const [active, candidate] = [simulateOne(sets.active), simulateOne(sets.candidate)]
+  const active = simulateOne(sets.active, counters?.active)
+  const candidate = simulateOne(sets.candidate, counters?.candidate)
   const isSame = active.authorized === candidate.authorized
   return { active, candidate, change: isSame ? 'unchanged' : candidate.authorized ? 'newly_allowed' : 'newly_denied' }
 }

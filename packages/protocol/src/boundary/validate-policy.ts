@@ -64,6 +64,7 @@ export function findPolicyIssues(
   return [
     ...policyIssues(intent, windowHasOffsets),
     ...gateIssues(intent.gates, registry),
+    ...budgetIssues(intent.gates),
     ...selectorIssues(intent.selector),
   ]
 }
@@ -104,6 +105,15 @@ function gateIssues(gates: readonly GateSpec[], registry: GateRegistry): PolicyI
     orders.add(gate.order)
     return found.map((issue) => ({ ...issue, gate_id: Array.from(gate.gate_id).slice(0, 128).join('') }))
   })
+}
+
+const MAX_BUDGETS = 8
+
+/** Each counter is locked while a decision is made. */
+function budgetIssues(gates: readonly GateSpec[]): PolicyIssue[] {
+  const extra = gates.filter(({ gate_type }) => gate_type === 'budget.v1').slice(MAX_BUDGETS)
+  const message = `at most ${MAX_BUDGETS} budgets in one policy`
+  return extra.map(({ gate_id }) => ({ code: 'invalid_gate_config', message, gate_id }))
 }
 
 /** A config that is too large is not looked into. */

@@ -22,7 +22,7 @@ export interface BudgetUse {
   readonly inputs: JsonObject
 }
 
-interface RecordedStep {
+export interface RecordedStep {
   readonly gate_type: string
   readonly inputs: JsonObject
 }

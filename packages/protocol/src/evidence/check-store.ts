@@ -1,3 +1,6 @@
+import type { BoundaryPolicy } from '../artifacts/boundary-policy.ts'
+import { BudgetRecomputation } from '../budgets/recompute.ts'
+import { instantOf } from '../reading/text.ts'
 import { signersOf } from '../artifacts/followed-keys.ts'
 import { type RetentionCheckpoint, retentionCheckpointForm } from '../artifacts/retention-checkpoint.ts'
 import { asReceived, signedText } from '../signing/received.ts'
@@ -20,6 +23,8 @@ export interface StoreCheckOptions {
   /** The requested resource: its chain is checked from its beginning, other chains from their first entry in the run. */
   readonly resource?: string
   readonly anchors?: AnchorChecker
+  /** Published policies by digest, to compare the limits of budgets. */
+  readonly policies?: ReadonlyMap<string, BoundaryPolicy>
   /** For runs of many lines. */
   readonly shortcuts?: LineShortcuts
 }
@@ -45,6 +50,7 @@ export class StoreChecker {
   readonly #decisions = new DecisionChains()
   readonly #resources: ResourceChains
   readonly #approvals = new ApprovalChains()
+  readonly #budgets: BudgetRecomputation
   readonly #pending = new Set<Promise<void>>()
   #count = 0
   #decisionCount = 0
@@ -56,6 +62,7 @@ export class StoreChecker {
 
   constructor(options: StoreCheckOptions) {
     this.#options = options
+    this.#budgets = new BudgetRecomputation({ ...(options.policies === undefined ? {} : { policies: options.policies }) })
     this.#resources = new ResourceChains(options.boundary?.resource_heads)
     if (options.boundary !== undefined) {
       const received = asReceived(retentionCheckpointForm, options.boundary)
@@ -101,6 +108,7 @@ export class StoreChecker {
     for (const { reason, detail } of line.problems) this.#failures.add(at, { store_sequence, reason, detail })
     for (const detail of line.warnings) this.#warnings.add(at, { store_sequence, reason: 'unsigned_field', detail })
     this.#checkNeighbours(at, line)
+    this.#checkBudget(at, line)
     this.#options.anchors?.see(store_sequence, line.digest)
     this.#last = { sequence: store_sequence, digest: line.digest }
   }
@@ -146,6 +154,7 @@ export class StoreChecker {
     const { store_sequence: sequence, prev_entry_digest: link } = entry
     if (this.#first === undefined) {
       this.#first = entry
+      if (entry.store_sequence !== 1) this.#budgets.startAt(instantOf(entry.recorded_at))
       this.#linkedStart = this.#isLinked(entry, this.#options.boundary)
       return
     }
@@ -191,6 +200,16 @@ export class StoreChecker {
       linked: this.#linkedStart,
     }
     for (const finding of anchors.check(run)) this.#failures.add(this.#count, finding)
+  }
+
+  /** Counters are computed again over a whole run; a view lacks entries between its own. */
+  #checkBudget(at: number, { entry, budget }: VerifiedLine): void {
+    if (budget === undefined || this.#options.scope !== 'store') return
+    for (const finding of this.#budgets.add(entry.store_sequence, budget)) {
+      const { reason } = finding
+      if (reason === 'budget_not_recomputable') this.#warnings.add(at, { ...finding, reason })
+      else this.#failures.add(at, { ...finding, reason })
+    }
   }
 
   /** What a line says about entries before it. */

@@ -11,6 +11,7 @@ export type NodeAction =
   | 'heartbeat'
   | 'renew'
   | 'boundary-request'
+  | 'budget-status'
   | 'wit'
   | 'present'
   | 'approval-status'
@@ -60,6 +61,7 @@ export async function verifyNodeProof(
 /** Newer actions, whose proofs name audience and action. */
 const NAMED: ReadonlySet<NodeAction> = new Set([
   'boundary-request',
+  'budget-status',
   'wit',
   'present',
   'approval-status',

@@ -4,6 +4,7 @@ import { agreementRecordForm, capabilityCounterForm, capabilityOfferForm } from 
 import { approvalRequestForm } from '../artifacts/approval-request.ts'
 import { approvalStatementForm } from '../artifacts/approval-statement.ts'
 import { attestationShape, recognitionPolicyShape } from '../artifacts/attestation.ts'
+import { budgetStatusForm } from '../artifacts/budget-status.ts'
 import { boundaryDecisionForm } from '../artifacts/boundary-decision.ts'
 import { BOUNDARY_POLICY_FORM } from '../artifacts/boundary-policy.ts'
 import { commitmentForm } from '../artifacts/capability-commitment.ts'
@@ -35,6 +36,7 @@ type OtherRecordName =
   | 'key-history'
   | 'feed-index'
   | 'feed-part'
+  | 'budget-status'
   | 'context-record'
   | 'evidence-store-entry'
   | 'log-identity'
@@ -126,6 +128,11 @@ const PUBLISHED: Readonly<Record<SchemaName, Published>> = {
     'trust-operations 3.4',
     'An agreement of two sovereigns. Its id and its two unsigned times grant nothing.',
     agreementRecordForm.read,
+  ),
+  'budget-status': published(
+    'budgets-and-approvals 9',
+    'What a member may still use of the budgets that limit it.',
+    budgetStatusForm.read,
   ),
   'context-record': published(
     'trust-operations 4.1',

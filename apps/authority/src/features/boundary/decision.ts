@@ -110,6 +110,7 @@ async function decideUnderLocks(
   { asked, claim, named, prepared }: UnderLocks,
 ): Promise<HttpResponse> {
   const { requester_sovereign_id: requester } = asked.context
+  const began = performance.now()
   let made: { readonly evaluation: Evaluation; readonly signed: SignedItem } | undefined
   let changed: readonly ChangedApproval[] = []
   const { basis } = named
@@ -124,6 +125,7 @@ async function decideUnderLocks(
     budgetKeys: [...asked.counters.keys()],
     bytes: 2 * canonicalJson(asJson(asked.context)).length,
     async evaluate({ tx, now, counters }) {
+      parts.metrics.budgetLockSeconds.observe((performance.now() - began) / 1000)
       const { context, facts, policies, evaluate } = asked.at(now)
       const request = { tx, now, counters, requester, asking, prepared, context, facts, policies, evaluate }
       const approved = await parts.approvals.evaluate({ ...request, decision_id: named.decision_id })

@@ -107,6 +107,24 @@ export function readNodeRequest(body: JsonObject, own: string, servesPartners: b
   }
 }
 
+const STATUS_MEMBERS = [
+  'node_public_key',
+  'cert_id',
+  'audience',
+  'action',
+  'timestamp',
+  'nonce',
+  'signature',
+  'attestation_id',
+  'presented',
+]
+
+/** A question about budgets: as a request for a decision, without what is to be decided. */
+export function readStatusRequest(body: JsonObject, own: string, servesPartners: boolean): NodeRequest {
+  refuseUnknownMembers(body, STATUS_MEMBERS)
+  return readNodeRequest({ ...body, requested_capability: 'budget-status' }, own, servesPartners)
+}
+
 function readIdentity(body: JsonObject, needsCertificate: boolean): Pick<NodeRequest, 'node_public_key' | 'cert_id'> {
   const key = body['node_public_key']
   const cert_id = body['cert_id'] ?? undefined

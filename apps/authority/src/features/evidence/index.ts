@@ -79,7 +79,7 @@ export type { DecisionRange } from './decision-contexts.ts'
 export { BasisChangedError }
 export type { EvaluatedDecision, LockedState, SignedItem } from './locked-decision.ts'
 export { measureUnanchored } from './anchors.ts'
-export { readEvidenceHead } from './queries/chain.ts'
+export { lockEvidenceHead, moveBudgetSequence, readEvidenceHead } from './queries/chain.ts'
 
 /** A signed decision with everything that must be stored before it is sent. */
 export interface SignedDecision extends DecisionClaim {

@@ -8,6 +8,7 @@ import type { Core } from '../../core.ts'
 import type { Database } from '../../database/database.ts'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 import type { Boundary } from '../boundary/index.ts'
+import type { Budgets } from '../budgets/index.ts'
 import type { BoundaryPolicies, CedarState } from '../boundary-policies/index.ts'
 import type { Enrollment } from '../enrollment/index.ts'
 import type { Health } from '../health/index.ts'
@@ -47,6 +48,7 @@ export interface FindingsParts extends Pick<
 > {
   readonly settings: CheckedSettings
   readonly boundary: Boundary
+  readonly budgets: Pick<Budgets, 'find'>
   readonly boundaryPolicies: BoundaryPolicies
   readonly enrollment: Enrollment
   readonly health: Health

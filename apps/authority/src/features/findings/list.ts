@@ -208,6 +208,7 @@ async function findAll(parts: FindingsParts): Promise<readonly Finding[]> {
     checkSpeed(health.databaseProbe.leastReadSeconds),
     checkWindow(network.genesis, now),
     ...found,
+    ...(await parts.budgets.find()),
     ...denialFindings(deniedForFreshness),
   ]
 }

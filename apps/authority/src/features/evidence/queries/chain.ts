@@ -30,6 +30,11 @@ export function readEvidenceHead(db: Reader): Promise<EvidenceHeadRow> {
   return db.selectFrom('evidence_head').selectAll().where('id', '=', 1).executeTakeFirstOrThrow()
 }
 
+/** The counters of budgets include every entry up to here. */
+export async function moveBudgetSequence(tx: Transaction, budget_sequence: number): Promise<void> {
+  await tx.query.updateTable('evidence_head').set({ budget_sequence }).where('id', '=', 1).execute()
+}
+
 export function toStoreHead(row: Pick<EvidenceHeadRow, 'last_sequence' | 'last_digest'>): StoreHead {
   return { store_sequence: row.last_sequence, entry_digest: row.last_digest }
 }
