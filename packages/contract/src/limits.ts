@@ -84,8 +84,6 @@ export const LIMITERS = {
   },
   // Counts refused requests for a decision; a good request is never refused by it.
   'decision-fail': { ...BY_ADDRESS, setting: 'NA_RATE_LIMIT_DECISION_FAILURES_PER_MINUTE', default: 60 },
-  // Polls and statements. By address before parsing; by the key once its signature verified.
-  approval: { ...SHARED, keys: ['address', 'node-key'], setting: 'NA_RATE_LIMIT_APPROVAL_PER_MINUTE', default: 120 },
   // A public read must not cause a write, so it is never counted in a shared store.
   public: {
     setting: 'NA_RATE_LIMIT_PUBLIC_PER_MINUTE',

@@ -29,7 +29,6 @@ export type Limit =
   | 'node'
   | 'approval'
   | 'decision-address'
-  | 'approval'
   | 'public'
 
 export type Stability = 'stable' | 'beta' | 'internal'

@@ -64,7 +64,7 @@ export function findPolicyIssues(
   return [
     ...policyIssues(intent, windowHasOffsets),
     ...gateIssues(intent.gates, registry),
-    ...budgetIssues(intent.gates),
+    ...numberIssues(intent.gates),
     ...selectorIssues(intent.selector),
   ]
 }
@@ -83,18 +83,10 @@ function policyIssues(intent: BoundaryPolicyIntent, windowHasOffsets: boolean): 
   return found
 }
 
-/** Gates of one type in a policy, where that is limited. */
-const MOST_OF_TYPE: ReadonlyMap<string, number> = new Map([['approval.v1', 4]])
-
 function gateIssues(gates: readonly GateSpec[], registry: GateRegistry): PolicyIssue[] {
-  const [ids, orders, types] = [new Set<string>(), new Set<number>(), new Map<string, number>()]
+  const [ids, orders] = [new Set<string>(), new Set<number>()]
   return gates.flatMap((gate) => {
     const found: { readonly code: IssueCode; readonly message: string }[] = []
-    const number = (types.get(gate.gate_type) ?? 0) + 1
-    types.set(gate.gate_type, number)
-    const most = MOST_OF_TYPE.get(gate.gate_type)
-    if (most !== undefined && number > most)
-      found.push({ code: 'invalid_gate_config', message: `at most ${most} gates of this type in a policy` })
     if (ids.has(gate.gate_id)) found.push({ code: 'duplicate_gate_id', message: 'gate_id is used before' })
     if (orders.has(gate.order)) found.push({ code: 'duplicate_gate_order', message: 'order is used before' })
     if (!GATE_ID.test(gate.gate_id))
@@ -107,13 +99,18 @@ function gateIssues(gates: readonly GateSpec[], registry: GateRegistry): PolicyI
   })
 }
 
-const MAX_BUDGETS = 8
+/** Each counter is locked while a decision is made, and each approval asks people. */
+const MOST_OF_TYPE = [
+  ['budget.v1', 8, 'budgets'],
+  ['approval.v1', 4, 'approvals'],
+] as const
 
-/** Each counter is locked while a decision is made. */
-function budgetIssues(gates: readonly GateSpec[]): PolicyIssue[] {
-  const extra = gates.filter(({ gate_type }) => gate_type === 'budget.v1').slice(MAX_BUDGETS)
-  const message = `at most ${MAX_BUDGETS} budgets in one policy`
-  return extra.map(({ gate_id }) => ({ code: 'invalid_gate_config', message, gate_id }))
+function numberIssues(gates: readonly GateSpec[]): PolicyIssue[] {
+  return MOST_OF_TYPE.flatMap(([type, most, name]) => {
+    const extra = gates.filter(({ gate_type }) => gate_type === type).slice(most)
+    const message = `at most ${most} ${name} in one policy`
+    return extra.map(({ gate_id }) => ({ code: 'invalid_gate_config' as const, message, gate_id }))
+  })
 }
 
 /** A config that is too large is not looked into. */
