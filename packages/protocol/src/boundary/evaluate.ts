@@ -65,7 +65,7 @@ export function evaluatePolicies(
     treatyBudgets = 0,
   }: { isDenied?: boolean; policyRequired?: boolean; treatyBudgets?: number } = {},
 ): PolicyEvaluation {
-  const resolution = resolvePolicies(policies, facts, now, policyRequired)
+  const resolution = resolvePolicies(policies, facts, now, policyRequired, treatyBudgets)
   if (resolution.status === 'failed')
     return { resolution, applied: [], steps: [resolutionStep(resolution.failure, policies.length)], evaluations: [] }
   const { applied } = resolution

@@ -9,7 +9,6 @@ import { MAX_ITEMS } from '../reading/trust-form.ts'
 import { readReceived, verifyReceivedPlainly } from '../signing/received.ts'
 import type { ApprovalRule } from '../approvals/approval-rule.ts'
 import type { Budget } from '../budgets/budget.ts'
-import { MAX_TREATY_BUDGETS } from '../budgets/treaty-budgets.ts'
 import type { Facts } from './facts.ts'
 import type { AskingGate, ReadyGate } from './gates/gate.ts'
 import { GATE_TYPES, type GateRegistry } from './gates/registry.ts'
@@ -185,8 +184,8 @@ function isExpired({ policy, ready }: CheckedPolicy, now: Instant): boolean {
   return policy !== undefined && now > instantOf(policy.valid_until)
 }
 
-/** Policy gates of one decision: what a list of a record holds, less the built-in gates and treaty budgets before them. */
-const MAX_APPLIED_GATES = MAX_ITEMS - 4 - MAX_TREATY_BUDGETS
+/** Policy gates of one decision: what a list of a record holds, less the built-in gates before them (1.5, 5.7). */
+const MAX_APPLIED_GATES = MAX_ITEMS - 4
 
 /** Which policies apply to a request, or why none may be asked. */
 export type Resolution =
@@ -203,6 +202,8 @@ export function resolvePolicies(
   facts: Facts,
   now: Instant,
   isRequired = false,
+  /** Budgets of the treaty, whose results are listed before those of the policies. */
+  treatyBudgets = 0,
 ): Resolution {
   const [first] = findSetProblems(set, now)
   if (first !== undefined) return { status: 'failed', failure: first.reason }
@@ -212,5 +213,5 @@ export function resolvePolicies(
   if (isRequired && applied.length === 0) return { status: 'failed', failure: 'no_policy_applied' }
   // A decision with more gates than a record may list would be signed, and then refused by every reader.
   const gates = applied.reduce((sum, each) => sum + each.gates.length, 0)
-  return gates > MAX_APPLIED_GATES ? { status: 'failed', failure: 'policy_invalid' } : { status: 'resolved', applied }
+  return gates > MAX_APPLIED_GATES - treatyBudgets ? { status: 'failed', failure: 'policy_invalid' } : { status: 'resolved', applied }
 }

@@ -13,9 +13,9 @@ import {
   writeAmount,
   writeSortable,
 } from '@chancery/protocol'
-import { type RawBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
 import { writeCounterRows } from '../../budgets/counter-rows.ts'
-import { keptUntil } from '../../budgets/slots.ts'
+import { hasBudget, keptUntil } from '../../budgets/slots.ts'
 import { toBudgetRow, toUseRow } from '../../budgets/use-row.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import type { Tables } from '../../database/tables.ts'
@@ -77,11 +77,6 @@ interface Line {
   readonly line: string
 }
 
-/** A text of its own: a line without these words has no budget step, and need not be read. */
-function hasBudget(alias: 'e' | 'j'): RawBuilder<unknown> {
-  const line = sql.ref(`${alias}.line`)
-  return sql`(${line} like '%"gate_type":"budget.v1"%' or ${line} like '%"gate_type":"TreatyBudgetGate"%')`
-}
 
 /** Decisions under a budget with their justification, and what is reported about decisions. Returns where it ended. */
 async function readSlice(db: Reader, run: BudgetRecomputation, after: number, head: number): Promise<number> {
