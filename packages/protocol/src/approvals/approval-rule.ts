@@ -143,6 +143,8 @@ function whenFirst(useKey: NonNullable<ApprovalRule['useKey']>, days: number): A
   return (facts, gate_name) => {
     const key = useKey(facts, gate_name)
     if (key === undefined) return 'missing_context'
+    const recorded = facts.approvals?.recorded?.get(gate_name)
+    if (recorded !== undefined) return recorded
     const last = facts.approvals?.uses.get(key)
     return last === undefined || !isWithin(instantOf(last), instantOf(facts.context.requested_at), days)
   }

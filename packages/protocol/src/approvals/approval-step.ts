@@ -45,9 +45,12 @@ export interface ApprovalFacts {
   readonly uses: ReadonlyMap<string, string>
   /** Undefined: no approval is looked for, because another gate denies or none was opened yet. */
   readonly found: FoundApproval | undefined
+  /** Of a recorded decision: whether a gate asked, by its name. First uses of that time are not known. */
+  readonly recorded?: ReadonlyMap<string, boolean>
 }
 
-const NOTHING: ShownApproval = {
+/** No approval, or none that is known. */
+export const NO_APPROVAL: ShownApproval = {
   approval_id: null,
   state: null,
   request_digest: null,
@@ -85,6 +88,35 @@ export function runApproval(rule: ApprovalRule, facts: Facts, { gate_name, isDen
   return reading(rule, outcome, approval_id === null ? word : `${word}: ${approval_id}`, true, found.shown)
 }
 
+interface RecordedStep {
+  readonly gate_name: string
+  readonly gate_type: string
+  readonly inputs: JsonObject
+  readonly reason: string
+}
+
+/** What the gates of a recorded decision knew, to compute their verdicts again. */
+export function recordedApprovals(trace: readonly RecordedStep[]): ApprovalFacts {
+  const steps = trace.filter(({ gate_type }) => gate_type === 'approval.v1')
+  const recorded = new Map<string, boolean>()
+  let found: FoundApproval | undefined
+  for (const { gate_name, inputs, reason } of steps) {
+    const { condition = null } = inputs
+    const needed = isJsonObject(condition) ? condition['needed'] : undefined
+    if (typeof needed === 'boolean') recorded.set(gate_name, needed)
+    const [word] = reason.split(':')
+    const outcome = (Object.keys(WORDS) as FoundApproval['outcome'][]).find((each) => WORDS[each][1] === word)
+    if (outcome !== undefined && inputs['request_digest'] !== null) found = { outcome, shown: shownIn(inputs) }
+  }
+  return { uses: new Map(), found, recorded }
+}
+
+function shownIn(inputs: JsonObject): ShownApproval {
+  const names = Object.keys(NO_APPROVAL) as (keyof ShownApproval)[]
+  // As it was signed: another form shows as a difference.
+  return Object.fromEntries(names.map((name) => [name, inputs[name] ?? null])) as unknown as ShownApproval
+}
+
 /** Members of a partner can approve only what a partner asks for. */
 export function canBeMet({ approvers }: ApprovalRule, { context }: Facts): boolean {
   const isOfPartner = isJsonObject(member(context.attributes, 'chancery_recognition'))
@@ -96,7 +128,7 @@ function reading(
   outcome: GateOutcome,
   text: string,
   needed: boolean | null,
-  shown: ShownApproval = NOTHING,
+  shown: ShownApproval = NO_APPROVAL,
 ): GateReading {
   const { statements, ...names } = shown
   const condition: JsonObject = { needed }
@@ -105,7 +137,7 @@ function reading(
     title,
     when,
     requirements: approvers.map((each) => asJson(each)),
-    statements: statements.map((each) => asJson(each)),
+    statements: Array.from(statements, (each) => asJson(each)),
     condition,
   }
   return { outcome, text, path: '', type: 'other', value: undefined, condition, inputs }

@@ -1,3 +1,4 @@
+import { recordedApprovals } from '../approvals/approval-step.ts'
 import type { BoundaryDecision } from '../artifacts/boundary-decision.ts'
 import { type BoundaryPolicy, boundaryPolicyDigest } from '../artifacts/boundary-policy.ts'
 import type { ContextRecord } from '../artifacts/context-record.ts'
@@ -145,7 +146,7 @@ function isUsable(policy: BoundaryPolicy): boolean {
 }
 
 function factsOf({ context, attestation, trace }: StoredCase, answers: EngineAnswers): Facts {
-  return { context, attestation, answers, budgets: recordedCounters(trace) }
+  return { context, attestation, answers, budgets: recordedCounters(trace), approvals: recordedApprovals(trace) }
 }
 
 function recordedFacts(trace: readonly GateTraceEntry[]): readonly (readonly [string, EngineAnswer])[] {
@@ -218,6 +219,10 @@ function compare(stored: StoredCase, entry: GateTraceEntry, isSame: boolean, ste
   if (entry.gate_type === 'budget.v1') {
     if (!isSame) return { result: 'different', detail: 'the verdict does not follow from the recorded numbers' }
     return { result: 'external', detail: 'budget: the verdict follows from the recorded numbers' }
+  }
+  if (entry.gate_type === 'approval.v1') {
+    if (!isSame) return { result: 'different', detail: 'the verdict does not follow from the recorded approval' }
+    return { result: 'external', detail: 'approval: the verdict follows from the recorded state' }
   }
   if (entry.gate_type === 'external_fact.v1') {
     if (!isSame) return { result: 'different', detail: 'the verdict does not follow from the recorded answer' }

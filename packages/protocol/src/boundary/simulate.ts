@@ -1,4 +1,5 @@
 import { type BoundaryPolicy, boundaryPolicyDigest } from '../artifacts/boundary-policy.ts'
+import { type ApprovalFacts, NO_APPROVAL } from '../approvals/approval-step.ts'
 import type { Instant } from '../canonical/time.ts'
 import type { SimulatedCounters } from '../budgets/simulated-counters.ts'
 import { concludeSteps, evaluatePolicies } from './evaluate.ts'
@@ -8,7 +9,8 @@ import { type CheckedPolicy, preparePolicy } from './policy-set.ts'
 /** What one set of policies makes of a request. */
 export type SimulatedVerdict = { readonly authorized: boolean; readonly denial_reason: string | null }
 
-export type SimulatedChange = 'unchanged' | 'newly_allowed' | 'newly_denied'
+/** newly_held: a person would be asked, who is not asked now. */
+export type SimulatedChange = 'unchanged' | 'newly_allowed' | 'newly_denied' | 'newly_held'
 
 /** One request under two sets of policies. */
 export interface SimulatedCase {
@@ -48,15 +50,31 @@ export function simulateCase(
   now: Instant,
 ): SimulatedCase {
   const { policyRequired = false, counters } = sets
-  const simulateOne = (policies: readonly CheckedPolicy[], budgets?: SimulatedCounters): SimulatedVerdict => {
-    const known = budgets === undefined ? facts : { ...facts, budgets }
+  const simulateOne = (policies: readonly CheckedPolicy[], budgets?: SimulatedCounters): SimulatedState => {
+    const known = { ...facts, approvals: NOBODY_ASKED, ...(budgets === undefined ? {} : { budgets }) }
     const { steps } = evaluatePolicies(policies, known, now, { policyRequired })
     const { authorized, denial_reason } = concludeSteps(steps)
-    if (authorized) budgets?.count(steps, now)
-    return { authorized, denial_reason }
+    const denials = steps.filter(({ denial }) => denial !== undefined)
+    const isHeld = denials.length > 0 && denials.every(({ metadata }) => metadata['outcome'] === 'pending')
+    // A held request reserves what it asks for.
+    if (authorized || isHeld) budgets?.count(steps, now)
+    return { verdict: { authorized, denial_reason }, isHeld }
   }
   const active = simulateOne(sets.active, counters?.active)
   const candidate = simulateOne(sets.candidate, counters?.candidate)
-  const isSame = active.authorized === candidate.authorized
-  return { active, candidate, change: isSame ? 'unchanged' : candidate.authorized ? 'newly_allowed' : 'newly_denied' }
+  return { active: active.verdict, candidate: candidate.verdict, change: changeOf(active, candidate) }
 }
+
+interface SimulatedState {
+  readonly verdict: SimulatedVerdict
+  readonly isHeld: boolean
+}
+
+function changeOf(active: SimulatedState, candidate: SimulatedState): SimulatedChange {
+  if (candidate.isHeld && !active.isHeld) return 'newly_held'
+  if (active.verdict.authorized === candidate.verdict.authorized) return 'unchanged'
+  return candidate.verdict.authorized ? 'newly_allowed' : 'newly_denied'
+}
+
+/** A simulation opens nothing: every request that needs a person is held, and no use came before it. */
+const NOBODY_ASKED: ApprovalFacts = { uses: new Map(), found: { outcome: 'required', shown: NO_APPROVAL } }

@@ -16,6 +16,7 @@ import {
   type ShownApproval,
   type ShownStatement,
   type BudgetCounters,
+  NO_APPROVAL,
   approvalRequestForm,
   approvalStateAt,
   approvalUseKeys,
@@ -185,7 +186,7 @@ async function locateNamed(request: LockedRequest, { digest, needed }: Sought, n
   const { tx, now, asking, prepared } = request
   const row = await findApproval(tx.query, named)
   if (row === undefined || row.asker !== askerText(asking.asker) || row.request_digest !== digest)
-    return { kind: 'found', row: undefined, found: { outcome: 'mismatch', shown: { ...NOTHING, request_digest: digest } } }
+    return { kind: 'found', row: undefined, found: { outcome: 'mismatch', shown: { ...NO_APPROVAL, request_digest: digest } } }
   const state = approvalStateAt(row, now)
   if (state !== 'approved') return foundIn(tx, row, state === 'pending' ? 'required' : state, state)
   const statements = await listStatements(tx.query, [row.approval_id])
@@ -220,18 +221,8 @@ async function locateOpen(parts: ApprovalsParts, request: LockedRequest, { diges
     counts.ofSubject >= most ||
     counts.denied >= MAX_DENIED
   if (isOver)
-    return { kind: 'found', row: undefined, found: { outcome: 'limit', shown: { ...NOTHING, request_digest: digest } } }
+    return { kind: 'found', row: undefined, found: { outcome: 'limit', shown: { ...NO_APPROVAL, request_digest: digest } } }
   return { kind: 'open', overdue: row }
-}
-
-const NOTHING: ShownApproval = {
-  approval_id: null,
-  state: null,
-  request_digest: null,
-  approval_request_digest: null,
-  expires_at: null,
-  use_until: null,
-  statements: [],
 }
 
 async function foundIn(

@@ -160,7 +160,7 @@ async function countChanges(
   requests: readonly SimulationInput[],
   { limit, after }: SampleRange,
 ): Promise<JsonObject> {
-  const counts = { unchanged: 0, newly_allowed: 0, newly_denied: 0 }
+  const counts = { unchanged: 0, newly_allowed: 0, newly_denied: 0, newly_held: 0 }
   let [missing, unanswered] = [0, 0]
   let began = performance.now()
   const sample: JsonObject[] = []
