@@ -34,6 +34,7 @@ export const approvals: Migration = {
     await tx.schema.createIndex('approvals_by_state').on('approvals').columns(['state', 'opened_at']).execute()
     await tx.schema.createIndex('approvals_by_asker').on('approvals').columns(['asker', 'state']).execute()
     await tx.schema.createIndex('approvals_by_subject').on('approvals').columns(['subject', 'state']).execute()
+    await tx.schema.createIndex('approvals_by_decision').on('approvals').column('decision_id').execute()
     await tx.schema.createIndex('approvals_by_end').on('approvals').column('ended_at').execute()
     await tx.schema
       .createTable('approval_statements')

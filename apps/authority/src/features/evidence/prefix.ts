@@ -25,6 +25,8 @@ export type StoppedBy =
   | 'end'
   | 'too_young'
   | 'open_decision'
+  /** Its approval has not ended. */
+  | 'open_approval'
   /** A budget still counts it. */
   | 'open_budget'
   | 'split_decision'
@@ -78,6 +80,7 @@ interface WalkedRow {
   /** The resource of a record that becomes the head of its resource when it is removed. */
   readonly head_of: string | null
   readonly line: string | null
+  readonly open_approval: string | null
 }
 
 async function walk(
@@ -92,6 +95,8 @@ async function walk(
   for (;;) {
     const { rows } = await sql<WalkedRow>`
       select e.store_sequence, e.entry_kind, e.recorded_at,
+        case when e.entry_kind = 'approval' then (select a.approval_id from approvals a
+          where a.decision_id = e.decision_id and a.state in ('pending', 'approved')) end as open_approval,
         case when e.resource_sequence is not null then e.resource_id end as head_of,
         case when e.entry_kind = 'decision' or (e.entry_kind = 'justification' and ${hasBudget('e')}) then e.line end as line
       from evidence_entries e where e.store_sequence > ${last} order by e.store_sequence limit ${SLICE}`.execute(db)
@@ -100,6 +105,8 @@ async function walk(
         return { last, stoppedBy: 'through_sequence' }
       if (row.recorded_at >= cutoff) return { last, stoppedBy: 'too_young' }
       if (isOpen(row, limits.now)) return { last, stoppedBy: 'open_decision' }
+      // Its end needs its beginning: the requirements, and who approved.
+      if (row.open_approval !== null) return { last, stoppedBy: 'open_approval' }
       if (isStillCounted(row, limits.now)) return { last, stoppedBy: 'open_budget' }
       if (row.head_of !== null && !heads.has(row.head_of)) {
         if (heads.size >= maxHeads) return { last, stoppedBy: 'resource_head_limit' }
