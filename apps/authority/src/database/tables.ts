@@ -1,5 +1,12 @@
 import type { ColumnType, Generated } from 'kysely'
-import type { AdmissionTables, BudgetTables, DecisionTables, LivenessTables, LogTables, UpkeepTables } from './feature-tables.ts'
+import type {
+  AdmissionTables,
+  BudgetTables,
+  DecisionTables,
+  LivenessTables,
+  LogTables,
+  UpkeepTables,
+} from './feature-tables.ts'
 import type { PartnerTables } from './partner-tables.ts'
 
 /**

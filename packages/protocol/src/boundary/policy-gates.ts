@@ -58,10 +58,16 @@ function runInPhases(applied: readonly ReadyPolicy[], facts: Facts): ReadonlyMap
   const runAll = (runsLast: boolean, isDenied: boolean): void => {
     for (const { policy, gates } of applied)
       for (const gate of gates.filter((each) => (each.runsLast === true) === runsLast))
-        readings.set(gate, runGate(gate.run, facts, { gate_name: gateName(policy.policy_id, gate.spec.gate_id), isDenied }))
+        readings.set(
+          gate,
+          runGate(gate.run, facts, { gate_name: gateName(policy.policy_id, gate.spec.gate_id), isDenied }),
+        )
   }
   runAll(false, false)
-  runAll(true, [...readings].some(([{ spec }, { outcome }]) => spec.mode === 'enforce' && outcome !== 'pass'))
+  runAll(
+    true,
+    [...readings].some(([{ spec }, { outcome }]) => spec.mode === 'enforce' && outcome !== 'pass'),
+  )
   return readings
 }
 

@@ -5,7 +5,18 @@ import { isCapabilityPattern } from '../boundary/selector.ts'
 import { digestOf } from '../canonical/digest.ts'
 import { type JsonObject, type JsonValue, isJsonObject } from '../canonical/utf8.ts'
 import { FormError, type Read, described } from '../reading/schema.ts'
-import { anyOf, arrayOf, boolean, closed, integer, mapOf, oneOf, optional, required, withDefault } from '../reading/shape.ts'
+import {
+  anyOf,
+  arrayOf,
+  boolean,
+  closed,
+  integer,
+  mapOf,
+  oneOf,
+  optional,
+  required,
+  withDefault,
+} from '../reading/shape.ts'
 import { label, plainText } from '../reading/text.ts'
 import { asJson } from '../signing/verify-any.ts'
 import { type Amount, MAX_SCALE, decimal, limitUnits } from './amounts.ts'
@@ -130,7 +141,8 @@ function complete({ measure: read, window, limit, limits, ...given }: Given, con
   const scale = sum?.scale ?? 0
   const hasUnits = sum?.unit_path !== undefined
   if ((limit === undefined) === (limits === undefined)) throw new FormError('limit', 'exactly one of limit and limits')
-  if (hasUnits !== (limits !== undefined)) throw new FormError('limits', 'stands with measure.unit_path, and only there')
+  if (hasUnits !== (limits !== undefined))
+    throw new FormError('limits', 'stands with measure.unit_path, and only there')
   const units = Object.entries(limits ?? {})
   if (hasUnits && (units.length === 0 || units.length > MAX_UNITS))
     throw new FormError('limits', `1 to ${MAX_UNITS} units`)
@@ -156,7 +168,11 @@ function measureOf({ measure: given }: JsonObject): JsonObject {
 
 const SETTLE_SECONDS = 3600
 
-function settleOf({ counts, executors, settle_seconds }: Pick<Given, 'counts' | 'executors' | 'settle_seconds'>): BudgetSettle | null {
+function settleOf({
+  counts,
+  executors,
+  settle_seconds,
+}: Pick<Given, 'counts' | 'executors' | 'settle_seconds'>): BudgetSettle | null {
   if (counts === 'on_execution') {
     if (executors === undefined) throw new FormError('executors', 'is needed with on_execution')
     return { executors, seconds: settle_seconds ?? SETTLE_SECONDS }

@@ -120,7 +120,9 @@ async function decideUnderLocks(
         requester,
         madeAt: context.requested_at,
         uses: usesOf(evaluation),
-        effect: evaluation.authorized ? { kind: 'counted', validUntil: decisionEnd(context, evaluation, basisEnd(named.basis)) } : undefined,
+        effect: evaluation.authorized
+          ? { kind: 'counted', validUntil: decisionEnd(context, evaluation, basisEnd(named.basis)) }
+          : undefined,
         sign: async () => {
           const signed = await signDecision(call, parts, question, decided)
           made = { evaluation, signed }
@@ -255,4 +257,3 @@ async function askGates(parts: BoundaryState, asked: readonly AskedQuestion[], c
   }
   return answers
 }
-

@@ -47,7 +47,14 @@ export interface RejectionItem {
   readonly cause: JsonObject
 }
 
-export type AppendItem = DecisionItem | LockedDecisionItem | ExecutionItem | RejectionItem | SummaryItem | DuplicatesItem | ViolationItem
+export type AppendItem =
+  | DecisionItem
+  | LockedDecisionItem
+  | ExecutionItem
+  | RejectionItem
+  | SummaryItem
+  | DuplicatesItem
+  | ViolationItem
 
 const LOST = new Error('an item of the batch got no answer')
 
