@@ -180,11 +180,7 @@ const WRITE_USES = inserting<Tables['budget_uses']>(
 export async function writeCounterRows(tx: Transaction, write: CounterWrite): Promise<void> {
   const some = <Row>(statement: Statement<readonly Row[], unknown>, rows: readonly Row[]): Promise<unknown> =>
     rows.length === 0 ? Promise.resolve() : tx.run(statement, rows)
-  await Promise.all([
-    some(WRITE_BUDGETS, write.budgets),
-    some(WRITE_SUMS, write.sums),
-    some(WRITE_USES, write.uses),
-  ])
+  await Promise.all([some(WRITE_BUDGETS, write.budgets), some(WRITE_SUMS, write.sums), some(WRITE_USES, write.uses)])
   if (write.released.length > 0) await releaseReservations(tx, write.released)
 }
 

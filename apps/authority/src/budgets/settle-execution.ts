@@ -31,7 +31,11 @@ const FIND_UNSETTLED: Statement<string, Use> = {
  */
 export async function settleExecution(
   tx: Transaction,
-  { decision_id, executor_sovereign_id, outcome }: Pick<ExecutionEvidence, 'decision_id' | 'executor_sovereign_id' | 'outcome'>,
+  {
+    decision_id,
+    executor_sovereign_id,
+    outcome,
+  }: Pick<ExecutionEvidence, 'decision_id' | 'executor_sovereign_id' | 'outcome'>,
   now: string,
 ): Promise<readonly AuditEvent[]> {
   const uses = await tx.run(FIND_UNSETTLED, decision_id)
@@ -91,7 +95,10 @@ async function reportOverrun(
   if (window === undefined) return []
   const at = instantOf(now)
   const { sums, open } = await readCounterRows(tx, [budget_key], now)
-  const counted = [...sums.map(({ slot, amount }) => [slot, amount] as const), ...open.map((use) => [use.slot, use.asked] as const)]
+  const counted = [
+    ...sums.map(({ slot, amount }) => [slot, amount] as const),
+    ...open.map((use) => [use.slot, use.asked] as const),
+  ]
   const used = counted
     .filter(([slot]) => isCounted(window, BigInt(slot), at))
     .reduce((all, [, amount]) => all + BigInt(amount), 0n)

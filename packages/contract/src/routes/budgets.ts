@@ -90,7 +90,8 @@ const facts = {
     success: 200,
     response: 'json',
     summary: 'Read your budgets',
-    purpose: 'Gives a member what is left of the budgets of its treaty, and of its own in policies. It stores no decision.',
+    purpose:
+      'Gives a member what is left of the budgets of its treaty, and of its own in policies. It stores no decision.',
     errors: [
       'ambiguous_basis',
       'attestation_not_bound',

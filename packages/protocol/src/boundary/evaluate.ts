@@ -69,7 +69,9 @@ export function evaluatePolicies(
   if (resolution.status === 'failed')
     return { resolution, applied: [], steps: [resolutionStep(resolution.failure, policies.length)], evaluations: [] }
   const { applied } = resolution
-  const run = isDenied ? { steps: [], evaluations: [] } : runPolicyGates(applied, withinSteps(applied, facts, treatyBudgets))
+  const run = isDenied
+    ? { steps: [], evaluations: [] }
+    : runPolicyGates(applied, withinSteps(applied, facts, treatyBudgets))
   return { resolution, applied, ...run }
 }
 

@@ -61,7 +61,10 @@ function runInPhases(applied: readonly ReadyPolicy[], facts: Facts): ReadonlyMap
         readings.set(gate, runGate(gate.run, facts, situationOf(policy.policy_id, gate.spec, isDenied)))
   }
   runAll(false, false)
-  runAll(true, [...readings].some(([{ spec }, { outcome }]) => spec.mode === 'enforce' && outcome !== 'pass'))
+  runAll(
+    true,
+    [...readings].some(([{ spec }, { outcome }]) => spec.mode === 'enforce' && outcome !== 'pass'),
+  )
   return readings
 }
 

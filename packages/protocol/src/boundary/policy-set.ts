@@ -213,5 +213,7 @@ export function resolvePolicies(
   if (isRequired && applied.length === 0) return { status: 'failed', failure: 'no_policy_applied' }
   // A decision with more gates than a record may list would be signed, and then refused by every reader.
   const gates = applied.reduce((sum, each) => sum + each.gates.length, 0)
-  return gates > MAX_APPLIED_GATES - treatyBudgets ? { status: 'failed', failure: 'policy_invalid' } : { status: 'resolved', applied }
+  return gates > MAX_APPLIED_GATES - treatyBudgets
+    ? { status: 'failed', failure: 'policy_invalid' }
+    : { status: 'resolved', applied }
 }

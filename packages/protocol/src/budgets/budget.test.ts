@@ -12,7 +12,9 @@ const json = (text: string): JsonObject => readJson(text) as JsonObject
 const MONTHLY = json(`{"measure":{"kind":"sum","path":"request_parameters.amount","scale":2,
   "unit_path":"request_parameters.currency"},"limits":{"EUR":"10000.00","USD":"11000.00"},
   "window":{"kind":"calendar","unit":"month"},"per":["requester"]}`)
-const COUNT = json('{"measure":{"kind":"count"},"limit":20,"window":{"kind":"rolling","seconds":3600},"per":["subject"]}')
+const COUNT = json(
+  '{"measure":{"kind":"count"},"limit":20,"window":{"kind":"rolling","seconds":3600},"per":["subject"]}',
+)
 
 const CONTEXT = {
   agreement_id: 'a',
@@ -61,15 +63,26 @@ describe('a config', () => {
   it.each<[string, JsonObject]>([
     ['another measure', { ...COUNT, measure: { kind: 'mean' } }],
     ['a count with a path', { ...COUNT, measure: { kind: 'count', path: 'request_parameters.x' } }],
-    ['a scale above 6', json('{"measure":{"kind":"sum","path":"request_parameters.x","scale":7},"limit":1,"window":{"kind":"calendar","unit":"day"}}')],
+    [
+      'a scale above 6',
+      json(
+        '{"measure":{"kind":"sum","path":"request_parameters.x","scale":7},"limit":1,"window":{"kind":"calendar","unit":"day"}}',
+      ),
+    ],
     ['a limit of zero', { ...COUNT, limit: 0 }],
     ['a limit with an exponent', { ...COUNT, limit: '1e3' }],
     ['a limit finer than the scale', { ...COUNT, limit: '1.5' }],
-    ['a limit that is a double', json('{"measure":{"kind":"count"},"limit":10.5,"window":{"kind":"calendar","unit":"day"}}')],
+    [
+      'a limit that is a double',
+      json('{"measure":{"kind":"count"},"limit":10.5,"window":{"kind":"calendar","unit":"day"}}'),
+    ],
     ['both limits', { ...MONTHLY, limit: 1 }],
     ['no limit', json('{"measure":{"kind":"count"},"window":{"kind":"calendar","unit":"day"}}')],
     ['no unit', { ...MONTHLY, limits: {} }],
-    ['units without unit_path', json('{"measure":{"kind":"count"},"limits":{"EUR":"1"},"window":{"kind":"calendar","unit":"day"}}')],
+    [
+      'units without unit_path',
+      json('{"measure":{"kind":"count"},"limits":{"EUR":"1"},"window":{"kind":"calendar","unit":"day"}}'),
+    ],
     ['a window of 90 seconds', { ...COUNT, window: { kind: 'rolling', seconds: 90 } }],
     ['a window longer than 31 days', { ...COUNT, window: { kind: 'rolling', seconds: 2_678_460 } }],
     ['a fact that a caller chooses', { ...COUNT, per: ['agreement_id'] }],
@@ -85,7 +98,12 @@ describe('a config', () => {
   })
 
   it('of both examples is read', () => {
-    expect(readBudgetConfig(MONTHLY).limits).toEqual(new Map([['EUR', 1_000_000n], ['USD', 1_100_000n]]))
+    expect(readBudgetConfig(MONTHLY).limits).toEqual(
+      new Map([
+        ['EUR', 1_000_000n],
+        ['USD', 1_100_000n],
+      ]),
+    )
     expect(readBudgetConfig(COUNT)).toMatchObject({ scale: 0, counts: 'on_allow', settle: null, visible: false })
   })
 })
@@ -104,7 +122,12 @@ describe('a step', () => {
     ['the amount is missing', 0n, { request_parameters: { currency: 'EUR' } }, 'missing_context'],
     ['the unit is missing', 0n, { request_parameters: { amount: '1' } }, 'missing_context'],
     ['the unit has another case', 0n, { request_parameters: { amount: '1', currency: 'eur' } }, 'invalid_context'],
-    ['the unit is a member of every object', 0n, { request_parameters: { amount: '1', currency: '__proto__' } }, 'invalid_context'],
+    [
+      'the unit is a member of every object',
+      0n,
+      { request_parameters: { amount: '1', currency: '__proto__' } },
+      'invalid_context',
+    ],
   ])('where %s', (_name, used, change, outcome) => {
     const { outcome: found, inputs } = run(MONTHLY, used, change)
     expect(found).toBe(outcome)
@@ -124,7 +147,13 @@ describe('a step', () => {
 })
 
 describe('budgets of a treaty', () => {
-  const budget = { budget_id: 'monthly', capabilities: ['pay.*'], measure: { kind: 'count' }, window: { kind: 'calendar', unit: 'year' }, limit: 5 }
+  const budget = {
+    budget_id: 'monthly',
+    capabilities: ['pay.*'],
+    measure: { kind: 'count' },
+    window: { kind: 'calendar', unit: 'year' },
+    limit: 5,
+  }
   it.each<[string, unknown]>([
     ['no list', 'x'],
     ['an empty list', []],

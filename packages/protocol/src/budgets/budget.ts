@@ -5,7 +5,18 @@ import { isCapabilityPattern } from '../boundary/selector.ts'
 import { digestOf } from '../canonical/digest.ts'
 import { type JsonObject, type JsonValue, isJsonObject } from '../canonical/utf8.ts'
 import { FormError, type Read, described } from '../reading/schema.ts'
-import { anyOf, arrayOf, boolean, closed, integer, mapOf, oneOf, optional, required, withDefault } from '../reading/shape.ts'
+import {
+  anyOf,
+  arrayOf,
+  boolean,
+  closed,
+  integer,
+  mapOf,
+  oneOf,
+  optional,
+  required,
+  withDefault,
+} from '../reading/shape.ts'
 import { label, plainText } from '../reading/text.ts'
 import { asJson } from '../signing/verify-any.ts'
 import { type Amount, MAX_SCALE, decimal, limitUnits } from './amounts.ts'
@@ -168,7 +179,11 @@ function measureOf({ measure: given }: JsonObject): JsonObject {
 
 const SETTLE_SECONDS = 3600
 
-function settleOf({ counts, executors, settle_seconds }: Pick<Given, 'counts' | 'executors' | 'settle_seconds'>): BudgetSettle | null {
+function settleOf({
+  counts,
+  executors,
+  settle_seconds,
+}: Pick<Given, 'counts' | 'executors' | 'settle_seconds'>): BudgetSettle | null {
   if (counts === 'on_execution') {
     if (executors === undefined) throw new FormError('executors', 'is needed with on_execution')
     return { executors, seconds: settle_seconds ?? SETTLE_SECONDS }

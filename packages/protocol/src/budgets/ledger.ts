@@ -67,8 +67,7 @@ export class BudgetLedger {
     if (event === 'requested') {
       const approval = { approval_id, until: until ?? 0n, isEnded: false }
       this.#approvals.set(approval_id, approval)
-      if (this.#denied?.taken.decision_id === decision_id)
-        this.#add(this.#denied.uses, this.#denied.taken, approval)
+      if (this.#denied?.taken.decision_id === decision_id) this.#add(this.#denied.uses, this.#denied.taken, approval)
     }
     const approval = this.#approvals.get(approval_id)
     if (approval === undefined) return

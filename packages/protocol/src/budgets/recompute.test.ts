@@ -9,7 +9,13 @@ import { windowAt } from './windows.ts'
 /** The worked table of the protocol: one budget of 10000.00 EUR a month, six entries, one approval. */
 const MEASURE = { kind: 'sum', path: 'request_parameters.amount', scale: 2, unit_path: 'request_parameters.currency' }
 const WINDOW = { kind: 'calendar', unit: 'month' } as const
-const KEY = budgetKey({ measure: MEASURE, per: { requester: 'PARTNER-NET' }, source: 'policy:payments/monthly', unit: 'EUR', window: WINDOW })
+const KEY = budgetKey({
+  measure: MEASURE,
+  per: { requester: 'PARTNER-NET' },
+  source: 'policy:payments/monthly',
+  unit: 'EUR',
+  window: WINDOW,
+})
 const APPROVAL = 'a99c0000-0000-4000-8000-00000000000a'
 
 interface Row {
@@ -27,7 +33,16 @@ type Entry = readonly [sequence: number, kind: string, payload: JsonObject]
 
 const timeOf = (n: number): string => `2026-11-0${Math.floor(n / 4)}T10:00:00Z`
 
-function decide({ n, asked, used_before, reserved_before, passed, remaining, authorized = true, replaces }: Row): Entry[] {
+function decide({
+  n,
+  asked,
+  used_before,
+  reserved_before,
+  passed,
+  remaining,
+  authorized = true,
+  replaces,
+}: Row): Entry[] {
   const at = timeOf(n)
   const decision = {
     decision_id: `d-${n}`,
@@ -37,7 +52,11 @@ function decide({ n, asked, used_before, reserved_before, passed, remaining, aut
     gate_results: [],
     policy_binding: { registry_gate_types: ['budget.v1'], policies: [] },
   }
-  const context = { requester_sovereign_id: 'PARTNER-NET', request_parameters: { amount: asked, currency: 'EUR' }, attributes: {} }
+  const context = {
+    requester_sovereign_id: 'PARTNER-NET',
+    request_parameters: { amount: asked, currency: 'EUR' },
+    attributes: {},
+  }
   const inputs = {
     applies: true,
     source: 'policy:payments/monthly',
@@ -57,7 +76,11 @@ function decide({ n, asked, used_before, reserved_before, passed, remaining, aut
   }
   return [
     [n, 'decision', { decision, context }],
-    [n + 1, 'justification', { decision_id: `d-${n}`, trace: { entries: [{ gate_type: 'budget.v1', result: passed, inputs }] } }],
+    [
+      n + 1,
+      'justification',
+      { decision_id: `d-${n}`, trace: { entries: [{ gate_type: 'budget.v1', result: passed, inputs }] } },
+    ],
   ]
 }
 
@@ -68,14 +91,52 @@ const approval = (n: number, event: string, more: JsonObject = {}): Entry => [
 ]
 
 const worked = (): Entry[] => [
-  ...decide({ n: 11, asked: '4000.00', used_before: '0.00', reserved_before: '0.00', passed: true, remaining: '6000.00' }),
-  ...decide({ n: 13, asked: '5000.00', used_before: '4000.00', reserved_before: '0.00', passed: true, remaining: '1000.00', authorized: false }),
+  ...decide({
+    n: 11,
+    asked: '4000.00',
+    used_before: '0.00',
+    reserved_before: '0.00',
+    passed: true,
+    remaining: '6000.00',
+  }),
+  ...decide({
+    n: 13,
+    asked: '5000.00',
+    used_before: '4000.00',
+    reserved_before: '0.00',
+    passed: true,
+    remaining: '1000.00',
+    authorized: false,
+  }),
   approval(15, 'requested', { approval_request: { approval_id: APPROVAL, expires_at: '2026-11-30T00:00:00Z' } }),
-  ...decide({ n: 16, asked: '1500.00', used_before: '9000.00', reserved_before: '5000.00', passed: false, remaining: '1000.00', authorized: false }),
+  ...decide({
+    n: 16,
+    asked: '1500.00',
+    used_before: '9000.00',
+    reserved_before: '5000.00',
+    passed: false,
+    remaining: '1000.00',
+    authorized: false,
+  }),
   approval(18, 'approved', { use_until: '2026-11-29T00:00:00Z' }),
-  ...decide({ n: 19, asked: '5000.00', used_before: '4000.00', reserved_before: '0.00', passed: true, remaining: '1000.00', replaces: APPROVAL }),
+  ...decide({
+    n: 19,
+    asked: '5000.00',
+    used_before: '4000.00',
+    reserved_before: '0.00',
+    passed: true,
+    remaining: '1000.00',
+    replaces: APPROVAL,
+  }),
   approval(21, 'used', { decision_id: 'd-19' }),
-  ...decide({ n: 22, asked: '1000.00', used_before: '9000.00', reserved_before: '0.00', passed: true, remaining: '0.00' }),
+  ...decide({
+    n: 22,
+    asked: '1000.00',
+    used_before: '9000.00',
+    reserved_before: '0.00',
+    passed: true,
+    remaining: '0.00',
+  }),
 ]
 
 function recompute(entries: readonly Entry[], run = new BudgetRecomputation()) {

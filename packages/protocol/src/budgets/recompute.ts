@@ -101,7 +101,11 @@ export class BudgetRecomputation {
     return found
   }
 
-  #faults(use: BudgetUse, step: RecordedBudgetStep, event: Decision): readonly (readonly [BudgetFailureReason, string])[] {
+  #faults(
+    use: BudgetUse,
+    step: RecordedBudgetStep,
+    event: Decision,
+  ): readonly (readonly [BudgetFailureReason, string])[] {
     const faults: (readonly [BudgetFailureReason, string])[] = []
     const { inputs, scale } = use
     if (budgetKey(use) !== use.budget_key) faults.push(['budget_key_mismatch', 'budget_key'])
@@ -110,7 +114,10 @@ export class BudgetRecomputation {
     const wrong = wrongFact(use, event)
     if (wrong !== undefined) faults.push(['budget_amount_mismatch', wrong])
     const { used, reserved } = this.ledger.stateOf(use, event.madeAt, inputs['replaces'])
-    faults.push(...compareAmount('used_before', inputs, used, scale), ...compareAmount('reserved_before', inputs, reserved, scale))
+    faults.push(
+      ...compareAmount('used_before', inputs, used, scale),
+      ...compareAmount('reserved_before', inputs, reserved, scale),
+    )
     const passes = used + use.asked <= use.limit
     const rest = use.limit - used - (passes ? use.asked : 0n)
     if (step.result !== passes) faults.push(['budget_result_mismatch', 'result'])
@@ -149,7 +156,10 @@ function compareAmount(
 }
 
 /** The first recorded fact that the context or the binding of the decision does not have. */
-function wrongFact({ measure, unit, asked, scale, per, inputs }: BudgetUse, { context, subject }: Decision): string | undefined {
+function wrongFact(
+  { measure, unit, asked, scale, per, inputs }: BudgetUse,
+  { context, subject }: Decision,
+): string | undefined {
   const facts: Facts = { context: context as unknown as ContextFacts, attestation: undefined }
   if (measure['kind'] === 'count' ? asked !== 1n : !isAmount(measure['path'], facts, scale, asked)) return 'asked'
   if (unit !== null && !isFact(measure['unit_path'], facts, unit)) return 'unit'

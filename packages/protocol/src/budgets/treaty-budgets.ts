@@ -48,11 +48,7 @@ export function budgetsFor(budgets: readonly TreatyBudget[], capability: string)
 }
 
 /** Runs all of them. Each denies like a built-in gate. */
-export function runTreatyBudgets(
-  budgets: readonly TreatyBudget[],
-  partner: string,
-  facts: Facts,
-): readonly GateStep[] {
+export function runTreatyBudgets(budgets: readonly TreatyBudget[], partner: string, facts: Facts): readonly GateStep[] {
   return budgets.map((budget) =>
     toStep(budget.budget_id, runBudget(budget, treatySource(partner, budget.budget_id), facts)),
   )

@@ -48,11 +48,16 @@ describe('a window', () => {
   it('that rolls counts every use of its last seconds, in any order of times', () => {
     const seconds = fc.integer({ min: 1, max: 44_640 }).map((minutes) => minutes * 60)
     fc.assert(
-      fc.property(seconds, fc.bigInt({ min: 0n, max: 2n ** 40n }), fc.bigInt({ min: 0n, max: 2n ** 40n }), (length, a, b) => {
-        const window: BudgetWindow = { kind: 'rolling', seconds: length }
-        const [base, at] = [1_700_000_000n * SECOND + a, 1_700_000_000n * SECOND + b]
-        if (base > at - BigInt(length) * SECOND) expect(isCounted(window, slotOf(window, base), at)).toBe(true)
-      }),
+      fc.property(
+        seconds,
+        fc.bigInt({ min: 0n, max: 2n ** 40n }),
+        fc.bigInt({ min: 0n, max: 2n ** 40n }),
+        (length, a, b) => {
+          const window: BudgetWindow = { kind: 'rolling', seconds: length }
+          const [base, at] = [1_700_000_000n * SECOND + a, 1_700_000_000n * SECOND + b]
+          if (base > at - BigInt(length) * SECOND) expect(isCounted(window, slotOf(window, base), at)).toBe(true)
+        },
+      ),
     )
   })
 })

@@ -102,7 +102,9 @@ function startOf(unit: CalendarUnit, at: Instant): Instant {
   if (unit === 'day') return day
   if (unit === 'week') return day - weekday(day) * DAY
   const text = writeInstant(day)
-  return readInstant(unit === 'month' ? `${text.slice(0, 7)}-01T00:00:00Z` : `${text.slice(0, 4)}-01-01T00:00:00Z`) ?? day
+  return (
+    readInstant(unit === 'month' ? `${text.slice(0, 7)}-01T00:00:00Z` : `${text.slice(0, 4)}-01-01T00:00:00Z`) ?? day
+  )
 }
 
 /** 0 is Monday; the first day of 1970 was a Thursday. */

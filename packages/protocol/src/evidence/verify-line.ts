@@ -15,7 +15,13 @@ import { type LineShortcuts, lineShortcuts } from './shortcuts.ts'
 export interface VerifiedLine extends Omit<CheckedPayload, 'signed'> {
   readonly entry: Pick<
     EvidenceStoreEntry,
-    'store_sequence' | 'prev_entry_digest' | 'recorded_at' | 'context_id' | 'vendor_id' | 'attestation_id' | 'capability'
+    | 'store_sequence'
+    | 'prev_entry_digest'
+    | 'recorded_at'
+    | 'context_id'
+    | 'vendor_id'
+    | 'attestation_id'
+    | 'capability'
   >
   /** What it says about budgets. */
   readonly budget?: BudgetEvent
@@ -40,7 +46,13 @@ export function openLine(line: string, keys: StoreKeys, shortcuts?: LineShortcut
   const entry = { store_sequence, prev_entry_digest, recorded_at, context_id, vendor_id, attestation_id, capability }
   const budget = readBudgetEvent(named.entry_kind, event.payload)
   const problems = [...checkDigests(event), ...result.problems]
-  const examined = { ...result, problems, entry, digest: event.entryDigest, ...(budget === undefined ? {} : { budget }) }
+  const examined = {
+    ...result,
+    problems,
+    entry,
+    digest: event.entryDigest,
+    ...(budget === undefined ? {} : { budget }),
+  }
   return { event, examined, signed }
 }
 

@@ -68,7 +68,14 @@ export async function simulate(call: OperatorCall, parts: BoundaryPoliciesState)
       total: requests.length,
       ...rangeOf(requests),
       ...(await countChanges(
-        { active, candidate, sources, policyRequired, signal: author.signal, counters: await beginCounters(parts, { active, candidate }, requests) },
+        {
+          active,
+          candidate,
+          sources,
+          policyRequired,
+          signal: author.signal,
+          counters: await beginCounters(parts, { active, candidate }, requests),
+        },
         requests,
         sample,
       )),

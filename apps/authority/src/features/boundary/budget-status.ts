@@ -37,7 +37,10 @@ export async function budgetStatus(call: Call, parts: BoundaryState): Promise<Ht
     return refuseNode(call, parts, ACTION, 'nonce_replay', proof.nonce, signingPartner(admitted.basis))
   const now = parts.clock.now()
   const facts = factsOf(parts, admitted, node_public_key, now)
-  const counters = [...treatyCounters(admitted, facts), ...policyCounters(await parts.boundaryPolicies.active.read(), facts)]
+  const counters = [
+    ...treatyCounters(admitted, facts),
+    ...policyCounters(await parts.boundaryPolicies.active.read(), facts),
+  ]
   const draft = draftBudgetStatus({
     sovereign_id: parts.network.name,
     asked_for: askedFor(parts, admitted),

@@ -304,4 +304,3 @@ async function askGates(parts: BoundaryState, asked: readonly AskedQuestion[], c
   }
   return answers
 }
-

@@ -83,7 +83,9 @@ async function find(parts: BudgetsParts): Promise<readonly Finding[]> {
   const inForce = policies.some(({ ready }) => ready?.gates.some(({ budget }) => budget !== undefined) === true)
   return [
     ...(await findUsed(parts, now)),
-    ...(await listOverruns(parts.database.read, at, MAX_FINDINGS)).map(({ source, overrun_until }) => overrun(source, toWireTime(overrun_until))),
+    ...(await listOverruns(parts.database.read, at, MAX_FINDINGS)).map(({ source, overrun_until }) =>
+      overrun(source, toWireTime(overrun_until)),
+    ),
     ...(inForce && parts.settings.boundaryPolicyEnforcement === 'optional' ? [BYPASS] : []),
     ...(await findRepaired(parts)),
   ]
@@ -112,14 +114,19 @@ const BYPASS = warn(
 /** Counters from the percent of the warning, those that end first before the others. */
 async function findUsed({ database, settings }: BudgetsParts, now: Instant): Promise<readonly Finding[]> {
   const told = await findTold(database.read, writeSortable(now), MAX_FINDINGS)
-  const rows = await readCounterRows(database, told.map(({ budget_key }) => budget_key), writeSortable(now))
+  const rows = await readCounterRows(
+    database,
+    told.map(({ budget_key }) => budget_key),
+    writeSortable(now),
+  )
   return told.flatMap((row) => {
     const counter = readCounter(row)
     const percent = percentOf(usedOf(counter, rows, now).used, counter.limit)
     if (percent < settings.budgetWarningPercent) return []
     const { source } = row
     const options = { about: source, at: writeInstant(windowEnd(counter, now)) }
-    const fix = 'Publish a version of the policy, or replace the treaty, with a higher limit; or wait for the next window.'
+    const fix =
+      'Publish a version of the policy, or replace the treaty, with a higher limit; or wait for the next window.'
     return [
       percent >= 100
         ? bad('budget', `The budget ${source} is used up`, fix, { effect: 'Further requests are denied.', ...options })

@@ -9,6 +9,7 @@ const REPAIRED = 'budget-repair'
 export async function storeCheckTime(tx: Transaction, at: Instant, isRepaired: boolean): Promise<void> {
   await storeTime(tx, CHECKED, at)
   if (isRepaired) await storeTime(tx, REPAIRED, at)
+  else await tx.query.deleteFrom('moments').where('name', '=', REPAIRED).execute()
 }
 
 async function readMoment(db: Reader, name: string): Promise<Instant | undefined> {
@@ -22,8 +23,7 @@ export function readCheckTime(db: Reader): Promise<Instant | undefined> {
 
 /** Whether the last check repaired something. */
 export async function wasRepaired(db: Reader): Promise<boolean> {
-  const [checked, repaired] = [await readMoment(db, CHECKED), await readMoment(db, REPAIRED)]
-  return checked !== undefined && checked === repaired
+  return (await readMoment(db, REPAIRED)) !== undefined
 }
 
 /** Counters whose open window was told about, the newest of them. */
@@ -96,7 +96,10 @@ export function listUses(db: Reader, key: string, limit: number): Promise<Tables
 }
 
 /** Counters with an open window, and those of them that were told about at each level. */
-export async function countBudgets(db: Reader, now: string): Promise<{ open: number; warned: number; exhausted: number }> {
+export async function countBudgets(
+  db: Reader,
+  now: string,
+): Promise<{ open: number; warned: number; exhausted: number }> {
   const all = await db
     .selectFrom('budgets')
     .select(({ fn }) => fn.countAll<number | string>().as('count'))

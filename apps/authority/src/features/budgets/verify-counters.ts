@@ -77,7 +77,6 @@ interface Line {
   readonly line: string
 }
 
-
 /** Decisions under a budget with their justification, and what is reported about decisions. Returns where it ended. */
 async function readSlice(db: Reader, run: BudgetRecomputation, after: number, head: number): Promise<number> {
   const through = Math.min(after + SLICE, head)
@@ -190,10 +189,13 @@ function isSame(wanted: Computed | undefined, found: Stored | undefined, now: In
     ({ slot }) => wanted !== undefined && keptUntil(wanted.of.window, BigInt(slot)) > now,
   )
   const known = new Map(stored.map((use) => [use.store_sequence, use]))
-  return stored.length === open.length && open.every((use) => {
-    const same = known.get(use.store_sequence)
-    return same?.asked === use.asked && same.live_until === use.live_until && same.slot === use.slot
-  })
+  return (
+    stored.length === open.length &&
+    open.every((use) => {
+      const same = known.get(use.store_sequence)
+      return same?.asked === use.asked && same.live_until === use.live_until && same.slot === use.slot
+    })
+  )
 }
 
 function totalOf(counter: Computed | Stored | undefined): bigint {

@@ -55,7 +55,15 @@ export interface RejectionItem {
   readonly cause: JsonObject
 }
 
-export type AppendItem = DecisionItem | LockedDecisionItem | ExecutionItem | RejectionItem | SummaryItem | DuplicatesItem | ViolationItem | ChangeItem
+export type AppendItem =
+  | DecisionItem
+  | LockedDecisionItem
+  | ExecutionItem
+  | RejectionItem
+  | SummaryItem
+  | DuplicatesItem
+  | ViolationItem
+  | ChangeItem
 
 const LOST = new Error('an item of the batch got no answer')
 

@@ -222,9 +222,7 @@ export function openEvidence(parts: EvidenceParts): Evidence {
       // Before anything is stored: what a caller causes has an owner and an end, denied requests too.
       await refuseWithoutRoom(own)
       return storeCounted(own, made, async () =>
-        parts.settings.evidenceStore
-          ? appender.append({ kind: 'decision', ...made })
-          : unchained.record(made),
+        parts.settings.evidenceStore ? appender.append({ kind: 'decision', ...made }) : unchained.record(made),
       )
     },
     async recordLocked({ owners, bytes, ...item }) {

@@ -87,9 +87,47 @@ export async function decideLocked(
   const keys = [...new Set(items.flatMap(({ budgetKeys }) => budgetKeys))].toSorted()
   const requesters = [...new Set(items.map(({ requester }) => requester))]
   const counters = await LockedCounters.read(tx, parts.settings, { keys, requesters, now, head })
+  const under = { batch, basisVersion, now, counters }
   const outcomes: Outcome[] = []
-  const made: { readonly item: LockedDecisionItem; readonly signed: Promise<SignedItem>; place: (n: number) => void }[] =
-    []
+  // A repeat of an idempotency key finds the answer of the first one, which is stored by then.
+  for (const round of byAttempt(items)) outcomes.push(...(await decideRound(tx, round, under)))
+  for (const event of counters.events) batch.addEvent(event)
+  await counters.write(tx)
+  return outcomes
+}
+
+/** The items in rounds, none of which has an idempotency key twice. */
+function byAttempt(items: readonly LockedDecisionItem[]): readonly (readonly LockedDecisionItem[])[] {
+  const seen = new Map<string, number>()
+  const rounds: LockedDecisionItem[][] = []
+  for (const item of items) {
+    const name = item.attempt === undefined ? undefined : `${item.attempt.scope} ${item.attempt.key}`
+    const round = name === undefined ? 0 : (seen.get(name) ?? 0)
+    if (name !== undefined) seen.set(name, round + 1)
+    const list = (rounds[round] ??= [])
+    list.push(item)
+  }
+  return rounds
+}
+
+interface UnderLocks {
+  readonly batch: AppendBatch
+  readonly basisVersion: BasisVersion | undefined
+  readonly now: Instant
+  readonly counters: LockedCounters
+}
+
+async function decideRound(
+  tx: Transaction,
+  items: readonly LockedDecisionItem[],
+  { batch, basisVersion, now, counters }: UnderLocks,
+): Promise<readonly Outcome[]> {
+  const outcomes: Outcome[] = []
+  const made: {
+    readonly item: LockedDecisionItem
+    readonly signed: Promise<SignedItem>
+    place: (n: number) => void
+  }[] = []
   for (const item of items) {
     // Whatever it says, the basis must be the one that was read: a denial would count nothing, an ALLOW would count.
     const claim = { ...item, decision: { authorized: true } }
@@ -117,8 +155,6 @@ export async function decideLocked(
     await append?.(batch, tx)
     outcomes.push([item, answer])
   }
-  for (const event of counters.events) batch.addEvent(event)
-  await counters.write(tx)
   return outcomes
 }
 

@@ -67,8 +67,8 @@ export async function findPrefix(
 ): Promise<Prefix> {
   const stop = await walk(db, from.removed_through, limits)
   const through = await extendToWholeDecisions(db, from.removed_through, stop.last)
-  // The record of one resource too many always follows its decision, so its own reason is the useful one.
-  const isSplit = through < stop.last && stop.stoppedBy !== 'resource_head_limit'
+  // The record of one resource too many, or of a budget, follows its decision, so its own reason is the useful one.
+  const isSplit = through < stop.last && !['resource_head_limit', 'open_budget'].includes(stop.stoppedBy)
   const stoppedBy = isSplit ? 'split_decision' : stop.stoppedBy
   return { through, readThrough: from.last_sequence, stoppedBy }
 }
