@@ -157,7 +157,13 @@ export * from './artifacts/approval-entry.ts'
 export * from './approvals/approval-plan.ts'
 export type { ApprovalRule } from './approvals/approval-rule.ts'
 export { NO_APPROVAL, waitingApproval } from './approvals/approval-step.ts'
-export type { ApprovalFacts, FoundApproval, NamedApproval, ShownApproval, ShownStatement } from './approvals/approval-step.ts'
+export type {
+  ApprovalFacts,
+  FoundApproval,
+  NamedApproval,
+  ShownApproval,
+  ShownStatement,
+} from './approvals/approval-step.ts'
 export * from './approvals/approvers.ts'
 export * from './approvals/bound-request.ts'
 export * from './artifacts/execution-evidence.ts'

@@ -59,7 +59,9 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
       violations += tried.problems.length
       for (const problem of tried.problems.slice(0, SHOWN)) log(`case ${at}: ${problem}`)
     }
-    const report = accepted(await na.as('standard')('GET', '/admin/evidence/verify')) as unknown as { failures: unknown[] }
+    const report = accepted(await na.as('standard')('GET', '/admin/evidence/verify')) as unknown as {
+      failures: unknown[]
+    }
     violations += report.failures.length
     log(`states: ${[...seen].map(([state, times]) => `${state} ${times}`).join(', ')}`)
   } finally {
@@ -69,7 +71,12 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
 }
 
 async function publishPolicy(na: TestAuthority): Promise<void> {
-  const config = { title: 'A payment', approvers: [{ kind: 'operators', count: 1 }], expires_seconds: 60, use_within_seconds: 30 }
+  const config = {
+    title: 'A payment',
+    approvers: [{ kind: 'operators', count: 1 }],
+    expires_seconds: 60,
+    use_within_seconds: 30,
+  }
   const policy = {
     policy_id: 'payments',
     valid_from: '2025-01-01T00:00:00Z',
@@ -130,13 +137,12 @@ async function tryOne(scene: Scene, parameters: JsonObject) {
     withdraw: () => agent.node.post('/approvals/cancel', proof(na, 'approval-cancel', { approval_id: id })),
   }
   const names = Array.from({ length: 2 + random.below(5) }, () => random.pick(WAYS))
-  const answers = await Promise.all(
-    names.map(async (way): Promise<Answered> => ({ way, answer: await ways[way]() })),
-  )
+  const answers = await Promise.all(names.map(async (way): Promise<Answered> => ({ way, answer: await ways[way]() })))
   const end = String((await show(na, id))['state'])
   const problems = check(answers, end)
   // The place of an open one is needed by the next cases.
-  if (!ENDS.includes(end)) accepted(await na.as('privileged')('POST', `/admin/approvals/${id}/cancel`, { reason: 'done' }))
+  if (!ENDS.includes(end))
+    accepted(await na.as('privileged')('POST', `/admin/approvals/${id}/cancel`, { reason: 'done' }))
   return { held, state: end, problems: problems.map((problem) => `${problem} (${names.join(', ')}; ${end})`) }
 }
 
@@ -148,9 +154,9 @@ function check(answers: readonly Answered[], end: string): readonly string[] {
   if (allowed.some(({ way }) => way !== 'use')) problems.push('other parameters were allowed')
   if ((allowed.length === 1) !== (end === 'used')) problems.push('the use and the state differ')
   if (ok('replayed') > 0) problems.push('a statement about another request counted')
-  if ((ok('deny') > 0) !== (end === 'denied')) problems.push('a denial and the state differ')
+  if (ok('deny') > 0 !== (end === 'denied')) problems.push('a denial and the state differ')
   if (ok('cancel') + ok('withdraw') > 1) problems.push('cancelled twice')
-  if ((ok('cancel') + ok('withdraw') > 0) !== (end === 'cancelled')) problems.push('a cancellation and the state differ')
+  if (ok('cancel') + ok('withdraw') > 0 !== (end === 'cancelled')) problems.push('a cancellation and the state differ')
   if (answers.some(({ answer }) => answer.status >= 500)) problems.push('an answer of 500 or more')
   return problems
 }

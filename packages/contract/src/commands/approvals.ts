@@ -30,7 +30,10 @@ export const approvalCommands: readonly Command[] = [
     arguments: [APPROVAL],
     options: [],
     examples: [
-      { line: 'chancery approval show a99c0000-0000-4000-8000-000000000001', summary: 'Everything an approver must see' },
+      {
+        line: 'chancery approval show a99c0000-0000-4000-8000-000000000001',
+        summary: 'Everything an approver must see',
+      },
     ],
     needs: 'operator',
   },

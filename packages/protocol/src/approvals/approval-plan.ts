@@ -84,7 +84,10 @@ export function usedKeys(needed: readonly NeededApproval[], facts: Facts): reado
 }
 
 /** Whether an approval was given for these gates, as their policies are now. */
-export function isApprovalCurrent({ requirements }: Pick<ApprovalRequest, 'requirements'>, needed: readonly NeededApproval[]): boolean {
+export function isApprovalCurrent(
+  { requirements }: Pick<ApprovalRequest, 'requirements'>,
+  needed: readonly NeededApproval[],
+): boolean {
   return needed.every(({ requirement: now }) =>
     requirements.some(
       (then) =>

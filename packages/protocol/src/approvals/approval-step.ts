@@ -73,7 +73,11 @@ const WORDS: Readonly<Record<FoundApproval['outcome'], readonly [outcome: GateOu
 }
 
 /** Runs one approval gate (protocol/approvals 6). It asks a person only when nothing else denies. */
-export function runApproval(rule: ApprovalRule, facts: Facts, { gate_name, isDenied, isObserved }: GateSituation): GateReading {
+export function runApproval(
+  rule: ApprovalRule,
+  facts: Facts,
+  { gate_name, isDenied, isObserved }: GateSituation,
+): GateReading {
   const needed = rule.isNeeded(facts, gate_name)
   if (typeof needed === 'string') return reading(rule, needed, 'approval cannot be applied', null)
   if (!needed) return reading(rule, 'pass', 'approval_not_needed', false)
@@ -152,9 +156,15 @@ export interface NamedApproval {
 }
 
 /** The approval that a denied request waits for, from its justification. Undefined when it does not wait. */
-export function waitingApproval({ trace }: {
+export function waitingApproval({
+  trace,
+}: {
   readonly trace: {
-    readonly entries: readonly { readonly gate_type: string; readonly inputs: JsonObject; readonly metadata: JsonObject }[]
+    readonly entries: readonly {
+      readonly gate_type: string
+      readonly inputs: JsonObject
+      readonly metadata: JsonObject
+    }[]
   }
 }): NamedApproval | undefined {
   for (const { gate_type, inputs, metadata } of trace.entries) {

@@ -4,15 +4,7 @@ import { closed, nullable, object, oneOf, readRecord, required } from '../readin
 import { digest, identifier, publicKey, timestamp, uuid } from '../reading/text.ts'
 import { type EntrySubject, NO_SUBJECT } from './evidence-store-entry.ts'
 
-export const APPROVAL_EVENTS = [
-  'requested',
-  'stated',
-  'approved',
-  'denied',
-  'expired',
-  'cancelled',
-  'used',
-] as const
+export const APPROVAL_EVENTS = ['requested', 'stated', 'approved', 'denied', 'expired', 'cancelled', 'used'] as const
 export type ApprovalEvent = (typeof APPROVAL_EVENTS)[number]
 
 export const APPROVAL_STATES = ['pending', 'approved', 'denied', 'expired', 'cancelled', 'used'] as const

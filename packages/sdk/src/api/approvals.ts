@@ -66,12 +66,26 @@ export function approvalsApi(connection: Connection): ApprovalsApi {
   const attested = (given: JsonObject): JsonObject => nameTexts(omitUndefined(given), approvals.state)
   return {
     ...routeApi(approvals, connection),
-    status: (approval_id, options) => post(approvals.status, approvals.status.answer, 'approval-status', { approval_id }, options),
-    cancelOwn: (approval_id, options) => post(approvals.cancelOwn, approvals.cancelOwn.answer, 'approval-cancel', { approval_id }, options),
+    status: (approval_id, options) =>
+      post(approvals.status, approvals.status.answer, 'approval-status', { approval_id }, options),
+    cancelOwn: (approval_id, options) =>
+      post(approvals.cancelOwn, approvals.cancelOwn.answer, 'approval-cancel', { approval_id }, options),
     listForApprover: (given, options) =>
-      post(approvals.listForApprover, approvals.listForApprover.answer, 'approval-list', attested(given as JsonObject), options),
+      post(
+        approvals.listForApprover,
+        approvals.listForApprover.answer,
+        'approval-list',
+        attested(given as JsonObject),
+        options,
+      ),
     showToApprover: (given, options) =>
-      post(approvals.showToApprover, approvals.showToApprover.answer, 'approval-show', attested(given as JsonObject), options),
+      post(
+        approvals.showToApprover,
+        approvals.showToApprover.answer,
+        'approval-show',
+        attested(given as JsonObject),
+        options,
+      ),
   }
 }
 
@@ -87,7 +101,11 @@ export interface ApprovalAnswer {
  * Signs what a person says to a held request. Show the person the request first, and give it here as it was received:
  * the statement is bound to its digest.
  */
-export function signApproval(request: ApprovalRequest, signer: Signer, answer: ApprovalAnswer): Promise<ApprovalStatement> {
+export function signApproval(
+  request: ApprovalRequest,
+  signer: Signer,
+  answer: ApprovalAnswer,
+): Promise<ApprovalStatement> {
   const { verdict, approver, reason = null, now = systemClock() } = answer
   const draft: ApprovalStatement = {
     type: APPROVAL_STATEMENT_TYPE,

@@ -52,7 +52,8 @@ function heldText({ justification, capability }: DeniedDecision): string | undef
   if (waitsFor === undefined) return undefined
   const { approval_id, state, expires_at, use_until } = waitsFor
   const next = 'Then call again with the same arguments.'
-  if (state === 'approved') return `Approved, not done yet: approval ${approval_id} of ${capability}, until ${use_until ?? '-'}. ${next}`
+  if (state === 'approved')
+    return `Approved, not done yet: approval ${approval_id} of ${capability}, until ${use_until ?? '-'}. ${next}`
   return `Held, not done: a person must approve ${capability} first. Approval ${approval_id}, until ${expires_at ?? '-'}. ${next}`
 }
 

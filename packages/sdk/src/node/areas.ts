@@ -10,7 +10,10 @@ import { type ClientOptions, openConnection } from '../http/connection.ts'
 import { routeApi } from '../http/route-api.ts'
 
 /** What a node calls for itself. */
-export type NodeAreas = Pick<Client, 'agents' | 'approvals' | 'boundary' | 'crl' | 'enrollment' | 'policy' | 'sovereign'>
+export type NodeAreas = Pick<
+  Client,
+  'agents' | 'approvals' | 'boundary' | 'crl' | 'enrollment' | 'policy' | 'sovereign'
+>
 
 /** A client of these areas alone, for {@link Node.joinWith}. */
 export function nodeAreas(options: ClientOptions): NodeAreas {

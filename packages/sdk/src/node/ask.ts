@@ -62,10 +62,7 @@ export async function requireNodeDecision(response: NodeDecision, asked: AskedDe
  * Gives the context a new id, so that an earlier decision on the same question is not taken for this one. With an
  * idempotency key the earlier one is asked for. An attestation of the own network is named by its id.
  */
-export function nameRequest(
-  { presented, ...options }: NamedOptions,
-  own: string,
-): NamedOptions {
+export function nameRequest({ presented, ...options }: NamedOptions, own: string): NamedOptions {
   const { context, idempotency_key } = options
   const isNamed = (context?.context_id ?? '') !== '' || idempotency_key !== undefined
   const named = isNamed ? {} : { context: { ...context, context_id: crypto.randomUUID() } }

@@ -208,7 +208,10 @@ export class Node<Areas extends NodeAreas = Client> {
     const answer = await this.#askOnce(capability, options, signal)
     if (approval !== 'wait' || !answer.held) return answer
     const { approvalId: approval_id } = answer
-    const limits = { ...(waitSeconds === undefined ? {} : { waitSeconds }), ...(signal === undefined ? {} : { signal }) }
+    const limits = {
+      ...(waitSeconds === undefined ? {} : { waitSeconds }),
+      ...(signal === undefined ? {} : { signal }),
+    }
     const { state } = await this.waitForApproval(approval_id, limits)
     if (state === 'pending') return answer
     // Another question with the same content: the key of the first one would repeat its answer.

@@ -63,7 +63,9 @@ export async function openHolding(options: TestAuthorityOptions = {}): Promise<H
   const na = await startTestAuthority({ operators: HOLDING_OPERATORS, ...options, clock, settings })
   const audience = na.genesis.network_authority.public_key
   const operator = (path: string, body: JsonObject, status = 200): Promise<JsonObject> =>
-    na.as('privileged')('POST', path, body).then((answer) => accepted(answer, status))
+    na
+      .as('privileged')('POST', path, body)
+      .then((answer) => accepted(answer, status))
   const attest: Holding['attest'] = (members) =>
     operator('/admin/attestations', { roles: ['role:client'], validity_hours: 1000, ...members }, 201)
   const show: Holding['show'] = async (id) =>
@@ -135,7 +137,10 @@ export async function openHolding(options: TestAuthorityOptions = {}): Promise<H
     },
     async events(id) {
       const text = (await na.as('standard')('GET', '/admin/evidence/export')).text
-      const lines = text.split('\n').slice(0, -1).map((line) => JSON.parse(line) as { entry: JsonObject; payload: JsonObject })
+      const lines = text
+        .split('\n')
+        .slice(0, -1)
+        .map((line) => JSON.parse(line) as { entry: JsonObject; payload: JsonObject })
       return lines.flatMap(({ payload }) => (payload['approval_id'] === id && 'event' in payload ? [payload] : []))
     },
   }

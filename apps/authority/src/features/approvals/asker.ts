@@ -1,6 +1,14 @@
 import { Refusal, approvals } from '@chancery/contract'
 import type { ApprovalStatus, ListedApproval } from '@chancery/contract'
-import { type JsonObject, type NodeAction, approvalStateAt, isExcluded, meetsAny, readJson, writeSortable } from '@chancery/protocol'
+import {
+  type JsonObject,
+  type NodeAction,
+  approvalStateAt,
+  isExcluded,
+  meetsAny,
+  readJson,
+  writeSortable,
+} from '@chancery/protocol'
 import { type Call, readRecordTexts } from '@chancery/service-kit'
 import { requestDetails } from '../../audit/record.ts'
 import { authenticateNode, refuseNode } from '../../auth/node.ts'
@@ -46,7 +54,10 @@ export async function listForApprover(
 ): Promise<{ readonly count: number; readonly approvals: readonly ListedApproval[] }> {
   const { known } = await proveApprover(call, parts, 'approval-list')
   const pending = await listPending(parts.database.read, writeSortable(parts.clock.now()), MAX_PENDING)
-  const lines = await listLines(parts, pending.filter((row) => mayApprove(row, known)))
+  const lines = await listLines(
+    parts,
+    pending.filter((row) => mayApprove(row, known)),
+  )
   return { count: lines.length, approvals: lines }
 }
 

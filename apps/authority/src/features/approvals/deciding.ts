@@ -102,12 +102,20 @@ export interface LockedRequest {
   readonly context: ContextRecord
   readonly asking: ApprovalAsking
   readonly prepared: PreparedApproval
-  evaluate(state: { readonly budgets: BudgetCounters & { readonly isIncomplete: boolean }; readonly approvals: ApprovalFacts }): Evaluation
+  evaluate(state: {
+    readonly budgets: BudgetCounters & { readonly isIncomplete: boolean }
+    readonly approvals: ApprovalFacts
+  }): Evaluation
 }
 
 /** What becomes of an approval with a decision. Its row is changed already; its entries are appended with the decision. */
 export type ApprovalEffect =
-  | { readonly kind: 'opened'; readonly row: ApprovalRow; readonly draft: ApprovalRequest; readonly overdue: ApprovalRow | undefined }
+  | {
+      readonly kind: 'opened'
+      readonly row: ApprovalRow
+      readonly draft: ApprovalRequest
+      readonly overdue: ApprovalRow | undefined
+    }
   | { readonly kind: 'used'; readonly row: ApprovalRow }
   | { readonly kind: 'cancelled'; readonly row: ApprovalRow; readonly cause: ApprovalCause }
 
@@ -126,7 +134,10 @@ export class ApproversUnknownError extends Error {
 }
 
 /** Evaluates a request whose policies may ask a person, under the lock of the store (protocol/approvals 6 and 8). */
-export async function evaluateWithApprovals(parts: ApprovalsParts, request: LockedRequest): Promise<ApprovedEvaluation> {
+export async function evaluateWithApprovals(
+  parts: ApprovalsParts,
+  request: LockedRequest,
+): Promise<ApprovedEvaluation> {
   const { tx, now, policies, facts } = request
   const keys = mayAskPerson(policies) ? approvalUseKeys(policies, facts, now) : []
   const uses = await findUses(tx.query, keys)
@@ -186,7 +197,11 @@ async function locateNamed(request: LockedRequest, { digest, needed }: Sought, n
   const { tx, now, asking, prepared } = request
   const row = await findApproval(tx.query, named)
   if (row === undefined || row.asker !== askerText(asking.asker) || row.request_digest !== digest)
-    return { kind: 'found', row: undefined, found: { outcome: 'mismatch', shown: { ...NO_APPROVAL, request_digest: digest } } }
+    return {
+      kind: 'found',
+      row: undefined,
+      found: { outcome: 'mismatch', shown: { ...NO_APPROVAL, request_digest: digest } },
+    }
   const state = approvalStateAt(row, now)
   if (state !== 'approved') return foundIn(tx, row, state === 'pending' ? 'required' : state, state)
   const statements = await listStatements(tx.query, [row.approval_id])
@@ -221,7 +236,11 @@ async function locateOpen(parts: ApprovalsParts, request: LockedRequest, { diges
     counts.ofSubject >= most ||
     counts.denied >= MAX_DENIED
   if (isOver)
-    return { kind: 'found', row: undefined, found: { outcome: 'limit', shown: { ...NO_APPROVAL, request_digest: digest } } }
+    return {
+      kind: 'found',
+      row: undefined,
+      found: { outcome: 'limit', shown: { ...NO_APPROVAL, request_digest: digest } },
+    }
   return { kind: 'open', overdue: row }
 }
 
@@ -248,7 +267,9 @@ function shownOf(row: ApprovalRow, statements: readonly StatementRow[]): ShownAp
 }
 
 function toShownStatement({ statement_id, statement_digest, statement_json }: StatementRow): ShownStatement {
-  const { approver } = JSON.parse(statement_json) as { approver: Omit<ShownStatement, 'statement_id' | 'statement_digest'> }
+  const { approver } = JSON.parse(statement_json) as {
+    approver: Omit<ShownStatement, 'statement_id' | 'statement_digest'>
+  }
   return { statement_id, statement_digest, kind: approver.kind, id: approver.id, sovereign_id: approver.sovereign_id }
 }
 
@@ -310,9 +331,7 @@ async function open(parts: ApprovalsParts, request: LockedRequest, opening: Open
   const denials = first.steps.filter(({ denial }) => denial !== undefined)
   const isAskedOnly =
     denials.length > 0 &&
-    denials.every(
-      ({ gate_type, metadata }) => gate_type === 'approval.v1' && metadata['outcome'] === 'not_reached',
-    )
+    denials.every(({ gate_type, metadata }) => gate_type === 'approval.v1' && metadata['outcome'] === 'not_reached')
   if (!isAskedOnly) return { evaluation: first, effect: undefined, named: undefined, isIncomplete }
   const draft = draftApprovalRequest({
     approval_id: parts.ids.uuid(),

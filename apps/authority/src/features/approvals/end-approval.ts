@@ -18,7 +18,11 @@ export async function cancelApproval(
     const now = parts.clock.now()
     const state = approvalStateAt(row, now)
     if (!isOpenState(state)) throw new Refusal('approval_closed', { state })
-    return { event: 'cancelled', row: await storeEvent(tx, sink, parts, row, { event: 'cancelled', cause, details }, now), at: now }
+    return {
+      event: 'cancelled',
+      row: await storeEvent(tx, sink, parts, row, { event: 'cancelled', cause, details }, now),
+      at: now,
+    }
   })
 }
 

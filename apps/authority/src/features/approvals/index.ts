@@ -151,7 +151,6 @@ export interface Approvals extends Feature {
   count(changed: readonly ChangedApproval[]): void
 }
 
-
 async function evaluateOrReadAgain(parts: ApprovalsParts, request: LockedRequest): Promise<ApprovedEvaluation> {
   try {
     return await evaluateWithApprovals(parts, request)

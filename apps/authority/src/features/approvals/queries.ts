@@ -91,7 +91,9 @@ export async function insertApproval(tx: Transaction, row: ApprovalRow): Promise
 export async function updateApproval(
   tx: Transaction,
   approval_id: string,
-  changes: Partial<Pick<ApprovalRow, 'state' | 'use_until' | 'ended_at' | 'cause' | 'used_by_decision_id' | 'history_json'>>,
+  changes: Partial<
+    Pick<ApprovalRow, 'state' | 'use_until' | 'ended_at' | 'cause' | 'used_by_decision_id' | 'history_json'>
+  >,
 ): Promise<void> {
   await tx.query.updateTable('approvals').set(changes).where('approval_id', '=', approval_id).execute()
 }

@@ -71,7 +71,10 @@ describe('POST /admin/approvals/{approval_id}/approve', () => {
   ])('422: %s', async (reason, changes) => {
     const id = await held()
     const given = typeof changes === 'function' ? await changes() : changes
-    const approver = given.approver === undefined ? {} : { approver: { ...given.approver, id: h.na.signers['privileged']?.keyId ?? '' } }
+    const approver =
+      given.approver === undefined
+        ? {}
+        : { approver: { ...given.approver, id: h.na.signers['privileged']?.keyId ?? '' } }
     const statement = asJson(await h.statement(id, 'privileged', { ...given, ...approver }))
     const answer = await h.na.as('privileged')('POST', `/admin/approvals/${id}/approve`, { statement })
     expect(refused(answer, 422, 'statement_rejected')['details']).toEqual({ reason })
@@ -83,9 +86,12 @@ describe('POST /admin/approvals/{approval_id}/approve', () => {
     const id = await held({ approvers: [{ kind: 'operators', count: 1, tier: 'privileged' }] })
     refused(await h.state(id, 'standard'), 403, 'not_an_approver')
     const capability = await h.rule(approvalGate())
-    const attestation_id = (await h.attest({ subject_id: 's', claims: { capabilities: [capability] } }))['attestation_id'] ?? null
+    const attestation_id =
+      (await h.attest({ subject_id: 's', claims: { capabilities: [capability] } }))['attestation_id'] ?? null
     const asked = { attestation_id, requested_capability: capability, context: { request_parameters: {} } }
-    const { approval } = accepted(await h.na.as('second')('POST', '/admin/boundary/evaluate', asked), 201) as { approval: JsonObject }
+    const { approval } = accepted(await h.na.as('second')('POST', '/admin/boundary/evaluate', asked), 201) as {
+      approval: JsonObject
+    }
     const own = String(approval['approval_id'])
     refused(await h.state(own, 'second'), 403, 'approver_is_requester')
     accepted(await h.state(own, 'privileged'))
@@ -94,7 +100,8 @@ describe('POST /admin/approvals/{approval_id}/approve', () => {
   it('404: an unknown approval; 409: one that ended, and an id of another statement', async () => {
     const id = await held({ approvers: [{ kind: 'operators', count: 2 }] })
     const statement = await h.statement(id, 'privileged')
-    const post = (path: string, body: unknown) => h.na.as('privileged')('POST', path, { statement: asJson(body as object) })
+    const post = (path: string, body: unknown) =>
+      h.na.as('privileged')('POST', path, { statement: asJson(body as object) })
     refused(await post(`/admin/approvals/${UNKNOWN}/approve`, statement), 404, 'approval_not_found')
     accepted(await post(`/admin/approvals/${id}/approve`, statement))
     const { statement_id } = statement
@@ -110,7 +117,11 @@ describe('POST /approvals/statement', () => {
     const id = await held({ approvers: [{ kind: 'members', count: 1, role: 'role:finance' }] })
     const person = async (roles: readonly string[]) => {
       const signer = await testSigner('person', `person ${roles.join()}`)
-      const { attestation_id } = await h.attest({ subject_id: roles.join(), roles, subject_public_key: signer.publicKey })
+      const { attestation_id } = await h.attest({
+        subject_id: roles.join(),
+        roles,
+        subject_public_key: signer.publicKey,
+      })
       return { signer, attestation_id: String(attestation_id) }
     }
     const send = async ({ signer, attestation_id }: Awaited<ReturnType<typeof person>>) => {
@@ -136,7 +147,9 @@ describe('POST /approvals/status and /approvals/cancel', () => {
     const body = { action: 'approval-status', audience, approval_id }
     refused(await other.post('/approvals/status', body), 404, 'approval_not_found')
     refused(await agent.post('/approvals/status', 'approval-cancel', { approval_id }), 401, 'node_auth_failed')
-    expect(accepted(await agent.post('/approvals/cancel', 'approval-cancel', { approval_id }))['state']).toBe('cancelled')
+    expect(accepted(await agent.post('/approvals/cancel', 'approval-cancel', { approval_id }))['state']).toBe(
+      'cancelled',
+    )
     refused(await agent.post('/approvals/cancel', 'approval-cancel', { approval_id }), 409, 'approval_closed')
     expect(detailOf(await agent.send({ n: 1 }, { approval_id }))).toBe(`approval_cancelled: ${approval_id}`)
   })
@@ -151,7 +164,11 @@ describe('GET /admin/approvals', () => {
       return (JSON.parse(text) as { approvals: JsonObject[] }).approvals
     }
     const pending = await list('')
-    expect(pending.find(({ approval_id }) => approval_id === id)).toMatchObject({ titles: ['Listed'], needed: 1, given: 0 })
+    expect(pending.find(({ approval_id }) => approval_id === id)).toMatchObject({
+      titles: ['Listed'],
+      needed: 1,
+      given: 0,
+    })
     expect(new Set(pending.map(({ state }) => state))).toEqual(new Set(['pending']))
     accepted(await h.na.as('privileged')('POST', `/admin/approvals/${id}/cancel`, { reason: 'a mistake' }))
     expect((await list('?state=cancelled')).some(({ approval_id }) => approval_id === id)).toBe(true)
@@ -177,8 +194,11 @@ describe('limits', () => {
 
   it('201: approval_limit above all open approvals, with a finding', async () => {
     const capability = await h.rule(approvalGate())
-    for (let details = ''; details !== 'approval_limit';) details = detailOf(await (await h.agent(capability)).send({})).split(':')[0] ?? ''
-    const { findings } = accepted(await h.na.as('standard')('GET', '/admin/findings')) as unknown as { findings: JsonObject[] }
+    for (let details = ''; details !== 'approval_limit';)
+      details = detailOf(await (await h.agent(capability)).send({})).split(':')[0] ?? ''
+    const { findings } = accepted(await h.na.as('standard')('GET', '/admin/findings')) as unknown as {
+      findings: JsonObject[]
+    }
     expect(findings.map(({ check }) => check)).toContain('approval_queue')
   }, 60_000)
 })

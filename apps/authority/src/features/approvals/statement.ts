@@ -118,7 +118,14 @@ async function applyStatement(
   const event = eventAfter(requestOf(row), record.verdict, [...signers, known.signer])
   const use_until = event === 'approved' ? now + seconds(row.use_seconds) : undefined
   const ended = { event, statement: wire, approver: known.approver, details }
-  const after = await storeEvent(tx, sink, parts, row, { ...ended, ...(use_until === undefined ? {} : { use_until }) }, now)
+  const after = await storeEvent(
+    tx,
+    sink,
+    parts,
+    row,
+    { ...ended, ...(use_until === undefined ? {} : { use_until }) },
+    now,
+  )
   if (event === 'denied') await releaseReservations(tx, [approval_id])
   if (use_until !== undefined) await extendReservations(tx, approval_id, writeSortable(use_until - 1n))
   return { event, row: after, at: now }

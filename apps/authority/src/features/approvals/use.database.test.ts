@@ -73,7 +73,9 @@ describe('the time of an approval', () => {
     const approval_id = await agent.hold({ n: 1 })
     h.clock.advance(60)
     expect((await h.show(approval_id))['state']).toBe('expired')
-    expect(refused(await h.state(approval_id, 'privileged'), 409, 'approval_closed')['details']).toEqual({ state: 'expired' })
+    expect(refused(await h.state(approval_id, 'privileged'), 409, 'approval_closed')['details']).toEqual({
+      state: 'expired',
+    })
     expect(detailOf(await agent.send({ n: 1 }, { approval_id }))).toBe(`approval_expired: ${approval_id}`)
     const next = await agent.hold({ n: 1 })
     expect(next).not.toBe(approval_id)
@@ -101,7 +103,9 @@ describe('what changed meanwhile', () => {
     const agent = await h.agent(capability)
     const approval_id = await agent.hold({ n: 1 })
     accepted(await h.state(approval_id, 'privileged'))
-    const { requirements } = (await h.show(approval_id))['approval_request'] as unknown as { requirements: { policy_id: string }[] }
+    const { requirements } = (await h.show(approval_id))['approval_request'] as unknown as {
+      requirements: { policy_id: string }[]
+    }
     const policy_id = requirements[0]?.policy_id ?? ''
     const gates = [approvalGate({ title: 'Another title' })]
     const window = { valid_from: '2025-01-01T00:00:00Z', valid_until: '2030-01-01T00:00:00Z' }
@@ -114,7 +118,12 @@ describe('what changed meanwhile', () => {
   })
 
   it('201: a gate that denies at the use leaves the approval as it is', async () => {
-    const max = { gate_id: 'max', gate_type: 'max_value.v1', order: 9, config: { path: 'request_parameters.n', max: 5 } }
+    const max = {
+      gate_id: 'max',
+      gate_type: 'max_value.v1',
+      order: 9,
+      config: { path: 'request_parameters.n', max: 5 },
+    }
     const agent = await h.agent(await h.rule([approvalGate(), max]))
     const answer = await agent.send({ n: 9 })
     expect([detailOf(answer), answer['approval']]).toEqual(['approval_not_reached', undefined])

@@ -44,7 +44,10 @@ export async function requireApproval(
 }
 
 /** One approval with its signed records, as operators see it. */
-export async function showApproval(parts: Pick<ApprovalsParts, 'clock' | 'database'>, row: ApprovalRow): Promise<Approval> {
+export async function showApproval(
+  parts: Pick<ApprovalsParts, 'clock' | 'database'>,
+  row: ApprovalRow,
+): Promise<Approval> {
   const request = requestOf(row)
   const statements = await listStatements(parts.database.read, [row.approval_id])
   return {

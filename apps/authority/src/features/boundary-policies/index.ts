@@ -195,7 +195,9 @@ async function requireUsable(
   const checked = await checkStoredPolicy(row, (issuedAt) => ownKeysAt(parts.keys, issuedAt))
   const [problem] = findSetProblems([checked], parts.clock.now())
   if (problem === undefined) {
-    const needsStore = checked.ready?.gates.some(({ budget, approval }) => budget !== undefined || approval !== undefined)
+    const needsStore = checked.ready?.gates.some(
+      ({ budget, approval }) => budget !== undefined || approval !== undefined,
+    )
     if (needsStore === true && !parts.settings.evidenceStore)
       throw new Refusal('boundary_policy_activation_refused', { reason: 'evidence_store_required' })
     return row

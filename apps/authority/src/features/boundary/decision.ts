@@ -32,7 +32,13 @@ import type { BasisVersion } from '../../database/locks/decision-basis.ts'
 import type { Attempt } from '../../requests/idempotency.ts'
 import { type BoundaryState, countDecision } from './context.ts'
 import type { ResolvedBasis } from './basis.ts'
-import type { ApprovalAsking, ApprovalEffect, ChangedApproval, LockedRequest, PreparedApproval } from '../approvals/index.ts'
+import type {
+  ApprovalAsking,
+  ApprovalEffect,
+  ChangedApproval,
+  LockedRequest,
+  PreparedApproval,
+} from '../approvals/index.ts'
 import { BasisChangedError } from '../evidence/index.ts'
 import type { ByteOwner, EvaluatedDecision, LockedDecision, SignedItem } from '../evidence/index.ts'
 import { type Evaluated, findHead, ownersOf, signDecision } from './sign-decision.ts'

@@ -207,7 +207,11 @@ async function appendExecution(
   return responseOf(added, 'recorded')
 }
 
-async function appendChange(tx: Transaction, batch: AppendBatch, { change }: ChangeItem): Promise<StoredResponse | Error> {
+async function appendChange(
+  tx: Transaction,
+  batch: AppendBatch,
+  { change }: ChangeItem,
+): Promise<StoredResponse | Error> {
   try {
     await change(tx, batch)
     return { status: 200, text: '' }

@@ -57,6 +57,9 @@ async function checkWebhook({ database, settings }: Pick<CheckedNetwork, 'databa
     'approval_webhook',
     `Not delivered to the approval webhook: ${undelivered.count}`,
     'Check the receiver, NA_APPROVAL_WEBHOOK_URL and NA_APPROVAL_WEBHOOK_ADDRESSES. The log has the cause.',
-    { effect: 'Approvers are not called. After a day an event is dropped.', at: writeInstant(instantOf(undelivered.since)) },
+    {
+      effect: 'Approvers are not called. After a day an event is dropped.',
+      at: writeInstant(instantOf(undelivered.since)),
+    },
   )
 }

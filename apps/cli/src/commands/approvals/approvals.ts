@@ -76,7 +76,10 @@ export async function runApprovalShow(context: CommandContext, args: Arguments, 
 export async function runApprovalApprove(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const digest = options.text('digest')
   if (options.isSet('yes') && digest === undefined)
-    throw usageError('--yes needs --digest, so that nothing is approved that was not reviewed.', 'approval show prints it.')
+    throw usageError(
+      '--yes needs --digest, so that nothing is approved that was not reviewed.',
+      'approval show prints it.',
+    )
   return answer(context, args, options, { verdict: 'approve', digest })
 }
 
@@ -125,7 +128,8 @@ async function answer(
 
 function resultText({ approval_id, state, use_until, needed }: Approval, style: Style): string {
   if (state === 'denied') return `${style.bad('Denied')} ${approval_id}.`
-  if (state === 'approved') return `${style.good('Approved')} ${approval_id}. It can be used once, until ${use_until ?? '-'}.`
+  if (state === 'approved')
+    return `${style.good('Approved')} ${approval_id}. It can be used once, until ${use_until ?? '-'}.`
   const left = needed.reduce((sum, { count, given }) => sum + count - given, 0)
   return `${style.good('Your approval is stored.')} ${approval_id} needs ${left} more.`
 }
@@ -151,7 +155,9 @@ function describeApproval(approval: Approval, style: Style): string {
     '',
     style.title('Values of the request, as its caller sent them'),
     ...(request.shown.length === 0 ? ['none'] : [shownTable(request, style)]),
-    ...(request.shown_complete ? [] : [style.warn('This is not everything: a value was left out, cut, or is not bound.')]),
+    ...(request.shown_complete
+      ? []
+      : [style.warn('This is not everything: a value was left out, cut, or is not bound.')]),
     ...(request.budgets.length === 0 ? [] : ['', style.title('Budgets'), budgetTable(request, style)]),
     '',
     style.title('Needed'),

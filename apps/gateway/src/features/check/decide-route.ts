@@ -42,7 +42,11 @@ export async function decideRoute(
   const { waitsFor } = decided
   if (waitsFor !== undefined) {
     const { approval_id, state } = waitsFor
-    throw new GatewayRefusal('approval_required', { decision_id, approval_id, state }, { retryAfterSeconds: POLL_SECONDS })
+    throw new GatewayRefusal(
+      'approval_required',
+      { decision_id, approval_id, state },
+      { retryAfterSeconds: POLL_SECONDS },
+    )
   }
   if (!authorized) throw new GatewayRefusal('decision_denied', { decision_id })
   return decision_id
