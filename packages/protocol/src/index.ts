@@ -155,15 +155,10 @@ export * from './artifacts/approval-request.ts'
 export * from './artifacts/approval-statement.ts'
 export * from './artifacts/approval-entry.ts'
 export * from './approvals/approval-plan.ts'
-export type { ApprovalRule } from './approvals/approval-rule.ts'
-export { NO_APPROVAL, waitingApproval } from './approvals/approval-step.ts'
-export type {
-  ApprovalFacts,
-  FoundApproval,
-  NamedApproval,
-  ShownApproval,
-  ShownStatement,
-} from './approvals/approval-step.ts'
+export type { ApprovalRule } from './approvals/rule.ts'
+export { waitingApproval } from './approvals/approval-step.ts'
+export type { NamedApproval } from './approvals/approval-step.ts'
+export * from './approvals/found-approval.ts'
 export * from './approvals/approvers.ts'
 export * from './approvals/bound-request.ts'
 export * from './artifacts/execution-evidence.ts'
@@ -175,7 +170,7 @@ export { CHECKPOINT_SUBJECT, decisionSubject, executionSubject, lineShortcuts } 
 export type { DecisionParts, LineShortcuts } from './evidence/shortcuts.ts'
 export * from './evidence/secret-material.ts'
 export * from './evidence/report.ts'
-export type { StoreKeys } from './evidence/check-payload.ts'
+export type { StoreKeys } from './evidence/checked-payload.ts'
 export type { StoredDecision } from './evidence/chain-state.ts'
 export * from './evidence/check-execution.ts'
 export * from './evidence/check-anchors.ts'

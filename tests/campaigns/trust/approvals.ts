@@ -118,7 +118,7 @@ interface Answered {
   readonly answer: TestResponse
 }
 
-/** Holds a request, does several things to it at once, and compares what all of them were told with what is stored. */
+/** Holds a request, does several things to it at once, and compares all answers with what is stored. */
 async function tryOne(scene: Scene, parameters: JsonObject) {
   const { na, clock, agent, random, former } = scene
   const first = accepted(await ask(scene, parameters), 201)

@@ -103,7 +103,7 @@ export const simulation = open({
   unchanged: whole,
   newly_allowed: whole,
   newly_denied: whole,
-  /** Requests that a person would have to approve, and need nobody now. */
+  /** Requests that a person would have to approve, and need no person now. */
   newly_held: withDefault(count, 0),
   /** Requests for which an external fact is not known. The gate that asks for it denies them. */
   external_facts_missing: withDefault(count, 0),

@@ -10,7 +10,7 @@ import { gateName } from '../boundary/policy-gates.ts'
 import { type CheckedPolicy, type ReadyPolicy, resolvePolicies } from '../boundary/policy-set.ts'
 import { digestOf } from '../canonical/digest.ts'
 import { type Instant, seconds, writeInstant } from '../canonical/time.ts'
-import type { ApprovalRule } from './approval-rule.ts'
+import type { ApprovalRule } from './rule.ts'
 import { canBeMet } from './approval-step.ts'
 import { type BoundFacts, type Show, requestOfApproval, showRequest } from './bound-request.ts'
 
@@ -53,7 +53,7 @@ export function approvalUseKeys(policies: readonly CheckedPolicy[], facts: Facts
 export interface ApprovalPlan {
   /** The gates that ask a person about a request, when nothing else denies it. */
   readonly needed: readonly NeededApproval[]
-  /** A gate cannot say whether it asks, or whom, and denies. Then the others ask nobody. */
+  /** A gate cannot say whether it asks, or whom, and denies. Then the others do not ask. */
   readonly isBlocked: boolean
 }
 

@@ -1,7 +1,7 @@
-import { type Approvers, MAX_REQUIREMENTS } from '../artifacts/approval-request.ts'
+import { MAX_REQUIREMENTS } from '../artifacts/approval-request.ts'
 import { type FactPath, type Facts, findFact, readFactPath } from '../boundary/facts.ts'
 import { factPath } from '../boundary/gates/gate.ts'
-import { type Amount, MAX_SCALE, type UnreadAmount, decimal } from '../budgets/amounts.ts'
+import { type Amount, MAX_SCALE, decimal } from '../budgets/amounts.ts'
 import { PER, type Per, readLimits } from '../budgets/budget.ts'
 import { amountAt, perValue } from '../budgets/budget-step.ts'
 import { digestOf } from '../canonical/digest.ts'
@@ -11,23 +11,7 @@ import { FormError, type Read, described } from '../reading/schema.ts'
 import { anyOf, arrayOf, closed, integer, mapOf, oneOf, optional, required, withDefault } from '../reading/shape.ts'
 import { instantOf, keyId, plainText } from '../reading/text.ts'
 import type { Show } from './bound-request.ts'
-
-/** The config of an approval.v1 gate, read. */
-export interface ApprovalRule {
-  readonly title: string
-  /** As it was written: the proof has it. */
-  readonly when: JsonObject
-  /** Whether a request needs a person, or why that cannot be said. */
-  readonly isNeeded: (facts: Facts, gate_name: string) => boolean | UnreadAmount
-  /** For a gate that asks for the first use: what the request uses. Undefined where a fact is missing. */
-  readonly useKey: ((facts: Facts, gate_name: string) => string | undefined) | undefined
-  readonly approvers: readonly Approvers[]
-  readonly show: Show
-  readonly expiresSeconds: number
-  readonly useWithinSeconds: number
-  /** What the approval does not bind. */
-  readonly unbound: readonly FactPath[]
-}
+import type { ApprovalRule } from './rule.ts'
 
 const title: Read<string> = described(
   (value, field) => {

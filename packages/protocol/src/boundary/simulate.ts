@@ -1,5 +1,5 @@
 import { type BoundaryPolicy, boundaryPolicyDigest } from '../artifacts/boundary-policy.ts'
-import { type ApprovalFacts, NO_APPROVAL } from '../approvals/approval-step.ts'
+import { type ApprovalFacts, NO_APPROVAL } from '../approvals/found-approval.ts'
 import type { Instant } from '../canonical/time.ts'
 import type { SimulatedCounters } from '../budgets/simulated-counters.ts'
 import { concludeSteps, evaluatePolicies } from './evaluate.ts'
@@ -51,7 +51,7 @@ export function simulateCase(
 ): SimulatedCase {
   const { policyRequired = false, counters } = sets
   const simulateOne = (policies: readonly CheckedPolicy[], budgets?: SimulatedCounters): SimulatedState => {
-    const known = { ...facts, approvals: NOBODY_ASKED, ...(budgets === undefined ? {} : { budgets }) }
+    const known = { ...facts, approvals: NOT_ASKED, ...(budgets === undefined ? {} : { budgets }) }
     const { steps } = evaluatePolicies(policies, known, now, { policyRequired })
     const { authorized, denial_reason } = concludeSteps(steps)
     const denials = steps.filter(({ denial }) => denial !== undefined)
@@ -77,4 +77,4 @@ function changeOf(active: SimulatedState, candidate: SimulatedState): SimulatedC
 }
 
 /** A simulation opens nothing: every request that needs a person is held, and no use came before it. */
-const NOBODY_ASKED: ApprovalFacts = { uses: new Map(), found: { outcome: 'required', shown: NO_APPROVAL } }
+const NOT_ASKED: ApprovalFacts = { uses: new Map(), found: { outcome: 'required', shown: NO_APPROVAL } }

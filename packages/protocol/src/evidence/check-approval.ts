@@ -9,26 +9,7 @@ import type { JsonValue } from '../canonical/utf8.ts'
 import { readOrUndefined } from '../reading/read-or-undefined.ts'
 import { instantOf } from '../reading/text.ts'
 import { readReceived, signedText } from '../signing/received.ts'
-import type { CheckedPayload, Problem, StoreKeys } from './check-payload.ts'
-
-/** What the events of one approval are held against. */
-export interface CheckedApproval extends Pick<ApprovalEntry, 'approval_id' | 'event' | 'at' | 'decision_id'> {
-  /** Of `requested`. */
-  readonly opened?: {
-    readonly digest: string
-    readonly requirements: readonly Approvers[]
-    readonly expires_at: string
-  }
-  /** Of events with a statement. */
-  readonly stated?: {
-    readonly digest: string
-    readonly verdict: 'approve' | 'deny'
-    readonly kind: 'operator' | 'member' | 'partner'
-    readonly id: string
-    readonly public_key: string
-  }
-  readonly use_until: string | null
-}
+import type { CheckedApproval, CheckedPayload, Problem, StoreKeys } from './checked-payload.ts'
 
 /** The members that an event has, besides those of every event. */
 const CARRIES: Readonly<Record<ApprovalEntry['event'], readonly (keyof ApprovalEntry)[]>> = {
@@ -99,7 +80,7 @@ function withStatement(
   if ((record.verdict === 'deny') !== (event === 'denied')) return unreadable('verdict')
   const { public_key } = record
   const stated = { digest: record.approval_request_digest, verdict: record.verdict, kind, id, public_key }
-  // The key that the authority verified: a statement that names another one is signed by nobody known.
+  // The key that the authority verified: a statement that names another one is signed by no known key.
   const keys = approver.public_key === public_key ? [public_key] : []
   return { ...result, signed: { received, text: signedText(received), keys }, approval: { ...named, stated } }
 }

@@ -4,7 +4,8 @@ import { readPublicKey, verifySignature, verifySignatureBytes } from '../signing
 import { checkReceivedForm, signaturesOf } from '../signing/received.ts'
 import { type BudgetEvent, readBudgetEvent } from '../budgets/budget-events.ts'
 import type { EvidenceStoreEntry } from '../artifacts/evidence-store-entry.ts'
-import { type CheckedPayload, type Problem, type SignedPart, type StoreKeys, checkPayload } from './check-payload.ts'
+import { checkPayload } from './check-payload.ts'
+import type { CheckedPayload, Problem, SignedPart, StoreKeys } from './checked-payload.ts'
 import { type ReadEvent, readEventLine } from './read-event.ts'
 import { type LineShortcuts, lineShortcuts } from './shortcuts.ts'
 

@@ -3,7 +3,8 @@ import { type Instant, approvalRequestForm, asJson, canonicalJson, decisionSubje
 import type { Transaction } from '../../database/database.ts'
 import type { SignedItem } from '../evidence/index.ts'
 import type { ApprovalEffect, ApprovedEvaluation } from './deciding.ts'
-import { type ApprovalsParts, type ChangedApproval, type EntrySink, storeEvent } from './events.ts'
+import type { ApprovalsParts } from './approvals-parts.ts'
+import { type ChangedApproval, type EntrySink, storeEvent } from './events.ts'
 import { type ApprovalRow, storeSignedRequest } from './queries.ts'
 import { toStatus } from './view.ts'
 

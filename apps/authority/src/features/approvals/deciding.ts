@@ -39,7 +39,7 @@ import {
 import type { LockedCounters } from '../../budgets/counters.ts'
 import type { Transaction } from '../../database/database.ts'
 import { toWireTime } from '../../requests/list-position.ts'
-import { type ApprovalsParts, requestOf } from './events.ts'
+import { type ApprovalsParts, requestOf } from './approvals-parts.ts'
 import {
   type ApprovalRow,
   type StatementRow,
@@ -154,7 +154,7 @@ export async function evaluateWithApprovals(
 
 type Uses = ApprovalFacts['uses']
 
-/** Nothing asks a person, or nobody can be asked. */
+/** No gate asks a person, or a gate denies already. */
 function without(request: LockedRequest, uses: Uses): ApprovedEvaluation {
   const budgets = request.counters.forDecision(request.requester)
   const evaluation = request.evaluate({ budgets, approvals: { uses, found: undefined } })

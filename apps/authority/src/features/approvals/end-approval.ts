@@ -4,7 +4,8 @@ import { releaseReservations } from '../../budgets/counter-rows.ts'
 import type { Transaction } from '../../database/database.ts'
 import { withLease } from '../../database/locks/leases.ts'
 import { appendExpired } from './append-effect.ts'
-import { type ApprovalsParts, type ChangedApproval, type EntrySink, countEvent, storeEvent } from './events.ts'
+import type { ApprovalsParts } from './approvals-parts.ts'
+import { type ChangedApproval, type EntrySink, countEvent, storeEvent } from './events.ts'
 import { type ApprovalRow, findApproval, listOverdue, removeOld } from './queries.ts'
 
 /** Cancels an open approval, and releases what it reserved. */

@@ -9,44 +9,19 @@ import {
   type Instant,
   type JsonObject,
   type VerifiedApprover,
-  approvalRequestForm,
   approvalSubject,
   asJson,
   canonicalJson,
   instantOf,
   isOpenState,
   readJson,
-  readReceived,
   writeInstant,
   writeSortable,
 } from '@chancery/protocol'
-import type { Core, FeatureBase } from '../../core.ts'
 import type { Transaction } from '../../database/database.ts'
-import type { AuthoritySettings } from '../../settings/authority-settings.ts'
-import type { Evidence } from '../evidence/index.ts'
-import type { PresentedParts } from '../presented/index.ts'
+import { type ApprovalsParts, requestOf, titlesOf } from './approvals-parts.ts'
 import { insertNotice } from './notices.ts'
 import { type ApprovalRow, updateApproval } from './queries.ts'
-
-export interface ApprovalsParts
-  extends
-    FeatureBase,
-    Omit<PresentedParts, 'settings'>,
-    Pick<Core, 'instance' | 'limits' | 'nonces' | 'operators' | 'rollback'> {
-  readonly settings: PresentedParts['settings'] &
-    Pick<
-      AuthoritySettings,
-      | 'approvalDenyHoldSeconds'
-      | 'approvalWebhookAddresses'
-      | 'approvalWebhookRoots'
-      | 'approvalWebhookUrl'
-      | 'approvalsMaxPending'
-      | 'approvalsMaxPendingPerAsker'
-      | 'evidenceStore'
-      | 'publicUrl'
-    >
-  readonly evidence: Evidence
-}
 
 /** Where entries and events of a transaction are collected. */
 export interface EntrySink {
@@ -65,15 +40,6 @@ export interface ApprovalChange {
   readonly usedBy?: { readonly decision_id: string; readonly parties: ApprovalParties }
   /** Further members of the audit event. */
   readonly details?: JsonObject
-}
-
-/** The signed request of a row. */
-export function requestOf({ request_json }: Pick<ApprovalRow, 'request_json'>): ApprovalRequest {
-  return readReceived(approvalRequestForm, readJson(request_json)).record
-}
-
-export function titlesOf({ requirements }: Pick<ApprovalRequest, 'requirements'>): readonly string[] {
-  return [...new Set(requirements.map(({ title }) => title))]
 }
 
 interface HistoryLine {

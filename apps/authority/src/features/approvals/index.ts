@@ -24,7 +24,8 @@ import { cancelOwn, countKey, listForApprover, showToApprover, status } from './
 import { ApproversUnknownError, evaluateWithApprovals, prepareApproval } from './deciding.ts'
 import type { ApprovedEvaluation, LockedRequest, PreparedApproval } from './deciding.ts'
 import { cancelApproval, expireApprovals } from './end-approval.ts'
-import { type ApprovalsParts, type ChangedApproval, countEvent, requestOf } from './events.ts'
+import { type ApprovalsParts, requestOf } from './approvals-parts.ts'
+import { type ChangedApproval, countEvent } from './events.ts'
 import { sendNotices } from './notices.ts'
 import { approvalList, countStates, findApproval } from './queries.ts'
 import { findSigner, operatorSigner, readAttested } from './signers.ts'
@@ -34,7 +35,8 @@ import { listLines, requireApproval, showApproval } from './view.ts'
 export { findUndelivered } from './notices.ts'
 export { countOpenApprovals, listWaiting } from './queries.ts'
 export type { ApprovalAsking, ApprovalEffect, LockedRequest, PreparedApproval } from './deciding.ts'
-export type { ApprovalsParts, ChangedApproval } from './events.ts'
+export type { ApprovalsParts } from './approvals-parts.ts'
+export type { ChangedApproval } from './events.ts'
 
 /**
  * GET /admin/approvals

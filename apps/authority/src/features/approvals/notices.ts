@@ -15,7 +15,7 @@ import type { Transaction } from '../../database/database.ts'
 import { withLease } from '../../database/locks/leases.ts'
 import type { Tables } from '../../database/tables.ts'
 import { isAllowedAddress } from '../../requests/allowed-address.ts'
-import { type ApprovalsParts, titlesOf } from './events.ts'
+import { type ApprovalsParts, titlesOf } from './approvals-parts.ts'
 
 /** Stores an event for the webhook, in the transaction of the event. It has no text of a caller. */
 export async function insertNotice(

@@ -18,7 +18,7 @@ import { checkRevoked, listRevokedKeys } from '../../auth/operator-keys.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { loadPresented, readAttestationId, readPresented } from '../presented/index.ts'
 import type { PresentedRequest } from '../presented/index.ts'
-import type { ApprovalsParts } from './events.ts'
+import type { ApprovalsParts } from './approvals-parts.ts'
 import type { StatementRow } from './queries.ts'
 
 /** A signer as the authority knows it, with what its evidence says. */

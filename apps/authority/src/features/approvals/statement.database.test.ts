@@ -67,7 +67,7 @@ describe('POST /admin/approvals/{approval_id}/approve', () => {
     ['digest_mismatch', { approval_request_digest: '0'.repeat(64) }],
     ['digest_mismatch', { approval_id: UNKNOWN }],
     ['stale', { stated_at: '2026-01-01T00:00:00Z' }],
-    ['signature_invalid', async () => ({ signer: await testSigner('op-privileged', 'a stranger') })],
+    ['signature_invalid', async () => ({ signer: await testSigner('op-privileged', 'another key') })],
   ])('422: %s', async (reason, changes) => {
     const id = await held()
     const given = typeof changes === 'function' ? await changes() : changes
@@ -131,7 +131,7 @@ describe('POST /approvals/statement', () => {
     }
     refused(await send(await person(['role:client'])), 404, 'approval_not_found')
     const finance = await person(['role:finance'])
-    const forged = await send({ ...finance, signer: await testSigner('person', 'a stranger') })
+    const forged = await send({ ...finance, signer: await testSigner('person', 'another key') })
     expect(refused(forged, 422, 'statement_rejected')['details']).toEqual({ reason: 'signature_invalid' })
     expect(accepted(await send(finance))).toEqual({ approval_id: id, state: 'approved' })
   })

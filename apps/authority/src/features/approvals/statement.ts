@@ -27,8 +27,10 @@ import type { OperatorCall } from '../../auth/operator.ts'
 import { extendReservations, releaseReservations } from '../../budgets/counter-rows.ts'
 import type { Transaction } from '../../database/database.ts'
 import { readOrRefuse } from '../../requests/read-fields.ts'
-import { countEvent, requestOf, storeEvent } from './events.ts'
-import type { ApprovalsParts, ChangedApproval, EntrySink } from './events.ts'
+import { requestOf } from './approvals-parts.ts'
+import { countEvent, storeEvent } from './events.ts'
+import type { ApprovalsParts } from './approvals-parts.ts'
+import type { ChangedApproval, EntrySink } from './events.ts'
 import { type ApprovalRow, findApproval, findStatement, insertStatement, listStatements } from './queries.ts'
 import type { KnownSigner } from './signers.ts'
 
@@ -61,7 +63,7 @@ export async function checkStatement(
     throw rejected('digest_mismatch')
   const age = parts.clock.now() - instantOf(record.stated_at)
   if (age > CLOCK_TOLERANCE || age < -CLOCK_TOLERANCE) throw rejected('stale')
-  // The key first: a statement under another key verifies, but nobody known signed it.
+  // The key first: a statement under another key verifies, but no known person signed it.
   if (record.public_key !== signer.public_key || !(await verifyReceivedSignature(received, [signer.public_key])))
     throw rejected('signature_invalid')
   const request = requestOf(row)

@@ -9,7 +9,8 @@ import {
   readJson,
 } from '@chancery/protocol'
 import { toWireTime } from '../../requests/list-position.ts'
-import { type ApprovalsParts, historyOf, requestOf, titlesOf } from './events.ts'
+import { type ApprovalsParts, requestOf, titlesOf } from './approvals-parts.ts'
+import { historyOf } from './events.ts'
 import { type ApprovalRow, type StatementRow, findApproval, listStatements } from './queries.ts'
 
 /** Seconds after which a caller asks again. */

@@ -19,7 +19,7 @@ export type { AskingCall, DecisionParts } from './decision-cache.ts'
 export { isDeciding } from './decision-cache.ts'
 export type { DecidingNetwork, Question } from './decision-cache.ts'
 
-/** How soon a caller asks again about an approval. */
+/** Seconds after which a caller asks again about an approval. */
 export const POLL_SECONDS = 5
 
 /** The signed request to the authority has the question inside of other objects, and the limit is 64 there. */

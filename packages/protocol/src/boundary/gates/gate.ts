@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../canonical/utf8.ts'
-import type { ApprovalRule } from '../../approvals/approval-rule.ts'
+import type { ApprovalRule } from '../../approvals/rule.ts'
 import type { Budget } from '../../budgets/budget.ts'
 import { FormError, type Read, described } from '../../reading/schema.ts'
 import { readRecord } from '../../reading/shape.ts'
@@ -42,7 +42,7 @@ export interface GateSituation {
   readonly gate_name: string
   /** Another enforced gate denies. Known to gates that run last; false for the others. */
   readonly isDenied: boolean
-  /** In observe mode: it denies nothing, and asks nobody. */
+  /** In observe mode: it denies nothing, and asks no person. */
   readonly isObserved?: true
 }
 
