@@ -31,7 +31,6 @@ const DEFAULTS: Readonly<Record<LimiterName, readonly [number, string]>> = {
   node: [600, 'NA_RATE_LIMIT_NODE_PER_MINUTE'],
   'node-key': [30, 'NA_RATE_LIMIT_NODE_KEY_PER_MINUTE'],
   'renew-key': [6, 'NA_RATE_LIMIT_RENEW_PER_KEY_PER_HOUR'],
-  approval: [120, 'NA_RATE_LIMIT_APPROVAL_PER_MINUTE'],
   'decision-address': [6000, 'NA_RATE_LIMIT_DECISION_ADDRESS_PER_MINUTE'],
   decision: [600, 'NA_RATE_LIMIT_DECISION_PER_MINUTE'],
   'decision-relay': [6000, 'NA_RATE_LIMIT_DECISION_RELAY_PER_MINUTE'],
