@@ -98,8 +98,8 @@ async function newAgent(na: TestAuthority, clock: ManualClock): Promise<Agent> {
     validity_hours: 20_000,
     claims: { capabilities: [CAPABILITY] },
   }
-  const { attestation_id } = accepted(await na.as('privileged')('POST', '/admin/attestations', body), 201)
-  return { node, cert_id, attestation_id: String(attestation_id) }
+  const issued = accepted(await na.as('privileged')('POST', '/admin/attestations', body), 201)
+  return { node, cert_id, attestation_id: textOf(issued, 'attestation_id') }
 }
 
 interface Scene {
@@ -122,23 +122,23 @@ interface Answered {
 async function tryOne(scene: Scene, parameters: JsonObject) {
   const { na, clock, agent, random, former } = scene
   const first = accepted(await ask(scene, parameters), 201)
-  const id = String((first['approval'] as JsonObject)['approval_id'])
+  const id = textOf(first['approval'] as JsonObject, 'approval_id')
   const shown = await show(na, id)
-  const held: Held = { id, digest: String(shown['approval_request_digest']), parameters }
-  if (random.chance(60)) accepted(await state(scene, held, 'privileged', 'approve'))
+  const held: Held = { id, digest: textOf(shown, 'approval_request_digest'), parameters }
+  if (random.chance(60)) accepted(await sendStatement(scene, held, 'privileged', 'approve'))
   if (random.chance(20)) clock.advance(random.pick([29, 30, 59, 60]))
   const ways: Readonly<Record<Way, () => Promise<TestResponse>>> = {
     use: () => ask(scene, parameters, id),
     swapped: () => ask(scene, { ...parameters, amount: '7.01' }, id),
-    approve: () => state(scene, held, 'second', 'approve'),
-    deny: () => state(scene, held, 'second', 'deny'),
-    replayed: () => state(scene, { ...held, digest: former?.digest ?? '0'.repeat(64) }, 'second', 'approve'),
+    approve: () => sendStatement(scene, held, 'second', 'approve'),
+    deny: () => sendStatement(scene, held, 'second', 'deny'),
+    replayed: () => sendStatement(scene, { ...held, digest: former?.digest ?? '0'.repeat(64) }, 'second', 'approve'),
     cancel: () => na.as('privileged')('POST', `/admin/approvals/${id}/cancel`, { reason: 'race' }),
     withdraw: () => agent.node.post('/approvals/cancel', proof(na, 'approval-cancel', { approval_id: id })),
   }
   const names = Array.from({ length: 2 + random.below(5) }, () => random.pick(WAYS))
   const answers = await Promise.all(names.map(async (way): Promise<Answered> => ({ way, answer: await ways[way]() })))
-  const end = String((await show(na, id))['state'])
+  const end = textOf(await show(na, id), 'state')
   const problems = check(answers, end)
   // The place of an open one is needed by the next cases.
   if (!ENDS.includes(end))
@@ -166,6 +166,12 @@ function isAllowed({ status, text }: TestResponse): boolean {
   return (JSON.parse(text) as { decision: { authorized: boolean } }).decision.authorized
 }
 
+function textOf(object: JsonObject, name: string): string {
+  const text = object[name]
+  if (typeof text !== 'string') throw new TypeError(`${name} is no text`)
+  return text
+}
+
 function proof(na: TestAuthority, action: string, members: JsonObject): JsonObject {
   return { action, audience: na.genesis.network_authority.public_key, ...members }
 }
@@ -181,7 +187,7 @@ async function show(na: TestAuthority, id: string): Promise<JsonObject> {
   return accepted(await na.as('standard')('GET', `/admin/approvals/${id}`))['approval'] as JsonObject
 }
 
-async function state(
+async function sendStatement(
   { na, clock }: Scene,
   { id, digest }: Held,
   as: keyof typeof OPERATORS,

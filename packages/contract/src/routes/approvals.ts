@@ -294,9 +294,7 @@ const facts = {
 /** Requests that wait for a person (protocol/approvals). */
 export const approvals: Routes<typeof facts> = routes(facts)
 
-/** The state of an approval, as an answer to a held request has it. */
 export type ApprovalStatus = AnswerOf<typeof approvals.status>
 export type ListedApproval = AnswerOf<typeof approvals.list>['approvals'][number]
 export type Approval = AnswerOf<typeof approvals.find>['approval']
-/** Which attestation makes the caller an approver. */
 export type ApproverAttestation = Omit<SentOf<typeof approvals.listForApprover>, keyof typeof nodeProof>

@@ -110,9 +110,9 @@ function leavesAt(
 
 function leavesOf(value: JsonValue, path: string): readonly Leaf[] {
   if (isScalar(value)) return [{ path, value }]
-  const entries = Object.entries(value as JsonObject | readonly JsonValue[])
+  const entries = Object.entries<JsonValue>(value)
   if (entries.length === 0) return [{ path, value: undefined }]
-  return entries.flatMap(([name, each]) => leavesOf(each as JsonValue, `${path}/${escapePointer(name)}`))
+  return entries.flatMap(([name, each]) => leavesOf(each, `${path}/${escapePointer(name)}`))
 }
 
 /** RFC 6901. */

@@ -67,7 +67,8 @@ export async function listForApprover(
  */
 export async function showToApprover(call: Call, parts: ApprovalsParts): Promise<JsonObject> {
   const { known, body } = await proveApprover(call, parts, 'approval-show')
-  const row = await findApproval(parts.database.read, String(body['approval_id']))
+  const { approval_id } = readForm(approvals.showToApprover.body, body)
+  const row = await findApproval(parts.database.read, approval_id)
   if (row === undefined || !mayApprove(row, known)) throw new Refusal('approval_not_found')
   return {
     approval_request: readJson(row.request_json),
@@ -90,7 +91,8 @@ async function requireOwn(parts: ApprovalsParts, approval_id: string, key: strin
 /** The key of a caller, counted and its nonce spent. The state of an approval is no secret of its asker: no certificate is needed. */
 async function proveKey(call: Call, parts: ApprovalsParts, action: NodeAction): Promise<string> {
   const { nonce, signedAt } = await authenticateNode(call, parts, action)
-  const key = String(call.body['node_public_key'])
+  // Its proof verified, so it is the text of a key.
+  const { node_public_key: key } = call.body as { readonly node_public_key: string }
   await countKey(parts, key)
   if (!(await consumeNonce(parts.nonces, `node:${key}`, nonce, signedAt)))
     return refuseNode(call, parts, action, 'nonce_replay', nonce)

@@ -21,8 +21,8 @@ import { BasisChangedError, findDecidedContext } from '../evidence/index.ts'
 import type { SignedItem } from '../evidence/index.ts'
 import { type ReadyDecision, readyDecision } from './append-effect.ts'
 import { cancelOwn, countKey, listForApprover, showToApprover, status } from './asker.ts'
-import { ApproversUnknownError, evaluateWithApprovals, prepareApproval } from './deciding.ts'
-import type { ApprovedEvaluation, LockedRequest, PreparedApproval } from './deciding.ts'
+import { type ApprovedEvaluation, evaluateWithApprovals } from './deciding.ts'
+import { ApproversUnknownError, type LockedRequest, type PreparedApproval, prepareApproval } from './locate.ts'
 import { cancelApproval, expireApprovals } from './end-approval.ts'
 import { type ApprovalsParts, requestOf } from './approvals-parts.ts'
 import { type ChangedApproval, countEvent } from './events.ts'
@@ -34,7 +34,8 @@ import { listLines, requireApproval, showApproval } from './view.ts'
 
 export { findUndelivered } from './notices.ts'
 export { countOpenApprovals, listWaiting } from './queries.ts'
-export type { ApprovalAsking, ApprovalEffect, LockedRequest, PreparedApproval } from './deciding.ts'
+export { budgetEffect } from './deciding.ts'
+export type { ApprovalAsking, LockedRequest, PreparedApproval } from './locate.ts'
 export type { ApprovalsParts } from './approvals-parts.ts'
 export type { ChangedApproval } from './events.ts'
 
@@ -101,7 +102,7 @@ async function cancel(call: OperatorCall, parts: ApprovalsParts): Promise<{ read
  * POST /approvals/statement
  * Stores the statement of a member, or of a member of a partner. The statement is the proof.
  */
-async function state(call: Call, parts: ApprovalsParts): Promise<JsonObject> {
+async function takeStatement(call: Call, parts: ApprovalsParts): Promise<JsonObject> {
   const received = readStatement(call.body['statement'])
   readForm(approvals.state.body, call.body)
   const asked = readAttested(call.body, parts.network.name)
@@ -175,7 +176,7 @@ export function openApprovals(parts: ApprovalsParts): Approvals {
       bind(approvals.cancelOwn, (call) => cancelOwn(call, parts)),
       bind(approvals.listForApprover, (call) => listForApprover(call, parts)),
       bind(approvals.showToApprover, (call) => showToApprover(call, parts)),
-      bind(approvals.state, (call) => state(call, parts)),
+      bind(approvals.state, (call) => takeStatement(call, parts)),
     ],
     jobs: [
       { name: 'approval-expiry', everySeconds: EXPIRY_SECONDS, run: (signal) => expireApprovals(parts, signal) },

@@ -83,10 +83,11 @@ async function listDue({ database, clock }: Pick<ApprovalsParts, 'database' | 'c
     .selectFrom('approval_notices as n')
     .selectAll()
     .where('n.next_at', '<=', writeSortable(clock.now()))
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('approval_notices as earlier')
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom('approval_notices as earlier')
             .select('earlier.event_id')
             .whereRef('earlier.approval_id', '=', 'n.approval_id')
             .whereRef('earlier.position', '<', 'n.position'),

@@ -32,15 +32,10 @@ import type { BasisVersion } from '../../database/locks/decision-basis.ts'
 import type { Attempt } from '../../requests/idempotency.ts'
 import { type BoundaryState, countDecision } from './context.ts'
 import type { ResolvedBasis } from './basis.ts'
-import type {
-  ApprovalAsking,
-  ApprovalEffect,
-  ChangedApproval,
-  LockedRequest,
-  PreparedApproval,
-} from '../approvals/index.ts'
+import { budgetEffect } from '../approvals/index.ts'
+import type { ApprovalAsking, ChangedApproval, LockedRequest, PreparedApproval } from '../approvals/index.ts'
 import { BasisChangedError } from '../evidence/index.ts'
-import type { ByteOwner, EvaluatedDecision, LockedDecision, SignedItem } from '../evidence/index.ts'
+import type { ByteOwner, LockedDecision, SignedItem } from '../evidence/index.ts'
 import { type Evaluated, findHead, ownersOf, signDecision } from './sign-decision.ts'
 import { untilStored } from './until-stored.ts'
 
@@ -144,7 +139,7 @@ async function decideUnderLocks(
         requester,
         madeAt: context.requested_at,
         uses: usesOf(evaluation),
-        effect: effectOf(evaluation, effect, decisionEnd(context, evaluation, basisEnd(basis))),
+        effect: budgetEffect(evaluation, effect, decisionEnd(context, evaluation, basisEnd(basis))),
         sign: async () => {
           const ready = await parts.approvals.ready(approved, now, (row) =>
             signDecision(call, parts, question, { ...decided, approval: row }),
@@ -166,18 +161,6 @@ async function decideUnderLocks(
     parts.approvals.count(changed)
   }
   return jsonText(stored.text, stored.status)
-}
-
-/** How the budgets of a decision count: at once, held with the approval that it opened, or not. */
-function effectOf(
-  { authorized }: Evaluation,
-  effect: ApprovalEffect | undefined,
-  validUntil: string,
-): EvaluatedDecision['effect'] {
-  if (authorized) return { kind: 'counted', validUntil }
-  if (effect?.kind !== 'opened') return undefined
-  const { approval_id, expires_at } = effect.row
-  return { kind: 'held', validUntil, approval_id, expires_at }
 }
 
 /** What the budgets of an evaluation asked for, as its own steps say. */

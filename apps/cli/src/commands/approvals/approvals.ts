@@ -32,9 +32,9 @@ export async function runApprovalList(context: CommandContext, _args: Arguments,
     let cursor: string | null = null
     do {
       const page = { ...filter, limit: options.isSet('all') ? PAGE : limit, ...(cursor === null ? {} : { cursor }) }
-      const answer: Awaited<ReturnType<typeof approvals.list>> = await approvals.list(page)
-      found.push(...answer.approvals)
-      cursor = answer.next_cursor
+      const listed: Awaited<ReturnType<typeof approvals.list>> = await approvals.list(page)
+      found.push(...listed.approvals)
+      cursor = listed.next_cursor
     } while (cursor !== null && options.isSet('all'))
     return { rows: found, isCut: cursor !== null }
   })

@@ -66,8 +66,8 @@ export function refuse(thrown: unknown, dialect: Dialect, requestId: string, log
 function approvalHeaders({ details = {}, retryAfterSeconds = 1 }: GatewayRefusal): Readonly<Record<string, string>> {
   const { approval_id, state } = details
   return {
-    [APPROVAL_HEADERS.id]: String(approval_id),
-    [APPROVAL_HEADERS.state]: String(state),
+    [APPROVAL_HEADERS.id]: typeof approval_id === 'string' ? approval_id : '',
+    [APPROVAL_HEADERS.state]: typeof state === 'string' ? state : '',
     'retry-after': String(retryAfterSeconds),
   }
 }
