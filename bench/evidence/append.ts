@@ -134,7 +134,6 @@ function item(basisVersion: string) {
     kind: 'decision' as const,
     decision,
     context,
-    proof: undefined,
     events: [],
     basisVersion,
     attempt: undefined,

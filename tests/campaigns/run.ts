@@ -6,6 +6,7 @@ import type { CampaignLine } from './lib/report.ts'
 
 /** Loaded when needed: a campaign may require a database or a browser. */
 const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
+  ['approvals', () => import('./trust/approvals.ts')],
   ['audit-forward', () => import('./audit/forward.ts')],
   ['ci', () => import('./ci.ts')],
   ['clock', () => import('./clock/clock.ts')],

@@ -55,6 +55,7 @@ describe('campaigns with small counts', () => {
   )
 
   it.each([
+    ['approvals', 200],
     ['consensus-model', 1000],
     ['discovery-model', 300],
     ['json-differential', 20_000],

@@ -4,9 +4,11 @@ import type { Core, Feature } from './core.ts'
 import { type Admission, openAdmission } from './features/admission/index.ts'
 import { openAgents } from './features/agents/index.ts'
 import { type Agreements, openAgreements } from './features/agreements/index.ts'
+import { type Approvals, openApprovals } from './features/approvals/index.ts'
 import { type Attestations, openAttestations } from './features/attestations/index.ts'
 import { type BoundaryPolicies, openBoundaryPolicies } from './features/boundary-policies/index.ts'
 import { type Boundary, openBoundary } from './features/boundary/index.ts'
+import { type Budgets, openBudgets } from './features/budgets/index.ts'
 import { openChanges } from './features/changes/index.ts'
 import { type Connectome, openConnectome } from './features/connectome/index.ts'
 import { openConsensus } from './features/consensus/index.ts'
@@ -41,9 +43,11 @@ export interface Features {
   readonly admission: Admission
   readonly agents: Feature
   readonly agreements: Agreements
+  readonly approvals: Approvals
   readonly attestations: Attestations
   readonly boundary: Boundary
   readonly boundaryPolicies: BoundaryPolicies
+  readonly budgets: Budgets
   readonly connectome: Connectome
   readonly consensus: Feature
   readonly crl: Crl
@@ -102,9 +106,20 @@ export function openFeatures(core: Core, settings: AuthoritySettings): Features 
   const trustEvidence = openTrustEvidence({ ...parts, connectome })
   const agreements = openAgreements({ ...parts, connectome, recognitionTreaties, trustEvidence })
   const boundaryPolicies = openBoundaryPolicies({ ...parts, attestations })
+  const approvals = openApprovals({
+    ...parts,
+    attestations,
+    evidence,
+    partners,
+    recognitionPolicy,
+    recognitionTreaties,
+    revocationFeeds,
+  })
+  const budgets = openBudgets({ ...parts, boundaryPolicies })
   const boundary = openBoundary({
     ...parts,
     agreements,
+    approvals,
     attestations,
     boundaryPolicies,
     enrollment,
@@ -134,7 +149,7 @@ export function openFeatures(core: Core, settings: AuthoritySettings): Features 
     health,
     keySuccession,
   })
-  const findings = openFindings({ ...parts, boundary, boundaryPolicies, enrollment, health, roster })
+  const findings = openFindings({ ...parts, boundary, boundaryPolicies, budgets, enrollment, health, roster })
   const features: Features = {
     publishedDocuments,
     evidence,
@@ -157,6 +172,8 @@ export function openFeatures(core: Core, settings: AuthoritySettings): Features 
     trustEvidence,
     agreements,
     boundaryPolicies,
+    approvals,
+    budgets,
     boundary,
     disclosure,
     keySuccession,
@@ -212,6 +229,8 @@ function inDocumentOrder(features: Features): readonly Feature[] {
     features.trustEvidence,
     features.agreements,
     features.boundary,
+    features.approvals,
+    features.budgets,
     features.evidence,
     features.evidenceLog,
     features.dashboard,

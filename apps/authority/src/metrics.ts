@@ -1,6 +1,7 @@
 import { ERRORS, type Route } from '@chancery/contract'
+import { APPROVAL_EVENTS } from '@chancery/protocol'
 import { Metrics, createRequestMetrics } from '@chancery/service-kit'
-import type { Clock, Counter, Gauge, Labelled, MetricFacts, RequestMetrics } from '@chancery/service-kit'
+import type { Clock, Counter, Gauge, Histogram, Labelled, MetricFacts, RequestMetrics } from '@chancery/service-kit'
 
 /** Results of a pull of a partner, the least serious first. */
 export const PULL_OUTCOMES = [
@@ -39,10 +40,21 @@ export interface AuthorityMetrics {
   readonly keyringsDiffer: Gauge
   readonly signingUnavailable: Gauge
   readonly boundaryDecisions: Labelled<{ asked_by: typeof ASKERS; authorized: readonly ['true', 'false'] }, Counter>
+  readonly approvals: Labelled<{ event: typeof APPROVAL_EVENTS }, Counter>
+  /** From the opening of an approval to the statement that decides it. */
+  readonly approvalWait: Histogram
+  readonly approvalWebhook: Labelled<{ outcome: readonly ['ok', 'failed'] }, Counter>
+  readonly budgetSteps: Labelled<{ outcome: typeof BUDGET_OUTCOMES }, Counter>
+  /** From the moment a decision waits for its counters until it has them. */
+  readonly budgetLockSeconds: Histogram
+  readonly budgetMismatches: Counter
   readonly boundaryRefusals: Labelled<{ code: readonly string[] }, Counter>
   /** Results of verify routes, which write no row. */
   readonly verifications: Labelled<{ route: readonly string[]; accepted: readonly ['true', 'false'] }, Counter>
 }
+
+/** Results of budgets in stored decisions. */
+export const BUDGET_OUTCOMES = ['pass', 'fail', 'missing_context', 'invalid_context', 'gate_error'] as const
 
 /** Who asked for a decision. */
 export const ASKERS = ['operator', 'node', 'partner_node', 'relay'] as const
@@ -84,12 +96,27 @@ export function createMetrics(routes: readonly Route[], clock: Pick<Clock, 'mono
       help: 'Signed decisions, by the kind of caller.',
       labels: { asked_by: ASKERS, authorized: ['true', 'false'] as const },
     }),
+    budgetSteps: registry.counter({
+      name: 'chancery_budget_steps_total',
+      help: 'Results of budgets in stored decisions.',
+      labels: { outcome: BUDGET_OUTCOMES },
+    }),
+    budgetLockSeconds: registry.histogram({
+      name: 'chancery_budget_lock_seconds',
+      help: 'Time until a decision has the locks of its counters.',
+      buckets: [0.005, 0.02, 0.1, 0.5, 2],
+    }),
+    budgetMismatches: registry.counter({
+      name: 'chancery_budget_state_mismatches_total',
+      help: 'Counters that differed from the evidence store and were repaired.',
+    }),
     boundaryRefusals: registry.counter({
       name: 'chancery_boundary_request_refusals_total',
       help: 'Refused requests of nodes for a decision.',
       labels: { code: Object.keys(ERRORS) },
     }),
     ...createStoreMetrics(registry),
+    ...createApprovalMetrics(registry),
     partnerPulls: registry.counter({
       name: 'chancery_partner_pulls_total',
       help: 'Pulls of partners by outcome.',
@@ -128,6 +155,29 @@ export function createMetrics(routes: readonly Route[], clock: Pick<Clock, 'mono
     auditWriteFailures: recentCounter({
       name: 'chancery_audit_write_failures_total',
       help: 'Audit events that could not be stored since start.',
+    }),
+  }
+}
+
+/** Requests that wait for a person. No label names one. */
+function createApprovalMetrics(
+  registry: Metrics,
+): Pick<AuthorityMetrics, 'approvals' | 'approvalWait' | 'approvalWebhook'> {
+  return {
+    approvals: registry.counter({
+      name: 'chancery_approvals_total',
+      help: 'Events of requests that wait for a person.',
+      labels: { event: APPROVAL_EVENTS },
+    }),
+    approvalWait: registry.histogram({
+      name: 'chancery_approval_wait_seconds',
+      help: 'Time from a held request to the statement that approves or denies it.',
+      buckets: [10, 60, 300, 900, 3600, 14_400, 86_400, 604_800],
+    }),
+    approvalWebhook: registry.counter({
+      name: 'chancery_approval_webhook_total',
+      help: 'Calls of the approval webhook.',
+      labels: { outcome: ['ok', 'failed'] as const },
     }),
   }
 }

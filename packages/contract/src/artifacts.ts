@@ -33,6 +33,8 @@ export const ARTIFACTS = {
   'validator-vote': { name: 'validator vote', signatureField: 'signature', stability: 'beta' },
   'capability-commitment': { name: 'capability commitment', signatureField: 'signature', stability: 'beta' },
   'capability-nullifier': { name: 'capability nullifier', signatureField: 'signature', stability: 'beta' },
+  'approval-request': { name: 'approval request', signatureField: 'signature', stability: 'beta' },
+  'approval-statement': { name: 'approval statement', signatureField: 'signature', stability: 'beta' },
   'store-anchor': { name: 'store anchor', signatureField: 'signature', stability: 'beta' },
 } as const
 

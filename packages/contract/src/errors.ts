@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one table of all codes
 /** One refusal: its usual status, a safe text, and the stability of the code. */
 export interface ErrorEntry {
   readonly status: number
@@ -95,6 +96,8 @@ const STABLE_ERRORS = {
   missing_recognition_policy: { status: 400, message: 'No recognition policy was sent and none is active.' },
   invalid_recognition_policy: { status: 422, message: 'The recognition policy does not match its schema.' },
   recognition_policy_not_configured: { status: 404, message: 'No recognition policy is set.' },
+  budget_not_found: { status: 404, message: 'No counter with this key has an open window.' },
+  evidence_store_required: { status: 409, message: 'Budgets need the evidence store: set EVIDENCE_STORE=on.' },
   treaty_not_found: { status: 404, message: 'No recognition treaty with this id is stored.' },
   invalid_recognition_treaty: { status: 422, message: 'The recognition treaty is malformed or names this sovereign.' },
   missing_treaty_subject: { status: 400, message: 'subject_sovereign_id and subject_public_keys are required.' },
@@ -270,6 +273,13 @@ const BETA_ERRORS = {
   invalid_vote_type: { status: 400, message: 'vote must be true or false.' },
   missing_cosign_fields: { status: 400, message: 'agreement and original_offer are required.' },
   cosign_rejected: { status: 422, message: 'The agreement cannot be signed by the offerer.' },
+  invalid_approval_id: { status: 400, message: 'approval_id must be a UUID.' },
+  invalid_statement: { status: 400, message: 'The statement does not match its schema.' },
+  not_an_approver: { status: 403, message: 'This operator key meets none of the requirements.' },
+  approver_is_requester: { status: 403, message: 'Who asked, or whom the request is about, cannot approve it.' },
+  approval_not_found: { status: 404, message: 'There is no approval with this id that this key may see.' },
+  approval_closed: { status: 409, message: 'The approval has ended already. See details.state.' },
+  statement_rejected: { status: 422, message: 'The statement does not count. See details.reason.' },
   justification_untrusted: {
     status: 422,
     message: 'The justification proof is not signed by a key that is trusted for its issuer.',

@@ -36,6 +36,7 @@ const DEFAULTS: Readonly<Record<LimiterName, readonly [number, string]>> = {
   'decision-relay': [6000, 'NA_RATE_LIMIT_DECISION_RELAY_PER_MINUTE'],
   'decision-issuer': [6000, 'NA_RATE_LIMIT_DECISION_ISSUER_PER_MINUTE'],
   'decision-fail': [60, 'NA_RATE_LIMIT_DECISION_FAILURES_PER_MINUTE'],
+  approval: [120, 'NA_RATE_LIMIT_APPROVAL_PER_MINUTE'],
   public: [600, 'NA_RATE_LIMIT_PUBLIC_PER_MINUTE'],
 }
 

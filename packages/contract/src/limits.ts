@@ -75,6 +75,13 @@ export const LIMITERS = {
     setting: 'NA_RATE_LIMIT_DECISION_ISSUER_PER_MINUTE',
     default: 6000,
   },
+  // By address, and by node key after its signature was verified.
+  approval: {
+    ...SHARED,
+    keys: ['address', 'node-key'],
+    setting: 'NA_RATE_LIMIT_APPROVAL_PER_MINUTE',
+    default: 120,
+  },
   // Counts refused requests for a decision; a good request is never refused by it.
   'decision-fail': { ...BY_ADDRESS, setting: 'NA_RATE_LIMIT_DECISION_FAILURES_PER_MINUTE', default: 60 },
   // A public read must not cause a write, so it is never counted in a shared store.

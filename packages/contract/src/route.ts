@@ -27,6 +27,7 @@ export type Limit =
   | 'join'
   | 'discover'
   | 'node'
+  | 'approval'
   | 'decision-address'
   | 'public'
 

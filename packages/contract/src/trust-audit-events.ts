@@ -67,6 +67,38 @@ export const TRUST_AUDIT_EVENTS = {
     when: 'A signed request for a decision was refused. Many of them are only counted.',
     details: ['code', 'reason', 'cert_id', 'attestation_id'],
   },
+  approval_requested: {
+    when: 'A request was held until a person approves it.',
+    details: ['approval_id', 'decision_id', 'titles', 'expires_at'],
+  },
+  approval_stated: {
+    when: 'An approver approved a held request, and more approvals are needed.',
+    details: ['approval_id', 'decision_id', 'statement_id', 'approver_kind', 'approver_id', 'titles'],
+  },
+  approval_approved: {
+    when: 'The last needed approver approved a held request.',
+    details: ['approval_id', 'decision_id', 'statement_id', 'approver_kind', 'approver_id', 'use_until', 'titles'],
+  },
+  approval_denied: {
+    when: 'An approver denied a held request.',
+    details: ['approval_id', 'decision_id', 'statement_id', 'approver_kind', 'approver_id', 'titles'],
+  },
+  approval_expired: {
+    when: 'A held request was not approved, or an approval was not used, in time.',
+    details: ['approval_id', 'decision_id', 'cause', 'titles'],
+  },
+  approval_cancelled: {
+    when: 'An approval was cancelled before it was used.',
+    details: ['approval_id', 'decision_id', 'cause', 'titles'],
+  },
+  approval_used: {
+    when: 'An approved request was authorized.',
+    details: ['approval_id', 'decision_id', 'titles'],
+  },
+  approval_statement_refused: {
+    when: 'A statement on an approval was refused. Many of them are only counted.',
+    details: ['approval_id', 'code', 'reason', 'approver_id'],
+  },
   boundary_policy_validated: {
     when: 'A boundary policy intent was checked; nothing was stored.',
     details: ['policy_id', 'version', 'issue_codes'],
@@ -107,6 +139,22 @@ export const TRUST_AUDIT_EVENTS = {
   executor_key_retired: {
     when: 'An executor key was retired.',
     details: ['executor_key_id', 'executor_sovereign_id'],
+  },
+  budget_warning: {
+    when: 'A budget has reached the percent of NA_BUDGET_WARNING_PERCENT; once for each counter and window.',
+    details: ['source', 'budget_key', 'window', 'percent'],
+  },
+  budget_exhausted: {
+    when: 'A budget has reached its limit; once for each counter and window.',
+    details: ['source', 'budget_key', 'window', 'percent'],
+  },
+  budget_overrun: {
+    when: 'An execution was reported after its amount had been released: the budget is above its limit.',
+    details: ['source', 'budget_key', 'window', 'percent'],
+  },
+  budget_state_repaired: {
+    when: 'A counter differed from the evidence entries, and has their amount now.',
+    details: ['source', 'budget_key', 'window'],
   },
   evidence_retention_applied: {
     when: 'Retention ran, also when it removed nothing.',

@@ -2,6 +2,7 @@ import {
   type RouteTable,
   admission,
   audit,
+  budgets,
   changes,
   consensus,
   dataUsage,
@@ -15,6 +16,7 @@ import {
 } from '@chancery/contract'
 import { type AgentsApi, agentsApi } from './api/agents.ts'
 import { type AgreementsApi, type DisclosureApi, agreementsApi, disclosureApi } from './api/agreements.ts'
+import { type ApprovalsApi, approvalsApi } from './api/approvals.ts'
 import { type BoundaryApi, boundaryApi } from './api/boundary.ts'
 import { type BoundaryPoliciesApi, boundaryPoliciesApi } from './api/boundary-policies.ts'
 import { type CrlApi, crlApi } from './api/crl.ts'
@@ -49,6 +51,9 @@ export type AdmissionApi = RouteApi<typeof admission>
 
 /** Beta. As operator. */
 export type AuditApi = RouteApi<typeof audit>
+
+/** Beta. `status` is for a node: its proof is the body. The others are as operator. */
+export type BudgetsApi = RouteApi<typeof budgets>
 
 /** Beta. As operator. `current` returns what changed since the joint version of an earlier call. */
 export type ChangesApi = RouteApi<typeof changes>
@@ -113,7 +118,9 @@ export interface Client {
   readonly admission: AdmissionApi
   readonly agreements: AgreementsApi
   readonly boundary: BoundaryApi
+  readonly approvals: ApprovalsApi
   readonly boundaryPolicies: BoundaryPoliciesApi
+  readonly budgets: BudgetsApi
   readonly evidence: EvidenceApi
   readonly evidenceLog: EvidenceLogApi
   readonly disclosure: DisclosureApi
@@ -153,7 +160,9 @@ export function toAreas(connection: Connection): Client {
     admission: routeApi(admission, connection),
     agreements: agreementsApi(connection),
     boundary: boundaryApi(connection),
+    approvals: approvalsApi(connection),
     boundaryPolicies: boundaryPoliciesApi(connection),
+    budgets: routeApi(budgets, connection),
     evidence: evidenceApi(connection),
     evidenceLog: evidenceLogApi(connection),
     disclosure: disclosureApi(connection),

@@ -2,6 +2,7 @@ export { createClient, toAreas } from './client.ts'
 export type {
   AdmissionApi,
   AuditApi,
+  BudgetsApi,
   ChangesApi,
   Client,
   ConsensusApi,
@@ -48,6 +49,8 @@ export { EvidenceError, freshEvidence } from './node/evidence.ts'
 export type { EvidenceAudience, EvidenceSource, NodeEvidence } from './node/evidence.ts'
 export type { FetchAsOptions } from './node/node.ts'
 export type { NodeOptions } from './node/options.ts'
+export { waitForApproval } from './node/held.ts'
+export type { NodeAnswer, WaitOptions } from './node/held.ts'
 export { requireNodeDecision } from './node/ask.ts'
 export type { AskOptions, AskedDecision } from './node/ask.ts'
 export { CertificateError, isFinalRefusal } from './node/certificate.ts'
@@ -69,6 +72,8 @@ export { RETRY_DEFAULTS, canFailOver, canRetry, isContention } from './http/retr
 export type { RetryDelay, RetryOptions } from './http/retry.ts'
 export type { Fetch } from './http/transport.ts'
 export type { AgentFacts, AgentRegistration, AgentsApi } from './api/agents.ts'
+export { approvalsApi, signApproval } from './api/approvals.ts'
+export type { ApprovalAnswer, ApprovalsApi } from './api/approvals.ts'
 export { boundaryApi } from './api/boundary.ts'
 export type { BoundaryApi } from './api/boundary.ts'
 export type { BoundaryPoliciesApi } from './api/boundary-policies.ts'

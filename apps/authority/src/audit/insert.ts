@@ -67,6 +67,8 @@ export const INSERT_AUDIT_EVENTS: Statement<readonly AuditRow[], never> = {
 const SUBJECT_MEMBERS = [
   'agent_id',
   'agreement_id',
+  'approval_id',
+  'approver_id',
   'attestation_id',
   'batch_id',
   'cert_id',

@@ -1,5 +1,6 @@
 import {
   Refusal,
+  approvals,
   boundary,
   crl,
   evidence,
@@ -185,7 +186,7 @@ function refuseNodeDecisions(counted: MaybePromise<void>, route: Route, { settin
 }
 
 const EVIDENCE_ROUTES: ReadonlySet<string> = new Set(
-  Object.values({ ...evidence, ...evidenceLog }).map((route) => route.id),
+  [evidence, evidenceLog, approvals].flatMap((routes) => Object.values(routes).map((route) => route.id)),
 )
 
 const PARTNER_ROUTES: ReadonlySet<string> = new Set(Object.values(partners).map((route) => route.id))

@@ -1,3 +1,4 @@
+import type { ApprovalCause, ApprovalState } from '@chancery/protocol'
 import type { ColumnType } from 'kysely'
 
 /** Joins by the word of other platforms. */
@@ -136,4 +137,93 @@ export interface DecisionTables {
    * these tables.
    */
   decision_facts_head: { id: number; described_through: number; present_through: number }
+}
+
+/** Requests that wait for a person. */
+export interface ApprovalTables {
+  approvals: {
+    approval_id: string
+    /** Of the request and of who asked. One row with it is open at most. */
+    request_digest: string
+    /** `node:` and a public key, or `operator:` and a key id. */
+    asker: string
+    /** Issuer and subject of the attestation, as JSON; null for an agreement. */
+    subject: string | null
+    /** Public keys of the asker and of the subject, as JSON: they approve nothing. */
+    excluded_keys: string
+    /** As it was last written. Past its end an open approval counts as expired. */
+    state: ApprovalState
+    opened_at: string
+    expires_at: string
+    use_seconds: number
+    use_until: string | null
+    ended_at: string | null
+    cause: ApprovalCause | null
+    decision_id: string
+    used_by_decision_id: string | null
+    /** What the envelopes of its entries repeat of the held decision. */
+    parties_json: string
+    request_json: string
+    /** Of the signed request, as statements name it. */
+    record_digest: string
+    history_json: string
+  }
+  approval_statements: {
+    statement_id: string
+    approval_id: string
+    position: number
+    verdict: 'approve' | 'deny'
+    signer_json: string
+    /** Of a member of a partner, as it was presented. */
+    attestation_json: string | null
+    statement_json: string
+    statement_digest: string
+  }
+  /** When a gate that asks for the first use was last approved for a subject, by the digest of both. */
+  approval_uses: { use_key: string; used_at: string }
+  /** Events for the webhook that were not delivered yet. */
+  approval_notices: {
+    event_id: string
+    approval_id: string
+    position: number
+    event: string
+    body_json: string
+    created_at: string
+    attempts: number
+    next_at: string
+  }
+}
+
+/** Counters of budgets, derived from the entries of the evidence store. Amounts are whole numbers of their unit, as text. */
+export interface BudgetTables {
+  /** One row for each counter that has an open window. `identity_json`: C of what its key is the digest of, less the source. */
+  budgets: {
+    budget_key: string
+    source: string
+    /** Who used it first. */
+    requester: string
+    identity_json: string
+    counts: string
+    /** As of the last decision that used it. */
+    last_limit: string
+    open_until: string
+    /** Until when it counts as used above its limit; null: it was not. */
+    overrun_until: string | null
+  }
+  /** What was used for good in a slot of a window. `told`: 1 after the event about the warning, 2 after the last one. */
+  budget_sums: { budget_key: string; slot: number; amount: string; told: number; kept_until: string }
+  /** One row for each step that counted. `state` is counted, open or released; an open amount counts through `live_until`. */
+  budget_uses: {
+    budget_key: string
+    store_sequence: number
+    decision_id: string
+    slot: number
+    asked: string
+    state: string
+    live_until: string | null
+    valid_until: string
+    settle_json: string | null
+    approval_id: string | null
+    kept_until: string
+  }
 }

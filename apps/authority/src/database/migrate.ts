@@ -8,13 +8,15 @@ import { callerBytes } from './migrations/0049-caller-bytes.ts'
 import { licensees } from './migrations/0050-licensees.ts'
 import { liveSwitch } from './migrations/0051-live-switch.ts'
 import { presented } from './migrations/0052-presented.ts'
+import { budgets } from './migrations/0053-budgets.ts'
+import { approvals } from './migrations/0054-approvals.ts'
 import { UnfinishedCopyError, isCopyUnfinished } from './copy/unfinished-copy.ts'
 import { type DatabaseLocation, openDatabase } from './open.ts'
 import { LIMITS } from '@chancery/contract'
 import { sql } from 'kysely'
 
 /** The schema of release 0.2.0, and what came after it. Forward only; a released migration is never edited. */
-const MIGRATIONS: readonly Migration[] = [baseline, callerBytes, licensees, liveSwitch, presented]
+const MIGRATIONS: readonly Migration[] = [baseline, callerBytes, licensees, liveSwitch, presented, budgets, approvals]
 
 export const EXPECTED_SCHEMA_VERSION: number = baseline.version - 1 + MIGRATIONS.length
 

@@ -1,5 +1,13 @@
 import type { ColumnType, Generated } from 'kysely'
-import type { AdmissionTables, DecisionTables, LivenessTables, LogTables, UpkeepTables } from './feature-tables.ts'
+import type {
+  AdmissionTables,
+  ApprovalTables,
+  BudgetTables,
+  DecisionTables,
+  LivenessTables,
+  LogTables,
+  UpkeepTables,
+} from './feature-tables.ts'
 import type { PartnerTables } from './partner-tables.ts'
 
 /**
@@ -7,7 +15,15 @@ import type { PartnerTables } from './partner-tables.ts'
  * 0 or 1; `*_json` holds a record as it was signed, so that its canonical form reproduces the signed bytes.
  */
 export interface Tables
-  extends AdmissionTables, DecisionTables, LivenessTables, LogTables, PartnerTables, UpkeepTables {
+  extends
+    AdmissionTables,
+    ApprovalTables,
+    BudgetTables,
+    DecisionTables,
+    LivenessTables,
+    LogTables,
+    PartnerTables,
+    UpkeepTables {
   schema_version: { version: number; applied_at: string; serves_from?: number | null }
   heads: { name: string; version: ColumnType<number, number, number> }
   nonces: { claim: Uint8Array; expires_at: string }
@@ -223,6 +239,8 @@ export interface Tables
     /** Everything up to here is behind the latest checkpoint, deleted or about to be. */
     removed_through: number
     rejections: number
+    /** The last entry that the counters of budgets include. */
+    budget_sequence: ColumnType<number, number | undefined, number>
   }
   evidence_entries: {
     store_sequence: number

@@ -66,6 +66,7 @@ describe('settings of the authority', () => {
       node: 600,
       'node-key': 30,
       'renew-key': 6,
+      approval: 120,
       'decision-address': 6000,
       decision: 600,
       'decision-relay': 6000,

@@ -10,8 +10,10 @@ import type {
 } from '@chancery/service-kit'
 import { type OperatorKeyring, buildKeyring } from '../auth/operator-keys.ts'
 import type { KeySource } from '../signing/key-providers.ts'
+import { APPROVAL_SETTINGS } from './approval-settings.ts'
 import { DATABASE_SETTINGS, PROBLEM_NAMES, chooseDatabase, workerProblems } from './database-settings.ts'
 import type { DatabaseChoice } from './database-settings.ts'
+import { BUDGET_SETTINGS } from './budget-settings.ts'
 import { LOG_SETTINGS, type LogWitness } from './log-settings.ts'
 import { HEARTBEAT_SETTINGS } from './heartbeat-settings.ts'
 import { INSTANCE_SETTINGS } from './instance-settings.ts'
@@ -165,8 +167,10 @@ const AUTHORITY_SETTINGS = {
     read: storedDays(366),
     default: 0,
   }),
+  ...BUDGET_SETTINGS,
   ...STORAGE_SETTINGS,
   ...OUTBOUND_SETTINGS,
+  ...APPROVAL_SETTINGS,
   ...LOG_SETTINGS,
   ...INSTANCE_SETTINGS,
 } as const

@@ -5,7 +5,7 @@ import { secondsOrOff, splitList } from './readers.ts'
 const BLOCK = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
 
 /** Root certificates of a PEM file. */
-const rootsOfFile: Reader<readonly string[]> = (path) => {
+export const rootsOfFile: Reader<readonly string[]> = (path) => {
   try {
     const roots = readFileSync(path, 'utf8').match(BLOCK)
     if (roots !== null) return roots

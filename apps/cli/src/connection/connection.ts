@@ -45,6 +45,15 @@ export async function connectAsOperator(
   options: Options,
   genesis?: string,
 ): Promise<Connection> {
+  return (await connectWithOperator(context, options, genesis)).connection
+}
+
+/** The same with the key of the operator, for a command that signs a record with it. */
+export async function connectWithOperator(
+  context: CommandContext,
+  options: Options,
+  genesis?: string,
+): Promise<{ readonly connection: Connection; readonly signer: Signer }> {
   const endpoint = await findEndpoint(context, options, genesis)
   const file = options.text('operator-key') ?? endpoint.config.paths.operator_private_key
   if (file === undefined) {
@@ -57,11 +66,11 @@ export async function connectAsOperator(
     options.isSet('operator-key') ? (noted ?? configured) : (configured ?? noted)
   const signer = await loadSigner(context, file, (noted) => options.text('operator-key-id') ?? idOf(noted))
   if (endpoint.authorityKey !== undefined)
-    return open(context, endpoint, { operator: { signer, audience: endpoint.authorityKey } })
+    return { connection: open(context, endpoint, { operator: { signer, audience: endpoint.authorityKey } }), signer }
   context.note(
     `the authority is not pinned: no genesis block is configured, so the key that ${endpoint.url} names is trusted`,
   )
-  return open(context, endpoint, { operator: { signer, trustFirstAudience: true } })
+  return { connection: open(context, endpoint, { operator: { signer, trustFirstAudience: true } }), signer }
 }
 
 /** A connection whose calls a key signs that has no certificate here. */

@@ -134,6 +134,8 @@ export interface CheckRoute {
   readonly asks: CheckQuestion | undefined
   /** `upstream`: the service behind the proxy compares the digest of the body. */
   readonly body: 'here' | 'upstream'
+  /** The question has the digest of the body, so that an approval is for exactly this body. */
+  readonly bindsBody: boolean
 }
 
 /** The question for the authority of a network. */

@@ -43,7 +43,7 @@ const MEMBERS = [
   'decisions_per_minute',
   'routes',
 ]
-const ROUTE_MEMBERS = ['method', 'path', 'network', 'capability', 'resource', 'body']
+const ROUTE_MEMBERS = ['method', 'path', 'network', 'capability', 'resource', 'body', 'bind_body']
 const MAX_PER_MINUTE = 1_000_000
 const DEFAULT_PER_MINUTE = 600
 const MAX_ROUTES = 10_000
@@ -143,8 +143,10 @@ function readRoute(
     form.problem('path', 'must be a path such as /printers/{printer}/jobs, with {rest*} as its last segment only')
   const body = form.withDefault('body', textMatching(/^upstream$/, 'must be upstream'), 'here')
   const asks = readQuestion(form, segments ?? [], deciding)
+  const bindsBody = form.withDefault('bind_body', truth, false)
+  if (bindsBody && asks === undefined) form.problem('bind_body', 'needs a capability')
   if (verb === undefined || written === undefined || segments === undefined) return undefined
-  return { method: verb, path: written, segments, asks, body: body === 'upstream' ? 'upstream' : 'here' }
+  return { method: verb, path: written, segments, asks, body: body === 'upstream' ? 'upstream' : 'here', bindsBody }
 }
 
 function readQuestion(

@@ -66,6 +66,7 @@ const entity = (
 const FAILED = { failed: true } as const
 const PARTNER = ['sovereign_id'] as const
 const CERTIFICATE = ['cert_id'] as const
+const APPROVAL = ['approval_id'] as const
 const POLICY_VERSION = { version: 'version' } as const
 
 /** What each event of the authority becomes in OCSF. The compiler requires an entry for every event. */
@@ -182,6 +183,14 @@ export const AUTHORITY_EVENT_MAPPINGS: Readonly<Record<AuditEventType, EventMapp
   },
   boundary_policy_validated: entity('boundary policy', 'read', ['policy_id'], POLICY_VERSION),
   boundary_policy_published: entity('boundary policy', 'create', ['policy_id'], POLICY_VERSION),
+  approval_requested: entity('approval', 'create', APPROVAL),
+  approval_stated: entity('approval', 'update', APPROVAL),
+  approval_approved: entity('approval', 'activate', APPROVAL),
+  approval_denied: entity('approval', 'deactivate', APPROVAL),
+  approval_expired: entity('approval', 'deactivate', APPROVAL),
+  approval_cancelled: entity('approval', 'deactivate', APPROVAL),
+  approval_used: entity('approval', 'update', APPROVAL),
+  approval_statement_refused: entity('approval', 'update', APPROVAL, FAILED),
   boundary_policy_activated: entity('boundary policy', 'activate', ['policy_id'], POLICY_VERSION),
   boundary_policy_deactivated: entity('boundary policy', 'deactivate', ['policy_id'], POLICY_VERSION),
   decision_stored: entity('boundary decision', 'create', ['decision_id']),
@@ -190,6 +199,10 @@ export const AUTHORITY_EVENT_MAPPINGS: Readonly<Record<AuditEventType, EventMapp
   evidence_rejected: entity('execution evidence', 'create', ['evidence_id', 'rejection_id'], FAILED),
   executor_key_registered: entity('executor key', 'enroll', ['executor_key_id']),
   executor_key_retired: entity('executor key', 'unenroll', ['executor_key_id']),
+  budget_warning: entity('budget', 'update', ['budget_key']),
+  budget_exhausted: entity('budget', 'update', ['budget_key']),
+  budget_overrun: entity('budget', 'update', ['budget_key'], { severity: 'high' }),
+  budget_state_repaired: entity('budget', 'update', ['budget_key'], { severity: 'high' }),
   evidence_retention_applied: entity('evidence store', 'delete', ['checkpoint_id']),
   evidence_anchored: entity('evidence store', 'update', [], { version: 'store_sequence' }),
   evidence_bundle_signed: entity('decision bundle', 'create', ['decision_id']),

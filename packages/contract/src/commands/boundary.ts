@@ -58,7 +58,7 @@ export const boundaryCommands: readonly Command[] = [
     path: ['ask'],
     summary: 'Ask for a decision with a node key',
     description:
-      'Asks the authority to allow or deny one use of a capability, and verifies the decision. The node signs the request with its own key, so no operator key is needed. Exit code 1 if the request is denied, 2 if there is no decision.',
+      'Asks the authority to allow or deny one use of a capability, and verifies the decision. The node signs the request with its own key, so no operator key is needed. Exit code 1 if the request is denied, 2 if there is no decision, 3 if a person must approve it first.',
     arguments: [{ name: 'capability', summary: 'Requested capability', required: true }],
     options: [
       NODE_HOME_OPTION,
@@ -71,6 +71,8 @@ export const boundaryCommands: readonly Command[] = [
       ...PRESENTED_OPTIONS,
       { flags: '--context <file>', summary: 'JSON or YAML file with the context of the request' },
       { flags: '--resource <id>', summary: 'Also get the newest evidence record of this resource' },
+      { flags: '--approval <id>', summary: 'Use this approval of the same request' },
+      { flags: '--wait <seconds>', summary: 'When a person must approve it, wait so long and ask again' },
       { flags: '--out <file>', summary: 'Write decision, justification and context to a new file' },
     ],
     examples: [

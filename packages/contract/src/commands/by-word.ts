@@ -25,6 +25,7 @@ const TABLES: readonly (readonly [words: string, load: Load])[] = [
   ['partner', async () => (await import('./partners.ts')).partnerCommands],
   ['agreement', async () => (await import('./agreements.ts')).agreementCommands],
   ['decide evaluate ask', async () => (await import('./boundary.ts')).boundaryCommands],
+  ['approval', async () => (await import('./approvals.ts')).approvalCommands],
   ['mcp', async () => (await import('./mcp.ts')).mcpCommands],
   ['boundary-policy', async () => (await import('./boundary-policies.ts')).boundaryPolicyCommands],
   ['trust-evidence', async () => (await import('./trust-evidence.ts')).trustEvidenceCommands],

@@ -19,6 +19,7 @@ export const COMMAND_GROUPS: Readonly<Record<string, string>> = {
   federation: 'Review another network and recognise it',
   partner: 'Follow the published records of other networks',
   agreement: 'Negotiate agreements between two networks',
+  approval: 'Approve or deny requests that wait for a person',
   mcp: 'Control the tool calls of language models',
   'boundary-policy': 'Write, test and activate boundary policies',
   'trust-evidence': 'Build and verify the proof behind a decision',

@@ -1,6 +1,7 @@
 import { admissionCommands } from './admission.ts'
 import { agentCommands } from './agents.ts'
 import { agreementCommands } from './agreements.ts'
+import { approvalCommands } from './approvals.ts'
 import { attestationCommands } from './attestations.ts'
 import { auditCommands } from './audit.ts'
 import { authorityCommands } from './authority.ts'
@@ -215,6 +216,7 @@ export const COMMANDS: readonly Command[] = [
   ...partnerCommands,
   ...agreementCommands,
   ...boundaryCommands,
+  ...approvalCommands,
   ...mcpCommands,
   ...boundaryPolicyCommands,
   ...trustEvidenceCommands,

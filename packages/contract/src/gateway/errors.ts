@@ -110,6 +110,10 @@ const LINES = {
     message: 'No attestation is known for this node. Send one in the request proof, or name the node in subjects.',
   },
   decision_denied: { status: 403, message: 'The authority does not permit this.' },
+  approval_required: {
+    status: 403,
+    message: 'A person must approve this request first. Send it again with the header Chancery-Approval.',
+  },
   client_certificate: { status: 403, message: 'This credential is bound to another certificate.' },
   route_not_found: { status: 404, reason: 'route', message: 'There is nothing at this path.' },
   operation_not_found: { status: 404, reason: 'operation', message: 'There is no such operation.' },

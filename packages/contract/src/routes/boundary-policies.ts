@@ -111,7 +111,12 @@ const facts = {
     ],
     body: versionBody,
     /** `previous_version`: null when none was active; the same number when nothing changed. */
-    answer: open({ ...switched, previous_version: wholeOrNull }),
+    answer: open({
+      ...switched,
+      previous_version: wholeOrNull,
+      /** Budgets that count from zero. */
+      warnings: optional(arrayOf(open({ code: text, message: text }), { max: 64 })),
+    }),
     idempotent: true,
     gateway: { operation: 'boundary_policy-activate-policy', group: 'boundary_policy', since: 'v0.58' },
   },

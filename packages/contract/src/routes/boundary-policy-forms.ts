@@ -103,6 +103,8 @@ export const simulation = open({
   unchanged: whole,
   newly_allowed: whole,
   newly_denied: whole,
+  /** Requests that a person would have to approve, and need no person now. */
+  newly_held: withDefault(count, 0),
   /** Requests for which an external fact is not known. The gate that asks for it denies them. */
   external_facts_missing: withDefault(count, 0),
   /** Requests for which Cedar gave no answer. */

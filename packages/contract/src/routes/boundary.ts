@@ -10,6 +10,7 @@ import {
 import { type AnswerOf, type SentOf, body, openBody } from '../form.ts'
 import { count, flag, nodeProof, record, recordOrText, signedRecord, text, whole } from '../members.ts'
 import { type Routes, routes } from '../route.ts'
+import { approvalState } from './approvals.ts'
 
 const { nullable, oneOf, open, optional, required } = shape
 
@@ -27,17 +28,18 @@ const context = {
   context_freshness_seq: optional(count),
 }
 
+/** An attestation of a partner, as its member sends it. */
+export const presentedAttestation = open({
+  attestation: required(recordOrText(record('membership-attestation', readAttestation))),
+  issuer_sovereign_id: text,
+  /** Only this treaty of the authority is considered. */
+  treaty_id: optional(shape.string),
+})
+
 /** What is asked, and by which attestation. */
 const question = {
   attestation_id: optional(shape.string),
-  presented: optional(
-    open({
-      attestation: required(recordOrText(record('membership-attestation', readAttestation))),
-      issuer_sovereign_id: text,
-      /** Only this treaty of the authority is considered. */
-      treaty_id: optional(shape.string),
-    }),
-  ),
+  presented: optional(presentedAttestation),
   requested_capability: text,
   /** Attributes are normalised external facts, never secrets. */
   context: optional(open({ ...context, attributes: optional(shape.object) })),
@@ -47,7 +49,12 @@ const question = {
 const decided = {
   decision: required(decision),
   justification_proof: required(signedRecord('justification-proof', justificationForm)),
+  /** When a gate asked a person: send the same request again with this id once it is approved. */
+  approval: optional(open(approvalState)),
 }
+
+/** Of the approval that this request uses. */
+const approval_id = optional(shape.string)
 
 const facts = {
   evaluate: {
@@ -69,6 +76,7 @@ const facts = {
       'disk_space_low',
       'evidence_store_unavailable',
       'invalid_agreement',
+      'invalid_approval_id',
       'invalid_attestation',
       'invalid_attestation_id',
       'invalid_context',
@@ -80,7 +88,7 @@ const facts = {
     body: openBody(
       'invalid_input',
       /** Exactly one of agreement, attestation_id and presented. */
-      { agreement: optional(agreement), ...question },
+      { agreement: optional(agreement), ...question, approval_id },
       {
         attestation_id: '<attestation id>',
         requested_capability: 'payments.transfer',
@@ -118,6 +126,7 @@ const facts = {
       'daily_bytes_exceeded',
       'disk_space_low',
       'evidence_store_unavailable',
+      'invalid_approval_id',
       'invalid_attestation',
       'invalid_attestation_id',
       'invalid_context',
@@ -152,6 +161,7 @@ const facts = {
         ),
         /** With it, a repeated request gets the first decision. */
         idempotency_key: optional(shape.string),
+        approval_id,
         /** An authorized response then has the head of this resource. */
         resource_id: optional(field.label),
       },

@@ -41,6 +41,7 @@ export const CHANGE_TOPICS = [
   'treaties',
   'policies',
   'evidence',
+  'approvals',
   'audit',
   'keys',
 ] as const

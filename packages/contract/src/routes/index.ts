@@ -2,8 +2,10 @@ import type { Route } from '../route.ts'
 import { admission } from './admission.ts'
 import { agents } from './agents.ts'
 import { agreements } from './agreements.ts'
+import { approvals } from './approvals.ts'
 import { attestations } from './attestations.ts'
 import { boundary } from './boundary.ts'
+import { budgets } from './budgets.ts'
 import { boundaryPolicies } from './boundary-policies.ts'
 import { connectome } from './connectome.ts'
 import { consensus } from './consensus.ts'
@@ -55,7 +57,9 @@ export interface RouteTable {
   readonly partners: typeof partners
   readonly agreements: typeof agreements
   readonly boundary: typeof boundary
+  readonly approvals: typeof approvals
   readonly boundaryPolicies: typeof boundaryPolicies
+  readonly budgets: typeof budgets
   readonly evidence: typeof evidence
   readonly evidenceLog: typeof evidenceLog
   readonly trustEvidence: typeof trustEvidence
@@ -88,7 +92,9 @@ export const ROUTES: RouteTable = {
   partners,
   agreements,
   boundary,
+  approvals,
   boundaryPolicies,
+  budgets,
   evidence,
   evidenceLog,
   trustEvidence,

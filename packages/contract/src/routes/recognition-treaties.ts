@@ -109,6 +109,7 @@ const facts = {
     errors: [
       'conflict',
       'empty_subject_public_keys',
+      'evidence_store_required',
       'invalid_input',
       'invalid_public_keys',
       'invalid_recognition_treaty',
@@ -149,6 +150,7 @@ const facts = {
     errors: [
       'conflict',
       'empty_subject_public_keys',
+      'evidence_store_required',
       'invalid_input',
       'invalid_public_keys',
       'invalid_role',

@@ -35,3 +35,16 @@ export const boundaryDecisionForm = signedOnceForm(
 
 /** A signed allow or deny (protocol/trust-operations 4.7). */
 export type BoundaryDecision = ReadBy<typeof boundaryDecisionForm>
+
+const ONE_USE_GATES: readonly string[] = ['budget.v1', 'approval.v1']
+
+/**
+ * Whether a decision is for one action: it used a budget or an approval, so each request needs its own
+ * (protocol/budgets-and-approvals 4).
+ */
+export function isForOneUse({ gate_results, policy_binding }: BoundaryDecision): boolean {
+  return (
+    policy_binding?.registry_gate_types.some((type) => ONE_USE_GATES.includes(type)) === true ||
+    gate_results.some(({ gate_name }) => gate_name.startsWith('treaty_budget/'))
+  )
+}

@@ -11,6 +11,7 @@ export const ENTRY_KINDS = [
   'retention_checkpoint',
   'rejection',
   'usage_violation',
+  'approval',
 ] as const
 
 /** What an envelope says about its payload, without its place in the store. */

@@ -65,6 +65,7 @@ const DATES = [
   'voted_at',
   'declared_at',
   'created_at',
+  'opened_at',
 ] as const
 
 /** Who may have signed: keys that count at any time, or those of an authority, each for records of its time. */

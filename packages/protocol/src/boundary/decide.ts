@@ -36,7 +36,7 @@ export function draftBoundaryDecision(facts: DecisionFacts): BoundaryDecision {
     denial_reason: run.denial_reason,
     gate_results: gateResults(run.steps),
     decision_made_at: context.requested_at,
-    decision_valid_until: writeInstant(validUntil(facts)),
+    decision_valid_until: decisionEnd(context, run, facts.basisEnds),
     operator_sovereign_id: facts.operator_sovereign_id,
     freshness_proof: facts.freshness_proof ?? null,
     ...(policy_binding === undefined ? {} : { policy_binding }),
@@ -54,11 +54,14 @@ export function gateResults(steps: readonly GateStep[]): readonly GateResult[] {
   }))
 }
 
-/** A grant never outlives what it rests on. */
-function validUntil({ context, run, basisEnds }: DecisionFacts): Instant {
-  const usual = instantOf(context.requested_at) + seconds(PROOF_LIFETIME_SECONDS)
-  if (!run.authorized || basisEnds === undefined) return usual
-  return basisEnds < usual ? basisEnds : usual
+/** Until when a decision is valid. A grant never outlives what it rests on. */
+export function decisionEnd(
+  { requested_at }: Pick<ContextRecord, 'requested_at'>,
+  { authorized }: Pick<GateRun, 'authorized'>,
+  basisEnds: Instant | undefined,
+): string {
+  const usual = instantOf(requested_at) + seconds(PROOF_LIFETIME_SECONDS)
+  return writeInstant(authorized && basisEnds !== undefined && basisEnds < usual ? basisEnds : usual)
 }
 
 /** The unsigned account of a decision (protocol/trust-operations 4.9): same gates, same order, same instant. */

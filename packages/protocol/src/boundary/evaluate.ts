@@ -7,6 +7,9 @@ import { asJson } from '../signing/verify-any.ts'
 import { concludeRun, runAgreementGates, runAttestationGates } from './agreement-gates.ts'
 import type { AgreedTerms, GateRun, GateStep } from './agreement-gates.ts'
 import type { AttestationBasis } from './attestation-basis.ts'
+import type { ApprovalFacts } from '../approvals/found-approval.ts'
+import { type BudgetCounters, budgetApplies } from '../budgets/budget-step.ts'
+import { budgetsFor, runTreatyBudgets } from '../budgets/treaty-budgets.ts'
 import type { AskedQuestion, EngineAnswers } from './engine-question.ts'
 import type { ContextFacts, Facts } from './facts.ts'
 import { listQuestions, runPolicyGates } from './policy-gates.ts'
@@ -30,11 +33,17 @@ export interface BoundaryQuestion {
   readonly now: Instant
   /** Answers to {@link boundaryQuestions}. */
   readonly answers?: EngineAnswers
+  /** State of the counters, read under their locks. Without it a budget denies. */
+  readonly budgets?: BudgetCounters
+  /** What is known about approvals. Without it a gate that asks a person denies. */
+  readonly approvals?: ApprovalFacts
 }
 
 /** What was decided and how it came about. */
 export interface Evaluation extends GateRun {
   readonly policy_binding: PolicyBinding
+  /** Denied by nothing but gates that wait for a person. */
+  readonly isHeld: boolean
 }
 
 /** What the policies alone make of a request. */
@@ -50,13 +59,19 @@ export function evaluatePolicies(
   policies: readonly CheckedPolicy[],
   facts: Facts,
   now: Instant,
-  { isDenied = false, policyRequired = false }: { isDenied?: boolean; policyRequired?: boolean } = {},
+  {
+    isDenied = false,
+    policyRequired = false,
+    treatyBudgets = 0,
+  }: { isDenied?: boolean; policyRequired?: boolean; treatyBudgets?: number } = {},
 ): PolicyEvaluation {
-  const resolution = resolvePolicies(policies, facts, now, policyRequired)
+  const resolution = resolvePolicies(policies, facts, now, policyRequired, treatyBudgets)
   if (resolution.status === 'failed')
     return { resolution, applied: [], steps: [resolutionStep(resolution.failure, policies.length)], evaluations: [] }
   const { applied } = resolution
-  const run = isDenied ? { steps: [], evaluations: [] } : runPolicyGates(applied, facts)
+  const run = isDenied
+    ? { steps: [], evaluations: [] }
+    : runPolicyGates(applied, withinSteps(applied, facts, treatyBudgets))
   return { resolution, applied, ...run }
 }
 
@@ -65,20 +80,49 @@ export function evaluatePolicies(
  * 1. Built-in gates of the basis, up to the first that denies: no policy can grant what the basis does not.
  * 2. Resolution over the whole active set: while one policy is broken or expired, nothing is allowed. Where policies
  *    are required, nothing is allowed to which none applies.
- * 3. Policy gates, all of them, but only when nothing denied yet: a refused caller learns nothing about the rules.
- * 4. The first step that denies names the reason; the binding shows under which rules, over which context.
+ * 3. Budgets of the treaty, before the policies: without them the treaty grants nothing.
+ * 4. Policy gates, all of them, but only when nothing denied yet: a refused caller learns nothing about the rules.
+ * 5. The first step that denies names the reason; the binding shows under which rules, over which context.
  */
 export function evaluateBoundary(asked: BoundaryQuestion): Evaluation {
-  const { basis, context, policies, now, answers, policyRequired = false } = asked
+  const { basis, context, policies, now, answers, budgets, approvals, policyRequired = false } = asked
   const builtIn = runBuiltInGates(context, basis)
-  const isDenied = builtIn.some((step) => step.denial !== undefined)
-  const known = factsOf(context, basis)
-  const facts = answers === undefined ? known : { ...known, answers }
-  const policy = evaluatePolicies(policies, facts, now, { isDenied, policyRequired })
-  return {
-    ...concludeSteps([...builtIn, ...policy.steps]),
-    policy_binding: bind(policy, digestOf(asJson(context))),
+  const facts = {
+    ...boundaryFacts(context, basis),
+    ...(answers === undefined ? {} : { answers }),
+    ...(budgets === undefined ? {} : { budgets }),
+    ...(approvals === undefined ? {} : { approvals }),
   }
+  const treaty = isDenying(builtIn) ? [] : treatySteps(basis, facts, policies, now)
+  const options = { isDenied: isDenying([...builtIn, ...treaty]), policyRequired, treatyBudgets: treaty.length }
+  const policy = evaluatePolicies(policies, facts, now, options)
+  const all = [...builtIn, ...treaty, ...policy.steps]
+  const denials = all.filter((step) => step.denial !== undefined)
+  return {
+    ...concludeSteps(all),
+    policy_binding: bind(policy, digestOf(asJson(context))),
+    isHeld: denials.length > 0 && denials.every(({ metadata }) => metadata['outcome'] === 'pending'),
+  }
+}
+
+function isDenying(steps: readonly GateStep[]): boolean {
+  return steps.some((step) => step.denial !== undefined)
+}
+
+/** The budgets of the used treaty that name the capability. */
+function treatySteps(
+  basis: BoundaryBasis,
+  facts: Facts,
+  policies: readonly CheckedPolicy[],
+  now: Instant,
+): readonly GateStep[] {
+  if (basis.kind !== 'presented' || basis.treaty === undefined) return []
+  const budgets = budgetsFor(basis.treaty.budgets, facts.context.requested_capability)
+  if (budgets.length === 0) return []
+  const resolution = resolvePolicies(policies, facts, now)
+  const applied = resolution.status === 'resolved' ? resolution.applied : []
+  const partner = basis.attestation.issuer_sovereign_id
+  return runTreatyBudgets(budgets, partner, withinSteps(applied, facts, budgets.length))
 }
 
 /**
@@ -88,7 +132,7 @@ export function evaluateBoundary(asked: BoundaryQuestion): Evaluation {
 export function boundaryQuestions({ basis, context, policies, now }: BoundaryQuestion): readonly AskedQuestion[] {
   if (!policies.some(asksOthers)) return []
   if (runBuiltInGates(context, basis).some((step) => step.denial !== undefined)) return []
-  return policyQuestions(policies, factsOf(context, basis), now)
+  return policyQuestions(policies, boundaryFacts(context, basis), now)
 }
 
 /** As {@link boundaryQuestions}, for policies alone. */
@@ -100,6 +144,21 @@ export function policyQuestions(
   if (!policies.some(asksOthers)) return []
   const resolution = resolvePolicies(policies, facts, now)
   return resolution.status === 'failed' ? [] : listQuestions(resolution.applied, facts)
+}
+
+/** Budget steps that may apply in one decision. With more, none of them is available. */
+const MAX_BUDGET_STEPS = 16
+
+function countBudgets(applied: readonly ReadyPolicy[], facts: Facts): number {
+  const budgets = applied.flatMap(({ gates }) => gates.flatMap((gate) => gate.budget ?? []))
+  return budgets.filter((budget) => budgetApplies(budget, facts)).length
+}
+
+/** Without the counters where too many budgets apply. */
+function withinSteps(applied: readonly ReadyPolicy[], facts: Facts, ofTreaty: number): Facts {
+  if (facts.budgets === undefined || ofTreaty + countBudgets(applied, facts) <= MAX_BUDGET_STEPS) return facts
+  const { budgets: _counters, ...without } = facts
+  return without
 }
 
 function asksOthers({ ready }: CheckedPolicy): boolean {
@@ -145,7 +204,7 @@ export function basisEnd(basis: BoundaryBasis): Instant | undefined {
  * Attestation facts only once the record is known to be ours. A partner's member has none, so a policy for own members
  * denies it instead of mistaking it for an own member with the same name.
  */
-function factsOf(context: ContextFacts, basis: BoundaryBasis): Facts {
+export function boundaryFacts(context: ContextFacts, basis: BoundaryBasis): Facts {
   const attestation = basis.kind === 'attestation' && basis.isVerified ? basis.attestation : undefined
   return { context, attestation }
 }

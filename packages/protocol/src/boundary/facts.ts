@@ -1,4 +1,6 @@
 import { type JsonObject, type JsonValue, isJsonObject, member } from '../canonical/utf8.ts'
+import type { ApprovalFacts } from '../approvals/found-approval.ts'
+import type { BudgetCounters } from '../budgets/budget-step.ts'
 import { FormError } from '../reading/schema.ts'
 import { type EngineAnswers, type ValueType, valueTypeOf } from './engine-question.ts'
 
@@ -28,6 +30,10 @@ export interface Facts {
   readonly attestation: AttestationFacts | undefined
   /** Answers to the questions of gates that ask another system. A gate without its answer denies. */
   readonly answers?: EngineAnswers
+  /** State of the counters. A budget without it is not available, which denies. */
+  readonly budgets?: BudgetCounters
+  /** What is known about approvals. Without it a gate that asks a person denies. */
+  readonly approvals?: ApprovalFacts
 }
 
 /** A fact path, split once when its policy is prepared. */

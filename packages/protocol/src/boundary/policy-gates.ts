@@ -4,8 +4,8 @@ import type { JsonObject } from '../canonical/utf8.ts'
 import type { AskedQuestion, EngineQuestion } from './engine-question.ts'
 import type { Facts } from './facts.ts'
 import type { GateStep } from './agreement-gates.ts'
-import { type AskingGate, GATE_OUTCOMES, type GateReading, type ReadyGate } from './gates/gate.ts'
-import type { ReadyPolicy } from './policy-set.ts'
+import { type AskingGate, GATE_OUTCOMES, type GateReading, type GateSituation, type ReadyGate } from './gates/gate.ts'
+import type { PreparedGate, ReadyPolicy } from './policy-set.ts'
 
 export interface PolicyRun {
   readonly steps: readonly GateStep[]
@@ -21,13 +21,18 @@ export function denialOf(gate_name: string): string {
   return `policy gate '${gate_name}' failed`
 }
 
-/** Runs every gate of every applied policy, without stopping: a decision shows all that speaks against it (5.7). */
+/**
+ * Runs every gate of every applied policy, without stopping: a decision shows all that speaks against it (5.7). Gates
+ * that ask a person run after all others, and know whether one of these denies. The results keep their places.
+ */
 export function runPolicyGates(applied: readonly ReadyPolicy[], facts: Facts): PolicyRun {
   const steps: GateStep[] = []
   const evaluations: GateEvaluation[] = []
+  const readings = runInPhases(applied, facts)
   for (const { policy, gates } of applied) {
-    for (const { spec, run } of gates) {
-      const reading = runGate(run, facts)
+    for (const gate of gates) {
+      const { spec } = gate
+      const reading = readings.get(gate) ?? GATE_ERROR
       const passed = reading.outcome === 'pass'
       const named = { policy_id: policy.policy_id, policy_version: policy.version, gate_id: spec.gate_id }
       const { gate_type, order, mode } = spec
@@ -46,6 +51,26 @@ export function runPolicyGates(applied: readonly ReadyPolicy[], facts: Facts): P
     }
   }
   return { steps, evaluations }
+}
+
+function runInPhases(applied: readonly ReadyPolicy[], facts: Facts): ReadonlyMap<PreparedGate, GateReading> {
+  const readings = new Map<PreparedGate, GateReading>()
+  const runAll = (runsLast: boolean, isDenied: boolean): void => {
+    for (const { policy, gates } of applied)
+      for (const gate of gates.filter((each) => (each.runsLast === true) === runsLast))
+        readings.set(gate, runGate(gate.run, facts, situationOf(policy.policy_id, gate.spec, isDenied)))
+  }
+  runAll(false, false)
+  runAll(
+    true,
+    [...readings].some(([{ spec }, { outcome }]) => spec.mode === 'enforce' && outcome !== 'pass'),
+  )
+  return readings
+}
+
+function situationOf(policy_id: string, { gate_id, mode }: GateSpec, isDenied: boolean): GateSituation {
+  const named = { gate_name: gateName(policy_id, gate_id), isDenied }
+  return mode === 'observe' ? { ...named, isObserved: true } : named
 }
 
 /**
@@ -82,9 +107,9 @@ const GATE_ERROR: GateReading = {
 }
 
 /** A gate that throws, or answers with something else than an outcome, has not passed. */
-function runGate(run: ReadyGate, facts: Facts): GateReading {
+function runGate(run: ReadyGate, facts: Facts, situation: GateSituation): GateReading {
   try {
-    const reading = run(facts)
+    const reading = run(facts, situation)
     return GATE_OUTCOMES.includes(reading.outcome) ? reading : GATE_ERROR
   } catch {
     // Fails closed, and as a value: an exception here would be a request without a signed answer.

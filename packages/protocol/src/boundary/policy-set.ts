@@ -7,6 +7,8 @@ import { FormError } from '../reading/schema.ts'
 import { instantOf } from '../reading/text.ts'
 import { MAX_ITEMS } from '../reading/trust-form.ts'
 import { readReceived, verifyReceivedPlainly } from '../signing/received.ts'
+import type { ApprovalRule } from '../approvals/rule.ts'
+import type { Budget } from '../budgets/budget.ts'
 import type { Facts } from './facts.ts'
 import type { AskingGate, ReadyGate } from './gates/gate.ts'
 import { GATE_TYPES, type GateRegistry } from './gates/registry.ts'
@@ -32,12 +34,21 @@ export interface StoredPolicyText {
   readonly policy_digest: string
 }
 
+export interface PreparedGate {
+  readonly spec: GateSpec
+  readonly run: ReadyGate
+  readonly ask?: AskingGate
+  readonly budget?: Budget
+  readonly approval?: ApprovalRule
+  readonly runsLast?: true
+}
+
 /** A policy whose text, signature and content have been checked, prepared for many requests. */
 export interface ReadyPolicy {
   readonly policy: BoundaryPolicy
   readonly policy_digest: string
   /** In the order they run. */
-  readonly gates: readonly { readonly spec: GateSpec; readonly run: ReadyGate; readonly ask?: AskingGate }[]
+  readonly gates: readonly PreparedGate[]
   readonly applies: ReadySelector
   readonly validFrom: Instant
   readonly validUntil: Instant
@@ -109,8 +120,17 @@ async function findProblem(
 /** A policy that has no issues, ready to run. Throws for one that has. */
 export function preparePolicy(policy: BoundaryPolicy, registry: GateRegistry = GATE_TYPES): ReadyPolicy {
   const gates = policy.gates.map((spec) => {
-    const ask = registry.get(spec.gate_type)?.prepareQuestion?.(spec.config)
-    return { spec, run: prepareGate(spec, registry), ...(ask === undefined ? {} : { ask }) }
+    const type = registry.get(spec.gate_type)
+    const [ask, budget] = [type?.prepareQuestion?.(spec.config), type?.prepareBudget?.(spec.config)]
+    const approval = type?.prepareApproval?.(spec.config)
+    return {
+      spec,
+      run: prepareGate(spec, registry),
+      ...(ask === undefined ? {} : { ask }),
+      ...(budget === undefined ? {} : { budget }),
+      ...(approval === undefined ? {} : { approval }),
+      ...(type?.runsLast === undefined ? {} : { runsLast: type.runsLast }),
+    }
   })
   return {
     policy,
@@ -182,6 +202,8 @@ export function resolvePolicies(
   facts: Facts,
   now: Instant,
   isRequired = false,
+  /** Budgets of the treaty, whose results are listed before those of the policies. */
+  treatyBudgets = 0,
 ): Resolution {
   const [first] = findSetProblems(set, now)
   if (first !== undefined) return { status: 'failed', failure: first.reason }
@@ -191,5 +213,7 @@ export function resolvePolicies(
   if (isRequired && applied.length === 0) return { status: 'failed', failure: 'no_policy_applied' }
   // A decision with more gates than a record may list would be signed, and then refused by every reader.
   const gates = applied.reduce((sum, each) => sum + each.gates.length, 0)
-  return gates > MAX_APPLIED_GATES ? { status: 'failed', failure: 'policy_invalid' } : { status: 'resolved', applied }
+  return gates > MAX_APPLIED_GATES - treatyBudgets
+    ? { status: 'failed', failure: 'policy_invalid' }
+    : { status: 'resolved', applied }
 }

@@ -6,7 +6,9 @@ import type { JsonObject, JsonValue } from '../canonical/utf8.ts'
 import { CLOCK_TOLERANCE, type Instant } from '../canonical/time.ts'
 import { FormError } from '../reading/schema.ts'
 import { instantOf } from '../reading/text.ts'
-import { treatyCapabilities } from '../recognition/treaty-capabilities.ts'
+import { type TreatyBudget } from '../budgets/budget.ts'
+import { treatyBudgets } from '../budgets/treaty-budgets.ts'
+import { grantedCapabilities } from '../recognition/treaty-capabilities.ts'
 import { verifyList } from '../signing/verify-any.ts'
 
 export type PresentedFailure =
@@ -64,7 +66,9 @@ export interface UsedTreaty {
   readonly treaty_id: string
   readonly treaty_digest: string
   readonly expires_at: string
+  /** Those of its list and of its budgets. */
   readonly capabilities: readonly string[] | null
+  readonly budgets: readonly TreatyBudget[]
 }
 
 /** An assessed attestation of a partner, and the first reason not to rely on it. */
@@ -178,7 +182,9 @@ async function isSignedByOne(
 function usedTreaty(treaty: RecognitionTreaty): UsedTreaty {
   const { signatures: _signatures, ...body } = treaty
   const { treaty_id, expires_at, scope } = treaty
-  return { treaty_id, treaty_digest: digestOf(body), expires_at, capabilities: treatyCapabilities(scope) }
+  const capabilities = grantedCapabilities(scope)
+  const budgets = treatyBudgets(scope) ?? []
+  return { treaty_id, treaty_digest: digestOf(body), expires_at, capabilities, budgets }
 }
 
 function findLaterFailure({ attestation, isRevoked, requester }: PresentedFacts): PresentedFailure | undefined {

@@ -1,5 +1,5 @@
 import { member } from '../canonical/utf8.ts'
-import { CLOCK_TOLERANCE, seconds } from '../canonical/time.ts'
+import { CLOCK_TOLERANCE, type Instant, seconds, writeInstant } from '../canonical/time.ts'
 import { instantOf } from '../reading/text.ts'
 import type { ContextFacts } from './facts.ts'
 import { type GateStep, builtInStep, runInOrder } from './agreement-gates.ts'
@@ -20,6 +20,13 @@ export function runPresentedGates(context: ContextFacts, basis: PresentedBasis):
     () => capabilityGate(context, basis),
     () => feedGate(context, basis),
   ])
+}
+
+/** Whether a partner's member counts now: gates 2 and 4, for what it does besides asking for a capability. */
+export function isPresentedInForce(basis: PresentedBasis, now: Instant): boolean {
+  const at = { requested_at: writeInstant(now), context_freshness_seq: 0 }
+  const isOver = basis.treaty !== undefined && now >= instantOf(basis.treaty.expires_at)
+  return basis.failure === undefined && !isOver && validityGate(at, basis).passed && feedGate(at, basis).passed
 }
 
 const REASONS = {
@@ -63,7 +70,7 @@ function statusGate({ requested_at }: ContextFacts, basis: PresentedBasis): Gate
   )
 }
 
-function validityGate({ requested_at }: ContextFacts, { attestation }: PresentedBasis): GateStep {
+function validityGate({ requested_at }: Pick<ContextFacts, 'requested_at'>, { attestation }: PresentedBasis): GateStep {
   const { valid_from, expires_at } = attestation
   const at = instantOf(requested_at)
   const code =
@@ -102,7 +109,7 @@ function capabilityGate({ requested_capability }: ContextFacts, { attestation, t
 }
 
 function feedGate(
-  { requested_at, context_freshness_seq }: ContextFacts,
+  { requested_at, context_freshness_seq }: Pick<ContextFacts, 'context_freshness_seq' | 'requested_at'>,
   { feed, maxFeedAgeSeconds, contact }: PresentedBasis,
 ): GateStep {
   const issued = feed?.issued_at ?? null

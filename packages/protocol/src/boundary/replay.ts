@@ -1,3 +1,4 @@
+import { recordedApprovals } from '../approvals/approval-step.ts'
 import type { BoundaryDecision } from '../artifacts/boundary-decision.ts'
 import { type BoundaryPolicy, boundaryPolicyDigest } from '../artifacts/boundary-policy.ts'
 import type { ContextRecord } from '../artifacts/context-record.ts'
@@ -5,6 +6,7 @@ import type { GateEvaluation } from '../artifacts/decision-bindings.ts'
 import type { GateTraceEntry } from '../artifacts/justification-proof.ts'
 import { canonicalJson } from '../canonical/canonical-json.ts'
 import { digestOf } from '../canonical/digest.ts'
+import { recordedCounters } from '../budgets/budget-use.ts'
 import type { JsonObject, JsonValue } from '../canonical/utf8.ts'
 import { asJson } from '../signing/verify-any.ts'
 import { type GateStep, capabilityStep, freshnessStep, windowGate } from './agreement-gates.ts'
@@ -143,8 +145,8 @@ function isUsable(policy: BoundaryPolicy): boolean {
   return findPolicyIssues(policy).length === 0
 }
 
-function factsOf({ context, attestation }: StoredCase, answers: EngineAnswers): Facts {
-  return { context, attestation, answers }
+function factsOf({ context, attestation, trace }: StoredCase, answers: EngineAnswers): Facts {
+  return { context, attestation, answers, budgets: recordedCounters(trace), approvals: recordedApprovals(trace) }
 }
 
 function recordedFacts(trace: readonly GateTraceEntry[]): readonly (readonly [string, EngineAnswer])[] {
@@ -214,6 +216,14 @@ function notComputed(entry: GateTraceEntry): Outcome {
 }
 
 function compare(stored: StoredCase, entry: GateTraceEntry, isSame: boolean, step: GateStep): Outcome {
+  if (entry.gate_type === 'budget.v1') {
+    if (!isSame) return { result: 'different', detail: 'the verdict does not follow from the recorded numbers' }
+    return { result: 'external', detail: 'budget: the verdict follows from the recorded numbers' }
+  }
+  if (entry.gate_type === 'approval.v1') {
+    if (!isSame) return { result: 'different', detail: 'the verdict does not follow from the recorded approval' }
+    return { result: 'external', detail: 'approval: the verdict follows from the recorded state' }
+  }
   if (entry.gate_type === 'external_fact.v1') {
     if (!isSame) return { result: 'different', detail: 'the verdict does not follow from the recorded answer' }
     return { result: 'external', detail: 'external fact: the verdict follows from the recorded answer' }

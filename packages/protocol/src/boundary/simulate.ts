@@ -1,5 +1,7 @@
 import { type BoundaryPolicy, boundaryPolicyDigest } from '../artifacts/boundary-policy.ts'
+import { type ApprovalFacts, NO_APPROVAL } from '../approvals/found-approval.ts'
 import type { Instant } from '../canonical/time.ts'
+import type { SimulatedCounters } from '../budgets/simulated-counters.ts'
 import { concludeSteps, evaluatePolicies } from './evaluate.ts'
 import type { Facts } from './facts.ts'
 import { type CheckedPolicy, preparePolicy } from './policy-set.ts'
@@ -7,7 +9,8 @@ import { type CheckedPolicy, preparePolicy } from './policy-set.ts'
 /** What one set of policies makes of a request. */
 export type SimulatedVerdict = { readonly authorized: boolean; readonly denial_reason: string | null }
 
-export type SimulatedChange = 'unchanged' | 'newly_allowed' | 'newly_denied'
+/** newly_held: a person would be asked, who is not asked now. */
+export type SimulatedChange = 'unchanged' | 'newly_allowed' | 'newly_denied' | 'newly_held'
 
 /** One request under two sets of policies. */
 export interface SimulatedCase {
@@ -40,18 +43,38 @@ export function simulateCase(
     readonly candidate: readonly CheckedPolicy[]
     /** As in a decision: a request to which no policy applies is denied. */
     readonly policyRequired?: boolean
+    /** The counters of each set. What a set allows is counted for later requests. Without them a budget denies. */
+    readonly counters?: { readonly active: SimulatedCounters; readonly candidate: SimulatedCounters }
   },
   facts: Facts,
   now: Instant,
 ): SimulatedCase {
-  const { policyRequired = false } = sets
-  const simulateOne = (policies: readonly CheckedPolicy[]): SimulatedVerdict => {
-    const { authorized, denial_reason } = concludeSteps(
-      evaluatePolicies(policies, facts, now, { policyRequired }).steps,
-    )
-    return { authorized, denial_reason }
+  const { policyRequired = false, counters } = sets
+  const simulateOne = (policies: readonly CheckedPolicy[], budgets?: SimulatedCounters): SimulatedState => {
+    const known = { ...facts, approvals: NOT_ASKED, ...(budgets === undefined ? {} : { budgets }) }
+    const { steps } = evaluatePolicies(policies, known, now, { policyRequired })
+    const { authorized, denial_reason } = concludeSteps(steps)
+    const denials = steps.filter(({ denial }) => denial !== undefined)
+    const isHeld = denials.length > 0 && denials.every(({ metadata }) => metadata['outcome'] === 'pending')
+    // A held request reserves what it asks for.
+    if (authorized || isHeld) budgets?.count(steps, now)
+    return { verdict: { authorized, denial_reason }, isHeld }
   }
-  const [active, candidate] = [simulateOne(sets.active), simulateOne(sets.candidate)]
-  const isSame = active.authorized === candidate.authorized
-  return { active, candidate, change: isSame ? 'unchanged' : candidate.authorized ? 'newly_allowed' : 'newly_denied' }
+  const active = simulateOne(sets.active, counters?.active)
+  const candidate = simulateOne(sets.candidate, counters?.candidate)
+  return { active: active.verdict, candidate: candidate.verdict, change: changeOf(active, candidate) }
 }
+
+interface SimulatedState {
+  readonly verdict: SimulatedVerdict
+  readonly isHeld: boolean
+}
+
+function changeOf(active: SimulatedState, candidate: SimulatedState): SimulatedChange {
+  if (candidate.isHeld && !active.isHeld) return 'newly_held'
+  if (active.verdict.authorized === candidate.verdict.authorized) return 'unchanged'
+  return candidate.verdict.authorized ? 'newly_allowed' : 'newly_denied'
+}
+
+/** A simulation opens nothing: every request that needs a person is held, and no use came before it. */
+const NOT_ASKED: ApprovalFacts = { uses: new Map(), found: { outcome: 'required', shown: NO_APPROVAL } }

@@ -64,6 +64,7 @@ export function findPolicyIssues(
   return [
     ...policyIssues(intent, windowHasOffsets),
     ...gateIssues(intent.gates, registry),
+    ...numberIssues(intent.gates),
     ...selectorIssues(intent.selector),
   ]
 }
@@ -95,6 +96,20 @@ function gateIssues(gates: readonly GateSpec[], registry: GateRegistry): PolicyI
     ids.add(gate.gate_id)
     orders.add(gate.order)
     return found.map((issue) => ({ ...issue, gate_id: Array.from(gate.gate_id).slice(0, 128).join('') }))
+  })
+}
+
+/** Each counter is locked while a decision is made, and each approval asks people. */
+const MOST_OF_TYPE = [
+  ['budget.v1', 8, 'budgets'],
+  ['approval.v1', 4, 'approvals'],
+] as const
+
+function numberIssues(gates: readonly GateSpec[]): PolicyIssue[] {
+  return MOST_OF_TYPE.flatMap(([type, most, name]) => {
+    const extra = gates.filter(({ gate_type }) => gate_type === type).slice(most)
+    const message = `at most ${most} ${name} in one policy`
+    return extra.map(({ gate_id }) => ({ code: 'invalid_gate_config' as const, message, gate_id }))
   })
 }
 

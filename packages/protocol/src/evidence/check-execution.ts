@@ -1,5 +1,5 @@
 import { instantOf } from '../reading/text.ts'
-import type { CheckedExecution } from './check-payload.ts'
+import type { CheckedExecution } from './checked-payload.ts'
 import type { ChainPosition, StoredDecision } from './chain-state.ts'
 import type { StoreFailureReason } from './report.ts'
 

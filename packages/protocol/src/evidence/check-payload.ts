@@ -1,68 +1,22 @@
 import { boundaryDecisionForm } from '../artifacts/boundary-decision.ts'
 import { contextRecordForm } from '../artifacts/context-record.ts'
-import { type ExecutionEvidence, checkResourceMembers, executionEvidenceForm } from '../artifacts/execution-evidence.ts'
-import { type SignerKeys, signersOf } from '../artifacts/followed-keys.ts'
+import { checkResourceMembers, executionEvidenceForm } from '../artifacts/execution-evidence.ts'
+import { signersOf } from '../artifacts/followed-keys.ts'
 import { NO_SUBJECT, readEvidenceRejection, rejectionSubject } from '../artifacts/evidence-store-entry.ts'
 import type { EntrySubject, EvidenceStoreEntry } from '../artifacts/evidence-store-entry.ts'
 import { USAGE_VIOLATION_SUBJECT, readUsageViolation } from '../artifacts/data-access-intent.ts'
 import { justificationForm } from '../artifacts/justification-proof.ts'
-import { type RetentionCheckpoint, retentionCheckpointForm } from '../artifacts/retention-checkpoint.ts'
+import { retentionCheckpointForm } from '../artifacts/retention-checkpoint.ts'
 import { sha256Hex } from '../canonical/digest.ts'
 import { type JsonObject, type JsonValue, isJsonObject, member } from '../canonical/utf8.ts'
 import { FormError, NO_PLACE } from '../reading/schema.ts'
 import type { RecordForm } from '../reading/trust-form.ts'
 import { type Received, signedText } from '../signing/received.ts'
-import type { StoredDecision } from './chain-state.ts'
+import { checkApprovalPayload } from './check-approval.ts'
+import type { CheckedPayload, Problem, StoreKeys } from './checked-payload.ts'
 import type { ReadEvent } from './read-event.ts'
-import type { StoreFinding } from './report.ts'
 import { CHECKPOINT_SUBJECT, decisionSubject, executionSubject, isPresentedBound } from './shortcuts.ts'
 import type { LineShortcuts } from './shortcuts.ts'
-
-/** Keys that verify stored records. Retired executor keys still verify what they signed. */
-export interface StoreKeys {
-  readonly authority: SignerKeys
-  executor(key_id: string): { readonly public_key: string; readonly executor_sovereign_id: string } | undefined
-}
-
-export type Problem = Omit<StoreFinding, 'store_sequence'>
-
-/** A signed record, the text its signatures cover, and the keys that may have made them. */
-export interface SignedPart {
-  readonly received: Received<unknown>
-  readonly text: string
-  readonly keys: readonly string[]
-}
-
-/** What a payload turned out to be; each problem is named, none stops the others. */
-export interface CheckedPayload {
-  readonly problems: readonly Problem[]
-  readonly warnings: readonly string[]
-  /** Absent where the form is already broken. */
-  readonly signed?: SignedPart
-  readonly decision?: StoredDecision
-  readonly isRejection?: true
-  /** The decision a justification or a rejection is about; its envelope must repeat that decision's. */
-  readonly explains?: string
-  readonly execution?: CheckedExecution
-  readonly checkpoint?: RemovedPart
-}
-
-/** Of an execution, what other entries are held against; `digest` is how the next one names it. */
-export interface CheckedExecution extends Pick<
-  ExecutionEvidence,
-  | 'decision_id'
-  | 'sequence_no'
-  | 'prev_evidence_digest'
-  | 'executed_at'
-  | 'executed_capability'
-  | 'resource_id'
-  | 'resource_sequence'
-  | 'prev_resource_digest'
-> {
-  readonly digest: string
-}
-
-export type RemovedPart = Pick<RetentionCheckpoint, 'removed_through_sequence' | 'last_removed_entry_digest'>
 
 /** C(record) as it is in a plainly spelled line. */
 interface PlainText {
@@ -97,6 +51,8 @@ export function checkPayload(
       return readUnsigned(readUsageViolation, payload) === undefined
         ? invalid('usage_violation')
         : { problems: compareEnvelope(entry, USAGE_VIOLATION_SUBJECT), warnings: [] }
+    case 'approval':
+      return checkApprovalPayload(entry, payload, keys, (subject) => compareEnvelope(entry, subject))
     default:
       return { problems: [{ reason: 'unknown_entry_kind', detail: 'entry_kind' }], warnings: [] }
   }

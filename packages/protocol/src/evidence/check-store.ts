@@ -1,9 +1,13 @@
+import type { BoundaryPolicy } from '../artifacts/boundary-policy.ts'
+import { BudgetRecomputation } from '../budgets/recompute.ts'
+import { instantOf } from '../reading/text.ts'
 import { signersOf } from '../artifacts/followed-keys.ts'
 import { type RetentionCheckpoint, retentionCheckpointForm } from '../artifacts/retention-checkpoint.ts'
 import { asReceived, signedText } from '../signing/received.ts'
 import type { AnchorChecker } from './check-anchors.ts'
+import { ApprovalChains } from './check-approval.ts'
 import { checkDecisionChain, checkDecisionRules, checkResourceChain } from './check-execution.ts'
-import type { CheckedExecution, RemovedPart, SignedPart, StoreKeys } from './check-payload.ts'
+import type { CheckedExecution, RemovedPart, SignedPart, StoreKeys } from './checked-payload.ts'
 import { type VerifiedLine, checkSignature, openLine } from './verify-line.ts'
 import { DecisionChains, ResourceChains } from './chain-state.ts'
 import type { ReadEvent } from './read-event.ts'
@@ -19,6 +23,8 @@ export interface StoreCheckOptions {
   /** The requested resource: its chain is checked from its beginning, other chains from their first entry in the run. */
   readonly resource?: string
   readonly anchors?: AnchorChecker
+  /** Published policies by digest, to compare the limits of budgets. */
+  readonly policies?: ReadonlyMap<string, BoundaryPolicy>
   /** For runs of many lines. */
   readonly shortcuts?: LineShortcuts
 }
@@ -43,6 +49,8 @@ export class StoreChecker {
   readonly #warnings = new Findings()
   readonly #decisions = new DecisionChains()
   readonly #resources: ResourceChains
+  readonly #approvals = new ApprovalChains()
+  readonly #budgets: BudgetRecomputation
   readonly #pending = new Set<Promise<void>>()
   #count = 0
   #decisionCount = 0
@@ -54,6 +62,9 @@ export class StoreChecker {
 
   constructor(options: StoreCheckOptions) {
     this.#options = options
+    this.#budgets = new BudgetRecomputation({
+      ...(options.policies === undefined ? {} : { policies: options.policies }),
+    })
     this.#resources = new ResourceChains(options.boundary?.resource_heads)
     if (options.boundary !== undefined) {
       const received = asReceived(retentionCheckpointForm, options.boundary)
@@ -99,6 +110,7 @@ export class StoreChecker {
     for (const { reason, detail } of line.problems) this.#failures.add(at, { store_sequence, reason, detail })
     for (const detail of line.warnings) this.#warnings.add(at, { store_sequence, reason: 'unsigned_field', detail })
     this.#checkNeighbours(at, line)
+    this.#checkBudget(at, line)
     this.#options.anchors?.see(store_sequence, line.digest)
     this.#last = { sequence: store_sequence, digest: line.digest }
   }
@@ -144,6 +156,7 @@ export class StoreChecker {
     const { store_sequence: sequence, prev_entry_digest: link } = entry
     if (this.#first === undefined) {
       this.#first = entry
+      if (entry.store_sequence !== 1) this.#budgets.startAt(instantOf(entry.recorded_at))
       this.#linkedStart = this.#isLinked(entry, this.#options.boundary)
       return
     }
@@ -191,9 +204,19 @@ export class StoreChecker {
     for (const finding of anchors.check(run)) this.#failures.add(this.#count, finding)
   }
 
+  /** Counters are computed again over a whole run; a view lacks entries between its own. */
+  #checkBudget(at: number, { entry, budget }: VerifiedLine): void {
+    if (budget === undefined || this.#options.scope !== 'store') return
+    for (const finding of this.#budgets.add(entry.store_sequence, budget)) {
+      const { reason } = finding
+      if (reason === 'budget_not_recomputable') this.#warnings.add(at, { ...finding, reason })
+      else this.#failures.add(at, { ...finding, reason })
+    }
+  }
+
   /** What a line says about entries before it. */
   #checkNeighbours(at: number, line: VerifiedLine): void {
-    const { entry, decision, explains, execution, checkpoint } = line
+    const { entry, decision, explains, execution, checkpoint, approval } = line
     if (decision !== undefined) {
       this.#decisionCount += 1
       this.#decisions.add(decision)
@@ -204,6 +227,12 @@ export class StoreChecker {
     if (execution !== undefined) {
       this.#compareSubject(at, entry, execution.decision_id, ['vendor_id', 'attestation_id'])
       this.#checkExecution(at, entry.store_sequence, execution)
+    }
+    if (approval !== undefined) {
+      // Of an approval that ended before, retention may have removed the beginning.
+      const isWhole = this.#options.scope === 'store' && this.#first?.store_sequence === 1
+      const detail = this.#approvals.add(approval, isWhole)
+      if (detail !== undefined) this.#fail(at, entry.store_sequence, 'approval_chain_break', detail)
     }
     // A later entry of the run names what was removed before it.
     if (checkpoint !== undefined && this.#first !== undefined)

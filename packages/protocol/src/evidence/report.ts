@@ -1,3 +1,4 @@
+import type { BudgetFailureReason } from '../budgets/recompute.ts'
 import type { JsonObject } from '../canonical/utf8.ts'
 
 export type StoreFailureReason =
@@ -15,7 +16,9 @@ export type StoreFailureReason =
   | 'evidence_capability_mismatch'
   | 'evidence_chain_break'
   | 'resource_chain_break'
+  | 'approval_chain_break'
   | AnchorFailureReason
+  | BudgetFailureReason
 
 export type AnchorFailureReason =
   | 'anchor_invalid_signature'
@@ -31,7 +34,7 @@ export type AnchorFailureReason =
 /** One broken rule and where. `store_sequence` is null for what has no place in the store. */
 export type StoreFinding = {
   readonly store_sequence: number | null
-  readonly reason: StoreFailureReason | 'unsigned_field'
+  readonly reason: StoreFailureReason | 'unsigned_field' | 'budget_not_recomputable'
   readonly detail: string
 }
 

@@ -2,8 +2,10 @@ import { fromBase64 } from '../canonical/base64.ts'
 import { putUtf8, toUtf8 } from '../canonical/utf8.ts'
 import { readPublicKey, verifySignature, verifySignatureBytes } from '../signing/keys.ts'
 import { checkReceivedForm, signaturesOf } from '../signing/received.ts'
+import { type BudgetEvent, readBudgetEvent } from '../budgets/budget-events.ts'
 import type { EvidenceStoreEntry } from '../artifacts/evidence-store-entry.ts'
-import { type CheckedPayload, type Problem, type SignedPart, type StoreKeys, checkPayload } from './check-payload.ts'
+import { checkPayload } from './check-payload.ts'
+import type { CheckedPayload, Problem, SignedPart, StoreKeys } from './checked-payload.ts'
 import { type ReadEvent, readEventLine } from './read-event.ts'
 import { type LineShortcuts, lineShortcuts } from './shortcuts.ts'
 
@@ -14,8 +16,16 @@ import { type LineShortcuts, lineShortcuts } from './shortcuts.ts'
 export interface VerifiedLine extends Omit<CheckedPayload, 'signed'> {
   readonly entry: Pick<
     EvidenceStoreEntry,
-    'store_sequence' | 'prev_entry_digest' | 'context_id' | 'vendor_id' | 'attestation_id' | 'capability'
+    | 'store_sequence'
+    | 'prev_entry_digest'
+    | 'recorded_at'
+    | 'context_id'
+    | 'vendor_id'
+    | 'attestation_id'
+    | 'capability'
   >
+  /** What it says about budgets. */
+  readonly budget?: BudgetEvent
   /** The recomputed digest of the entry. */
   readonly digest: string
 }
@@ -32,10 +42,19 @@ export function openLine(line: string, keys: StoreKeys, shortcuts?: LineShortcut
   const event = readEventLine(line, shortcuts)
   if (event === undefined) return undefined
   const { signed, ...result } = checkPayload(event, keys, shortcuts)
-  const { store_sequence, prev_entry_digest, context_id, vendor_id, attestation_id, capability } = event.entry
-  const entry = { store_sequence, prev_entry_digest, context_id, vendor_id, attestation_id, capability }
+  const { store_sequence, prev_entry_digest, recorded_at, ...named } = event.entry
+  const { context_id, vendor_id, attestation_id, capability } = named
+  const entry = { store_sequence, prev_entry_digest, recorded_at, context_id, vendor_id, attestation_id, capability }
+  const budget = readBudgetEvent(named.entry_kind, event.payload)
   const problems = [...checkDigests(event), ...result.problems]
-  return { event, examined: { ...result, problems, entry, digest: event.entryDigest }, signed }
+  const examined = {
+    ...result,
+    problems,
+    entry,
+    digest: event.entryDigest,
+    ...(budget === undefined ? {} : { budget }),
+  }
+  return { event, examined, signed }
 }
 
 /** Everything a line can be asked without its neighbours, signature included. */

@@ -6,7 +6,18 @@ import { VALID, type Verdict, invalid } from '../artifacts/verdict.ts'
 import { isNonce } from '../reading/text.ts'
 import { type Signer, verifySignature } from '../signing/keys.ts'
 
-export type NodeAction = 'join' | 'heartbeat' | 'renew' | 'boundary-request' | 'wit' | 'present'
+export type NodeAction =
+  | 'join'
+  | 'heartbeat'
+  | 'renew'
+  | 'boundary-request'
+  | 'budget-status'
+  | 'wit'
+  | 'present'
+  | 'approval-status'
+  | 'approval-cancel'
+  | 'approval-list'
+  | 'approval-show'
 export type NodeProofReason = 'missing_fields' | 'invalid_timestamp' | 'stale_timestamp' | 'invalid_signature'
 
 /** C(body without `signature`): every other member takes part, known or not (protocol/core 5.1). */
@@ -48,7 +59,16 @@ export async function verifyNodeProof(
 }
 
 /** Newer actions, whose proofs name audience and action. */
-const NAMED: ReadonlySet<NodeAction> = new Set(['boundary-request', 'wit', 'present'])
+const NAMED: ReadonlySet<NodeAction> = new Set([
+  'boundary-request',
+  'budget-status',
+  'wit',
+  'present',
+  'approval-status',
+  'approval-cancel',
+  'approval-list',
+  'approval-show',
+])
 
 /** Adds the signature a node proof needs; the body already holds timestamp and nonce. */
 export async function signNodeProof<Body extends JsonObject>(

@@ -39,6 +39,20 @@ export function matching(pattern: RegExp, rule: string): Read<string> {
   return described(read, () => ({ type: 'string', pattern: pattern.source }))
 }
 
+/** Unicode text of 1 to `max` code points, line breaks included. */
+export function textOf(max: number): Read<string> {
+  const read: Read<string> = (value, field) => {
+    const text = string(value, field)
+    if (text === '' || text.length > max * 2 || [...text].length > max)
+      throw new FormError(field, `1 to ${max} characters are needed`)
+    return text
+  }
+  return described(read, () => ({ type: 'string', minLength: 1, maxLength: max }))
+}
+
+const UUID = /^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$/
+export const uuid: Read<string> = /* @__PURE__ */ matching(UUID, 'a UUID is needed')
+
 /** Record and sovereign ids when read (protocol/core 1.5). */
 export const identifier: Read<string> = plainText(128)
 

@@ -1,4 +1,5 @@
 import { isCapabilityPattern } from '../boundary/selector.ts'
+import { overlaps, treatyBudgets } from '../budgets/treaty-budgets.ts'
 import { member } from '../canonical/utf8.ts'
 import type { TreatyScope } from '../artifacts/recognition-treaty.ts'
 
@@ -19,10 +20,25 @@ export function treatyCapabilities({ claims }: Pick<TreatyScope, 'claims'>): rea
 }
 
 /**
- * Whether a scope may be issued: a capability list must be one. `delegation` is reserved: recognition is not transitive,
- * and a treaty must not state otherwise.
+ * What a treaty grants: its list, and up to their limits the capabilities of its budgets. Null when it grants nothing,
+ * also when its budgets have a form that cannot be read.
+ */
+export function grantedCapabilities(scope: Pick<TreatyScope, 'claims'>): readonly string[] | null {
+  const [listed, budgets] = [treatyCapabilities(scope), treatyBudgets(scope)]
+  if (budgets === null) return null
+  const limited = budgets.flatMap(({ capabilities }) => capabilities)
+  return listed === null && limited.length === 0 ? null : [...(listed ?? []), ...limited]
+}
+
+/**
+ * Whether a scope may be issued: capabilities and budgets have their forms, and no capability is granted by both, once
+ * without a limit. `delegation` is reserved: recognition is not transitive, and a treaty must not state otherwise.
  */
 export function isIssuableScope(scope: Pick<TreatyScope, 'claims'>): boolean {
-  if (Object.hasOwn(scope.claims, 'delegation')) return false
-  return !Object.hasOwn(scope.claims, 'capabilities') || treatyCapabilities(scope) !== null
+  const { claims } = scope
+  if (Object.hasOwn(claims, 'delegation')) return false
+  const [listed, budgets] = [treatyCapabilities(scope), treatyBudgets(scope)]
+  if ((Object.hasOwn(claims, 'capabilities') && listed === null) || budgets === null) return false
+  const limited = budgets.flatMap(({ capabilities }) => capabilities)
+  return !(listed ?? []).some((pattern) => limited.some((other) => overlaps(pattern, other)))
 }

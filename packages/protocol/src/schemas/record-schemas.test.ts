@@ -129,7 +129,7 @@ describe('published schemas', () => {
     expect(schema['$id']).toBe(`urn:chancery:schema:${name}:v1`)
     expect(schema['title']).toMatch(/^[A-Z]/)
     expect(schema['description']).toMatch(/^[A-Z].*\.$/)
-    expect(recordSection(name).page).toMatch(/^(admission|core|trust-operations)$/)
+    expect(recordSection(name).page).toMatch(/^(admission|approvals|budgets-and-approvals|core|trust-operations)$/)
   })
 
   it.each(EXAMPLES)(

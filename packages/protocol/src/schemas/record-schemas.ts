@@ -1,7 +1,10 @@
 import { admissionRuleShape } from '../artifacts/admission-rule.ts'
 import { agentDescriptorShape } from '../artifacts/agent-descriptor.ts'
 import { agreementRecordForm, capabilityCounterForm, capabilityOfferForm } from '../artifacts/capability-offer.ts'
+import { approvalRequestForm } from '../artifacts/approval-request.ts'
+import { approvalStatementForm } from '../artifacts/approval-statement.ts'
 import { attestationShape, recognitionPolicyShape } from '../artifacts/attestation.ts'
+import { budgetStatusForm } from '../artifacts/budget-status.ts'
 import { boundaryDecisionForm } from '../artifacts/boundary-decision.ts'
 import { BOUNDARY_POLICY_FORM } from '../artifacts/boundary-policy.ts'
 import { commitmentForm } from '../artifacts/capability-commitment.ts'
@@ -33,9 +36,12 @@ type OtherRecordName =
   | 'key-history'
   | 'feed-index'
   | 'feed-part'
+  | 'budget-status'
   | 'context-record'
   | 'evidence-store-entry'
   | 'log-identity'
+  | 'approval-request'
+  | 'approval-statement'
 export type SchemaName = RecordKindName | OtherRecordName
 
 interface Published {
@@ -123,6 +129,11 @@ const PUBLISHED: Readonly<Record<SchemaName, Published>> = {
     'An agreement of two sovereigns. Its id and its two unsigned times grant nothing.',
     agreementRecordForm.read,
   ),
+  'budget-status': published(
+    'budgets-and-approvals 9',
+    'What a member may still use of the budgets that limit it.',
+    budgetStatusForm.read,
+  ),
   'context-record': published(
     'trust-operations 4.1',
     'What was asked, by whom and when. The authority builds it; decisions bind its digest.',
@@ -163,6 +174,16 @@ const PUBLISHED: Readonly<Record<SchemaName, Published>> = {
     'trust-operations 6.12',
     'The signed head of the evidence store of an authority.',
     storeAnchorForm.read,
+  ),
+  'approval-request': published(
+    'approvals 4',
+    'A request that a person must approve, with what it says and who may approve it.',
+    approvalRequestForm.read,
+  ),
+  'approval-statement': published(
+    'approvals 5',
+    'What a person says to such a request, signed with its own key.',
+    approvalStatementForm.read,
   ),
   'log-identity': published(
     'trust-operations 6.13',

@@ -26,8 +26,8 @@ describe('golden vectors of cedar.v1', () => {
     if (type === undefined) throw new Error('cedar.v1 is not registered')
     const broken: protocol.GateType = {
       ...type,
-      prepare: (config) => (facts) => {
-        const reading = type.prepare(config)(facts)
+      prepare: (config) => (facts, situation) => {
+        const reading = type.prepare(config)(facts, situation)
         const outcome = reading.outcome === 'gate_error' ? 'pass' : reading.outcome
         return { ...reading, outcome, inputs: { ...reading.inputs, reason: [] } }
       },

@@ -57,7 +57,10 @@ export function checkCedarVectors(vectors: CedarVectors, protocol: typeof Protoc
         : new Map([[question.digest, toAnswer(answer, vectors.engine_version)]])
     const config = protocol.readJson(vector.config) as Protocol.JsonObject
     const facts = { ...factsOf(vector, vectors, protocol), answers }
-    const reading = protocol.GATE_TYPES.get('cedar.v1')?.prepare(config)(facts)
+    const reading = protocol.GATE_TYPES.get('cedar.v1')?.prepare(config)(facts, {
+      gate_name: 'vector/gate',
+      isDenied: false,
+    })
     expectEqual(`${name}: outcome`, reading?.outcome ?? 'unregistered', outcome)
     expectEqual(`${name}: inputs`, protocol.canonicalJson(reading?.inputs ?? {}), inputs)
   }

@@ -22,7 +22,10 @@ describe('golden vectors of boundary policies', () => {
           name,
           {
             ...type,
-            prepare: (config: protocol.JsonObject) => () => ({ ...type.prepare(config)(NOTHING), outcome: 'pass' }),
+            prepare: (config: protocol.JsonObject) => () => ({
+              ...type.prepare(config)(NOTHING, { gate_name: 'vector/gate', isDenied: false }),
+              outcome: 'pass',
+            }),
           },
         ]),
       ) as protocol.GateRegistry,

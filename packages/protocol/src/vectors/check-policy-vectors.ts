@@ -85,7 +85,8 @@ async function checkExample(vectors: PolicyVectors, protocol: typeof Protocol, e
 function checkGate(vector: GateVector, vectors: PolicyVectors, protocol: typeof Protocol, expectEqual: Expect): void {
   const name = `5.8 ${vector.type} ${vector.config} with ${vector.value ?? 'nothing'}`
   const config = protocol.readJson(vector.config) as Protocol.JsonObject
-  const reading = protocol.GATE_TYPES.get(vector.type)?.prepare(config)(factsFor(vector, vectors, protocol))
+  const situation = { gate_name: 'vector/gate', isDenied: false }
+  const reading = protocol.GATE_TYPES.get(vector.type)?.prepare(config)(factsFor(vector, vectors, protocol), situation)
   expectEqual(name, reading?.outcome ?? 'unregistered', vector.outcome)
   if (reading === undefined) return
   if (vector.condition !== undefined)

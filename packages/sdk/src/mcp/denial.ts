@@ -1,8 +1,11 @@
-import { meaningOf, member, visible, writeJson } from '@chancery/protocol'
+import { asJson, meaningOf, member, visible, waitingApproval, writeJson } from '@chancery/protocol'
 import type { BoundaryDecision, JustificationProof } from '@chancery/protocol'
 
 /** The member of `_meta` with the signed decision. */
 export const DECISION_META = 'chancery/decision'
+
+/** The member of `_meta` with the approval that a held call waits for. */
+export const APPROVAL_META = 'chancery/approval'
 
 /** A tool result that a model can react to. */
 export interface DeniedResult {
@@ -21,7 +24,9 @@ export interface DeniedDecision {
 
 /** Returns the result of a denied tool call: the reason, the id of the decision, and what would be needed. */
 export function deniedResult(denied: DeniedDecision): DeniedResult {
-  return { ...refusedResult(denialText(denied)), _meta: { [DECISION_META]: denied.decision } }
+  const waitsFor = waitingApproval(denied.justification)
+  const held = waitsFor === undefined ? {} : { [APPROVAL_META]: asJson(waitsFor) }
+  return { ...refusedResult(denialText(denied)), _meta: { [DECISION_META]: denied.decision, ...held } }
 }
 
 /** Returns the result of a tool call that was refused before a decision. */
@@ -32,11 +37,24 @@ export function refusedResult(text: string): DeniedResult {
 /** Returns the reason, the id of the decision, and what would be needed, as one line. */
 export function denialText(denied: DeniedDecision): string {
   const { decision } = denied
+  const held = heldText(denied)
+  if (held !== undefined) return visible(held)
   const rules = decision.gate_results.filter(({ passed }) => !passed).map(({ detail }) => detail)
   const rule = rules.length === 0 ? '' : ` (${rules.join('; ')})`
   const reason = decision.denial_reason ?? 'no reason given'
   // The texts come from an authority and go to a model or a terminal.
   return visible(`Denied: ${reason}${rule}. Decision ${decision.decision_id}. Needed: ${neededFor(denied)}.`)
+}
+
+/** For a call that waits for a person. The person is not the user of the model, so nothing is asked here. */
+function heldText({ justification, capability }: DeniedDecision): string | undefined {
+  const waitsFor = waitingApproval(justification)
+  if (waitsFor === undefined) return undefined
+  const { approval_id, state, expires_at, use_until } = waitsFor
+  const next = 'Then call again with the same arguments.'
+  if (state === 'approved')
+    return `Approved, not done yet: approval ${approval_id} of ${capability}, until ${use_until ?? '-'}. ${next}`
+  return `Held, not done: a person must approve ${capability} first. Approval ${approval_id}, until ${expires_at ?? '-'}. ${next}`
 }
 
 function neededFor(denied: DeniedDecision): string {

@@ -4,6 +4,7 @@ import type { GovernedActionRunner } from '../governed/action-runner.ts'
 import type { ActionReport } from '../governed/ask-decision.ts'
 import type { Expectations, GovernedRequest } from '../governed/decision.ts'
 import { MetadataRefusedError } from '../governed/errors.ts'
+import type { HeldCalls } from './held-calls.ts'
 import { type DeniedDecision, type DeniedResult, deniedResult, refusedResult } from './denial.ts'
 import { type ToolCall, requireServerName, toArguments, toolCapability, toolParameters } from './tool-call.ts'
 
@@ -20,6 +21,8 @@ export interface GovernToolsOptions extends Pick<Expectations, 'authorityKeys'> 
   readonly basis: ToolBasis | ((context: unknown) => ToolBasis)
   /** As in {@link Expectations}; `any` when not given. */
   readonly expectedPolicies?: Expectations['expectedPolicies']
+  /** Calls that wait for a person: the same call again then uses its approval. */
+  readonly held?: HeldCalls
 }
 
 export interface GovernedToolOptions {
@@ -138,24 +141,31 @@ export type ToolCallOutcome<Value> =
  * decision; then the call was not made. An error of the call itself is thrown unchanged.
  */
 export async function runToolCall<Value>(
-  { runner, authorityKeys, expectedPolicies = 'any' }: Omit<GovernToolsOptions, 'basis' | 'server'>,
+  { runner, authorityKeys, expectedPolicies = 'any', held }: Omit<GovernToolsOptions, 'basis' | 'server'>,
   { call, basis: { request, ...pinned }, run }: GovernedToolCall<Value>,
 ): Promise<ToolCallOutcome<Value>> {
   const capability = toolCapability(call.server, call.tool)
   const parameters = toolParameters(call)
+  const approval_id = held?.find(capability, parameters)
   let hasBegun = false
   try {
     const result = await runner.run<Value>({
       authorityKeys,
       expectedPolicies,
       ...pinned,
-      request: { ...request, requested_capability: capability, context: { request_parameters: parameters } },
+      request: {
+        ...request,
+        requested_capability: capability,
+        context: { request_parameters: parameters },
+        ...(approval_id === undefined ? {} : { approval_id }),
+      },
       parameters,
       run: (_decision, report) => {
         hasBegun = true
         return run(report)
       },
     })
+    held?.note(capability, parameters, result)
     return result.authorized
       ? { state: 'done', value: result.value }
       : { state: 'denied', denied: { ...result, capability } }

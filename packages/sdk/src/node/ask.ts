@@ -20,7 +20,13 @@ import { DecisionVerificationError } from '../governed/errors.ts'
 /** Options of {@link Node.ask}. */
 export type AskOptions = Omit<NodeDecisionRequest, 'cert_id' | 'requested_capability'> & {
   readonly signal?: AbortSignal
+  /** `wait`: when a person must approve first, wait and ask again with the approval. Default: return the held answer. */
+  readonly approval?: 'return' | 'wait'
+  /** With `wait`: for at most this time; without it until the approval ends. */
+  readonly waitSeconds?: number
 }
+
+type NamedOptions = Omit<AskOptions, 'approval' | 'signal' | 'waitSeconds'>
 
 export interface AskedDecision {
   readonly request: NodeDecisionRequest
@@ -56,10 +62,7 @@ export async function requireNodeDecision(response: NodeDecision, asked: AskedDe
  * Gives the context a new id, so that an earlier decision on the same question is not taken for this one. With an
  * idempotency key the earlier one is asked for. An attestation of the own network is named by its id.
  */
-export function nameRequest(
-  { presented, ...options }: Omit<AskOptions, 'signal'>,
-  own: string,
-): Omit<AskOptions, 'signal'> {
+export function nameRequest({ presented, ...options }: NamedOptions, own: string): NamedOptions {
   const { context, idempotency_key } = options
   const isNamed = (context?.context_id ?? '') !== '' || idempotency_key !== undefined
   const named = isNamed ? {} : { context: { ...context, context_id: crypto.randomUUID() } }

@@ -8,7 +8,7 @@ import type {
   PolicyManifest,
   Signer,
 } from '@chancery/protocol'
-import type { NodeDecision } from '@chancery/contract'
+import type { ApprovalStatus } from '@chancery/contract'
 import type { Client } from '../client.ts'
 import type { ClientOptions } from '../http/connection.ts'
 import { systemClock } from '../http/system-clock.ts'
@@ -24,6 +24,7 @@ import { enroll } from './enroll.ts'
 import { NodeEmitter, type NodeEvents } from './events.ts'
 import type { NodeOptions } from './options.ts'
 import { FollowedKeys } from './followed.ts'
+import { type NodeAnswer, type WaitOptions, toAnswer, waitForApproval } from './held.ts'
 import { NodeLoop } from './node-loop.ts'
 import { NodeLists } from './lists.ts'
 import { readRenewHours } from './schedule.ts'
@@ -200,15 +201,40 @@ export class Node<Areas extends NodeAreas = Client> {
   /**
    * Asks the authority for a decision on an attestation of this node or, with `callerBasis(caller)`, of the caller of
    * a relay. Verifies the decision before it returns. A denial is a result, too: act only when `decision.authorized` is
-   * true.
+   * true. `held`: a person must approve first. Wait with {@link waitForApproval} and ask again with `approval_id`, or
+   * let `approval: 'wait'` do both.
    */
-  async ask(requested_capability: string, { signal, ...options }: AskOptions): Promise<NodeDecision> {
+  async ask(capability: string, { signal, approval, waitSeconds, ...options }: AskOptions): Promise<NodeAnswer> {
+    const answer = await this.#askOnce(capability, options, signal)
+    if (approval !== 'wait' || !answer.held) return answer
+    const { approvalId: approval_id } = answer
+    const limits = {
+      ...(waitSeconds === undefined ? {} : { waitSeconds }),
+      ...(signal === undefined ? {} : { signal }),
+    }
+    const { state } = await this.waitForApproval(approval_id, limits)
+    if (state === 'pending') return answer
+    // Another question with the same content: the key of the first one would repeat its answer.
+    const { idempotency_key: _key, ...again } = options
+    return this.#askOnce(capability, { ...again, approval_id }, signal)
+  }
+
+  /** Waits until a person has decided about a held request, and returns its state. It is no permission: ask again. */
+  waitForApproval(approvalId: string, options: WaitOptions = {}): Promise<ApprovalStatus> {
+    return waitForApproval(this.client, approvalId, options, this.#clock)
+  }
+
+  async #askOnce(
+    requested_capability: string,
+    options: Omit<AskOptions, 'approval' | 'signal' | 'waitSeconds'>,
+    signal: AbortSignal | undefined,
+  ): Promise<NodeAnswer> {
     const { cert_id, network_name } = this.certificate
     const request = { ...nameRequest(options, network_name), requested_capability, cert_id }
     const response = await this.client.boundary.request(request, signal === undefined ? {} : { signal })
     const { publicKey } = this
     await requireNodeDecision(response, { request, publicKey, authorityKeys: this.keys, now: this.#clock() })
-    return response
+    return toAnswer(response)
   }
 
   /** Resolves when the node has ended: with the error that ended it, or undefined after {@link stop}. */

@@ -7,6 +7,11 @@ export const INVITES_KEPT = 30n * DAY
 /** Refused evidence stays in its table for this time (NA_EVIDENCE_REJECTIONS=table). */
 export const REJECTIONS_KEPT = 90n * DAY
 
+/** An approval is listed for this time after its end. The evidence store has it for longer. */
+export const APPROVALS_STORED = 90n * DAY
+/** The longest time of a gate that asks for the first use. */
+export const APPROVAL_USES_STORED = 367n * DAY
+
 /** Settings that say how long rows are stored, in days; 0 stands for permanently. */
 export interface KeptDays {
   readonly auditKeptDays: number
@@ -82,6 +87,10 @@ export const TABLE_ENDS: Readonly<Record<TableName, TableEnd>> = {
     },
   },
   agent_tombstones: { timed: timed('purge-agents', 'keep_until', 0n) },
+  approval_notices: { timed: timed('approval-webhook', 'created_at', DAY) },
+  approval_statements: { most: { each: 'approvals', rows: 20 } },
+  approval_uses: { timed: timed('approval-expiry', 'used_at', APPROVAL_USES_STORED) },
+  approvals: { timed: timed('approval-expiry', 'ended_at', APPROVALS_STORED) },
   audit_events: {
     timed: {
       ...timed('audit-removal', 'created_at', 'auditKeptDays', REMOVABLE_EVENT),
@@ -99,6 +108,9 @@ export const TABLE_ENDS: Readonly<Record<TableName, TableEnd>> = {
   authority_identity: { most: 1 },
   boundary_policies: { most: BY_OPERATORS },
   boundary_policy_texts: { most: { each: 'boundary_policies', rows: 16 } },
+  budget_sums: { timed: timed('budget-removal', 'kept_until', DAY) },
+  budget_uses: { timed: timed('budget-removal', 'kept_until', DAY) },
+  budgets: { timed: timed('budget-removal', 'open_until', DAY) },
   crl_entries: { timed: timed('crl-refresh', 'expires_at', 13n * HOUR) },
   crl_segments: {
     timed: {

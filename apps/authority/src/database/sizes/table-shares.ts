@@ -15,6 +15,7 @@ const CERTIFICATES = shareOf('key', 'NA_RATE_LIMIT_RENEW_PER_KEY_PER_HOUR')
 const JOINS = shareOf('address', 'NA_RATE_LIMIT_JOIN_PER_MINUTE')
 const AGENTS = shareOf('address', 'NA_RATE_LIMIT_DISCOVER_PER_MINUTE')
 const DECISIONS = shareOf('key', 'NA_DECISION_BYTES_PER_KEY_PER_DAY')
+const APPROVALS = shareOf('key', 'NA_APPROVALS_MAX_PENDING_PER_ASKER')
 const REFUSALS = shareOf('address', 'audit/refusal-shares.ts')
 const PULLED = shareOf('partner', 'features/partners/read-treaties.ts')
 const IMPORTED = shareOf('partner', 'features/revocation-feeds/import-capacity.ts')
@@ -31,6 +32,10 @@ export const TABLE_SHARES: Readonly<Record<TableName, CallerShare | 'operators' 
   agent_capability_counts: AGENTS,
   agent_registrations: AGENTS,
   agent_tombstones: AGENTS,
+  approval_notices: APPROVALS,
+  approval_statements: 'operators',
+  approval_uses: DECISIONS,
+  approvals: APPROVALS,
   audit_events: REFUSALS,
   audit_forwards: 'operators',
   audit_numbering: 'authority',
@@ -39,6 +44,9 @@ export const TABLE_SHARES: Readonly<Record<TableName, CallerShare | 'operators' 
   authority_identity: 'authority',
   boundary_policies: 'operators',
   boundary_policy_texts: 'operators',
+  budget_sums: DECISIONS,
+  budget_uses: DECISIONS,
+  budgets: DECISIONS,
   crl_entries: 'operators',
   crl_segments: 'authority',
   crl_versions: 'authority',

@@ -54,7 +54,10 @@ async function validate(call: OperatorCall, parts: BoundaryPoliciesState): Promi
   const issue_codes = [...new Set(issues.map((issue) => issue.code))]
   const details = { policy_id: shorten(policy_id), version, issue_codes, ...requestDetails(call) }
   await parts.audit.recordAlone([{ type: 'boundary_policy_validated', details }])
-  const warnings = findPolicyWarnings(intent).map((warning) => ({ ...warning }))
+  const active = isPolicyId(policy_id) ? await findActiveVersion(parts.database.read, policy_id) : null
+  const previous = active === null ? undefined : await findPolicyVersion(parts.database.read, policy_id, active)
+  const before = previous === undefined ? undefined : readStoredPolicy(previous)
+  const warnings = findPolicyWarnings(intent, before).map((warning) => ({ ...warning }))
   return { valid: issues.length === 0, issues: issues.map(toJson), warnings, policy_id, next_version: version }
 }
 
@@ -136,6 +139,7 @@ async function activate(call: OperatorCall, parts: BoundaryPoliciesState): Promi
     return await changePolicies(parts, async (tx) => {
       const row = await requireUsable(tx.query, parts, policy_id, version)
       const previous_version = await findActiveVersion(tx.query, policy_id)
+      const warnings = await restarts(tx.query, row, previous_version)
       if (previous_version !== version) {
         await switchVersion(tx, policy_id, version, writeSortable(parts.clock.now()))
         const rollback = previous_version !== null && previous_version > version
@@ -145,13 +149,23 @@ async function activate(call: OperatorCall, parts: BoundaryPoliciesState): Promi
           details: { ...details, ...requestDetails(call) },
         })
       }
-      return { policy_id, version, previous_version, active: true }
+      return { policy_id, version, previous_version, active: true, ...(warnings.length === 0 ? {} : { warnings }) }
     })
   } catch (error) {
     // Only a writer without the lock can be faster. The database still allows one active version only.
     if (isUniqueViolation(error)) throw new Refusal('boundary_policy_activation_conflict', {}, { cause: error })
     throw error
   }
+}
+
+/** Budgets that begin to count from zero, because the active version has another measure, window or per. */
+async function restarts(tx: Reader, row: PolicyRow, previous_version: number | null): Promise<readonly JsonObject[]> {
+  const previous = previous_version === null ? undefined : await findPolicyVersion(tx, row.policy_id, previous_version)
+  const [before, after] = [previous && readStoredPolicy(previous), readStoredPolicy(row)]
+  if (before === undefined || after === undefined) return []
+  return findPolicyWarnings(after, before)
+    .filter(({ code }) => code === 'budget_restarts')
+    .map((warning) => ({ ...warning }))
 }
 
 /** Before the lock is taken, because an engine may take long. Texts and engines do not depend on the stored policies. */
@@ -180,7 +194,14 @@ async function requireUsable(
   if (row === undefined) throw new Refusal('boundary_policy_not_found')
   const checked = await checkStoredPolicy(row, (issuedAt) => ownKeysAt(parts.keys, issuedAt))
   const [problem] = findSetProblems([checked], parts.clock.now())
-  if (problem === undefined) return row
+  if (problem === undefined) {
+    const needsStore = checked.ready?.gates.some(
+      ({ budget, approval }) => budget !== undefined || approval !== undefined,
+    )
+    if (needsStore === true && !parts.settings.evidenceStore)
+      throw new Refusal('boundary_policy_activation_refused', { reason: 'evidence_store_required' })
+    return row
+  }
   if (problem.reason === 'policy_store_integrity_failed') throw new Refusal('boundary_policy_integrity_failed')
   throw new Refusal('boundary_policy_activation_refused', { reason: problem.reason })
 }

@@ -1,12 +1,16 @@
 import { setImmediate } from 'node:timers/promises'
 import { Refusal } from '@chancery/contract'
 import {
+  CounterNotes,
+  SimulatedCounters,
   candidateSet,
   draftBoundaryPolicy,
+  evaluatePolicies,
   findSetProblems,
   isJsonObject,
   policyQuestions,
   simulateCase,
+  writeSortable,
 } from '@chancery/protocol'
 import type {
   BoundaryPolicy,
@@ -16,6 +20,8 @@ import type {
   JsonObject,
   SimulatedCase,
 } from '@chancery/protocol'
+import { readCounterRows } from '../../budgets/counter-rows.ts'
+import { usedOf } from '../../budgets/view.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { BoundaryPoliciesParts, BoundaryPoliciesState } from './active-set.ts'
 import { refuseUnknownMembers } from '../../requests/read-fields.ts'
@@ -61,7 +67,18 @@ export async function simulate(call: OperatorCall, parts: BoundaryPoliciesState)
       candidate_set_healthy: findSetProblems(candidate, now).length === 0,
       total: requests.length,
       ...rangeOf(requests),
-      ...(await countChanges({ active, candidate, sources, policyRequired, signal: author.signal }, requests, sample)),
+      ...(await countChanges(
+        {
+          active,
+          candidate,
+          sources,
+          policyRequired,
+          signal: author.signal,
+          counters: await beginCounters(parts, { active, candidate }, requests),
+        },
+        requests,
+        sample,
+      )),
     }
   } finally {
     await cedar.close()
@@ -81,11 +98,30 @@ function rangeOf(requests: readonly SimulationInput[]): { first_sequence?: numbe
   return { first_sequence: Math.min(first, last), last_sequence: Math.max(first, last) }
 }
 
+/** Stored decisions are counted from zero, contexts from the present state. Nothing is locked. */
+async function beginCounters(
+  { database, clock }: BoundaryPoliciesParts,
+  sets: { readonly active: readonly CheckedPolicy[]; readonly candidate: readonly CheckedPolicy[] },
+  requests: readonly SimulationInput[],
+): Promise<SimulatedSets['counters']> {
+  const notes = new CounterNotes()
+  const supposed = requests.filter(({ store_sequence }) => store_sequence === undefined)
+  for (const { facts, at } of supposed)
+    for (const set of [sets.active, sets.candidate]) evaluatePolicies(set, { ...facts, budgets: notes }, at)
+  const now = clock.now()
+  const rows = await readCounterRows(database, [...notes.asked.keys()], writeSortable(now))
+  const begin = new Map(
+    [...notes.asked.values()].map((asked) => [asked.budget_key, { ...usedOf(asked, rows, now), replaces: null }]),
+  )
+  return { active: new SimulatedCounters(begin), candidate: new SimulatedCounters(begin) }
+}
+
 interface SimulatedSets {
   readonly active: readonly CheckedPolicy[]
   readonly candidate: readonly CheckedPolicy[]
   readonly sources: GateSources
   readonly policyRequired: boolean
+  readonly counters: { readonly active: SimulatedCounters; readonly candidate: SimulatedCounters }
   /** Ends the simulation: its caller has gone, or its time is over. */
   readonly signal: AbortSignal
 }
@@ -131,7 +167,7 @@ async function countChanges(
   requests: readonly SimulationInput[],
   { limit, after }: SampleRange,
 ): Promise<JsonObject> {
-  const counts = { unchanged: 0, newly_allowed: 0, newly_denied: 0 }
+  const counts = { unchanged: 0, newly_allowed: 0, newly_denied: 0, newly_held: 0 }
   let [missing, unanswered] = [0, 0]
   let began = performance.now()
   const sample: JsonObject[] = []

@@ -22,7 +22,8 @@ import {
   requireParty,
 } from './context.ts'
 import type { BoundaryParts, ContextRequest } from './context.ts'
-import { type EvaluateRequest, type NodeRequest, loadPresented } from './requests.ts'
+import { type EvaluateRequest, type NodeRequest } from './requests.ts'
+import { loadPresented } from '../presented/index.ts'
 import { Refusal } from '@chancery/contract'
 import { isKeyCompromised, whyUnusable } from '../enrollment/index.ts'
 

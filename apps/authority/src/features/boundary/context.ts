@@ -12,6 +12,7 @@ import { refuseLargeContext } from '../../requests/context-size.ts'
 import { readOrRefuse } from '../../requests/read-fields.ts'
 import type { Core, FeatureBase } from '../../core.ts'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
+import type { Approvals } from '../approvals/index.ts'
 import type { Agreements } from '../agreements/index.ts'
 import type { Attestations } from '../attestations/index.ts'
 import type { BoundaryPolicies } from '../boundary-policies/index.ts'
@@ -37,6 +38,7 @@ export interface BoundaryParts
     | 'requireParentKind'
   >
   readonly agreements: Agreements
+  readonly approvals: Approvals
   readonly attestations: Attestations
   readonly boundaryPolicies: BoundaryPolicies
   readonly enrollment: Pick<Enrollment, 'findCertificate'>

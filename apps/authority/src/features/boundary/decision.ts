@@ -1,39 +1,42 @@
 import { Refusal, SERVER_LIMITS } from '@chancery/contract'
 import {
+  CounterNotes,
   asJson,
   basisEnd,
-  boundaryDecisionForm,
+  boundaryFacts,
   boundaryQuestions,
   canonicalJson,
-  draftBoundaryDecision,
-  draftJustification,
+  decisionEnd,
   evaluateBoundary,
-  justificationForm,
-  writeJson,
+  isBudgetStep,
+  mayAskPerson,
+  readUses,
 } from '@chancery/protocol'
 import type {
+  AskedCounter,
   AskedQuestion,
-  Attestation,
-  AttestationBasis,
-  AttestationBinding,
   BoundaryBasis,
   BoundaryDecision,
+  BoundaryQuestion,
+  BudgetUse,
   ContextRecord,
   EngineAnswers,
   Evaluation,
   Instant,
   JsonObject,
-  PresentedBasis,
 } from '@chancery/protocol'
 import { type Call, type HttpResponse, jsonText } from '@chancery/service-kit'
-import { type AuditEvent, requestDetails } from '../../audit/record.ts'
 import type { NonceClaim } from '../../auth/nonces.ts'
-import type { Asker } from '../../metrics.ts'
+import { type Asker, BUDGET_OUTCOMES } from '../../metrics.ts'
 import type { BasisVersion } from '../../database/locks/decision-basis.ts'
 import type { Attempt } from '../../requests/idempotency.ts'
 import { type BoundaryState, countDecision } from './context.ts'
 import type { ResolvedBasis } from './basis.ts'
-import type { ByteOwner } from '../evidence/index.ts'
+import { budgetEffect } from '../approvals/index.ts'
+import type { ApprovalAsking, ChangedApproval, LockedRequest, PreparedApproval } from '../approvals/index.ts'
+import { BasisChangedError } from '../evidence/index.ts'
+import type { ByteOwner, LockedDecision, SignedItem } from '../evidence/index.ts'
+import { type Evaluated, findHead, ownersOf, signDecision } from './sign-decision.ts'
 import { untilStored } from './until-stored.ts'
 
 /** A question that was read and may be decided. */
@@ -52,6 +55,8 @@ export interface Question extends ResolvedBasis {
   readonly showsContext: boolean
   /** The resource whose head an authorized response has. */
   readonly resource_id?: string | undefined
+  /** Who asks, and the approval that the request names. */
+  readonly approvalAsking: Omit<ApprovalAsking, 'attestation' | 'resource_id'>
   readonly callerNonce?: NonceClaim
   /** Whose bytes of the day the stored decision uses. */
   readonly owner: ByteOwner
@@ -73,68 +78,120 @@ async function readAgain(parts: BoundaryState, question: Question): Promise<Ques
 }
 
 async function decideOnce(call: Call, parts: BoundaryState, question: Question, asking: Asking): Promise<HttpResponse> {
-  const { basis, context, evaluation, basisVersion } = await evaluateAsked(parts, question, asking)
-  const { resolution_failure } = evaluation.policy_binding
-  // A request that no policy covers is the caller's matter.
+  const asked = await evaluateAsked(parts, question, asking)
+  const { basis, basisVersion } = asked
+  const attempt = question.attempt(parts.clock.now())
+  const head = await findHead(parts, question)
+  const claim = { basisVersion, attempt, callerNonce: question.callerNonce, owners: ownersOf(question, basis) }
+  const named = { decision_id: parts.ids.uuid(), basis, head }
+  if (asked.counters.size > 0 || asked.asksPerson) {
+    const prepared = await parts.approvals.prepare(question.approvalAsking.named)
+    return decideUnderLocks(call, parts, question, { asked, claim, named, prepared })
+  }
+  const { context, evaluation } = asked
+  reportState(call, parts, evaluation)
+  const signed = await signDecision(call, parts, question, { ...named, context, evaluation })
+  const stored = await parts.evidence.recordDecision({ ...signed, ...claim })
+  if (stored.text === signed.answer.text) countStored(parts, question, { ...named, evaluation }, signed.decision)
+  return jsonText(stored.text, stored.status)
+}
+
+interface UnderLocks {
+  readonly asked: AskedEvaluation
+  readonly claim: Omit<LockedDecision, 'budgetKeys' | 'requester' | 'evaluate' | 'bytes'>
+  readonly named: Pick<Evaluated, 'decision_id' | 'basis' | 'head'>
+  readonly prepared: PreparedApproval
+}
+
+/** The decision is made again from locked counters, and is signed and stored before they are released. */
+async function decideUnderLocks(
+  call: Call,
+  parts: BoundaryState,
+  question: Question,
+  { asked, claim, named, prepared }: UnderLocks,
+): Promise<HttpResponse> {
+  const { requester_sovereign_id: requester } = asked.context
+  const began = performance.now()
+  let made: { readonly evaluation: Evaluation; readonly signed: SignedItem } | undefined
+  let changed: readonly ChangedApproval[] = []
+  const { basis } = named
+  const asking = {
+    ...question.approvalAsking,
+    resource_id: question.resource_id ?? null,
+    attestation: basis.kind === 'agreement' ? undefined : basis.attestation,
+  }
+  const stored = await parts.evidence.recordLocked({
+    ...claim,
+    requester,
+    budgetKeys: [...asked.counters.keys()],
+    bytes: 2 * canonicalJson(asJson(asked.context)).length,
+    async evaluate({ tx, now, counters }) {
+      parts.metrics.budgetLockSeconds.observe((performance.now() - began) / 1000)
+      const { context, facts, policies, evaluate } = asked.at(now)
+      const request = { tx, now, counters, requester, asking, prepared, context, facts, policies, evaluate }
+      const approved = await parts.approvals.evaluate({ ...request, decision_id: named.decision_id })
+      const { evaluation, effect, isIncomplete } = approved
+      if (isIncomplete) throw new BasisChangedError('the request asks for another counter')
+      reportState(call, parts, evaluation)
+      const decided = { ...named, context, evaluation }
+      return {
+        decision_id: named.decision_id,
+        requester,
+        madeAt: context.requested_at,
+        uses: usesOf(evaluation),
+        effect: budgetEffect(evaluation, effect, decisionEnd(context, evaluation, basisEnd(basis))),
+        sign: async () => {
+          const ready = await parts.approvals.ready(approved, now, (row) =>
+            signDecision(call, parts, question, { ...decided, approval: row }),
+          )
+          const signed: SignedItem = {
+            ...ready.signed,
+            append: async (batch, within) => {
+              changed = (await ready.append?.(within, batch)) ?? []
+            },
+          }
+          made = { evaluation, signed }
+          return signed
+        },
+      }
+    },
+  })
+  if (made !== undefined && stored.text === made.signed.answer.text) {
+    countStored(parts, question, { ...named, evaluation: made.evaluation }, made.signed.decision)
+    parts.approvals.count(changed)
+  }
+  return jsonText(stored.text, stored.status)
+}
+
+/** What the budgets of an evaluation asked for, as its own steps say. */
+function usesOf({ steps }: Evaluation): readonly BudgetUse[] {
+  return readUses(steps).map((use) => {
+    if (use === undefined) throw new TypeError('a budget step cannot be read back')
+    return use
+  })
+}
+
+function countStored(
+  parts: BoundaryState,
+  { asked_by }: Question,
+  { basis, evaluation }: Pick<Evaluated, 'basis' | 'evaluation'>,
+  decision: BoundaryDecision,
+): void {
+  countDecision(parts, asked_by, decision, basis.kind === 'presented')
+  for (const { metadata } of evaluation.steps.filter(isBudgetStep)) {
+    const outcome = BUDGET_OUTCOMES.find((each) => each === metadata['outcome'])
+    if (outcome !== undefined) parts.metrics.budgetSteps.with({ outcome }).increase()
+  }
+}
+
+/** A request that no policy covers is the caller's matter. */
+function reportState(call: Call, parts: BoundaryState, { policy_binding }: Evaluation): void {
+  const { resolution_failure } = policy_binding
   if (resolution_failure !== null && resolution_failure !== 'no_policy_applied')
     parts.log.warn('a decision was denied by the state of the policies', {
       request_id: call.requestId,
       resolution_failure,
     })
-  const draft = draftBoundaryDecision({
-    decision_id: parts.ids.uuid(),
-    context,
-    run: evaluation,
-    operator_sovereign_id: parts.network.name,
-    basisEnds: basisEnd(basis),
-    policy_binding: evaluation.policy_binding,
-    ...(basis.kind === 'agreement' ? {} : { attestation_binding: bindAttestation(basis) }),
-  })
-  const {
-    record: decision,
-    text: decisionText,
-    whole: decisionWhole,
-  } = await parts.signing.signFormText(boundaryDecisionForm, draft)
-  const traced = { proof_id: parts.ids.uuid(), trace_id: parts.ids.uuid(), decision, run: evaluation }
-  const drafted = draftJustification(traced)
-  const {
-    record: proof,
-    text: proofText,
-    whole: proofWhole,
-  } = await parts.signing.signFormText(justificationForm, drafted)
-  // In canonical form, as the store has it: a repeat of the answer takes it from there.
-  const shown = question.showsContext ? `,"context":${canonicalJson(asJson(context))}` : ''
-  const head = await headOf(parts, question, decision)
-  const text = `{"decision":${decisionText},"justification_proof":${proofText}${shown}${head}}`
-  const signed = basis.kind === 'presented' && basis.isSigned ? basis.attestation : undefined
-  const stored = await parts.evidence.recordDecision({
-    decision,
-    context,
-    proof,
-    texts: { decision: decisionWhole, proof: proofWhole },
-    // Only what its issuer signed: anything else proves nothing about the decision.
-    ...(signed === undefined ? {} : { attestation: canonicalJson(asJson(signed)) }),
-    events: [decisionMade(call, context, decision, evaluation, { ...question, basis })],
-    basisVersion,
-    attempt: question.attempt(parts.clock.now()),
-    callerNonce: question.callerNonce,
-    // A partner counts for what it signed, from any caller, and not for an attestation that only names it.
-    owners: [question.owner, ...(signed === undefined ? [] : [partnerOwner(signed)])],
-    answer: { status: 201, text },
-  })
-  if (stored.text === text) countDecision(parts, question.asked_by, decision, basis.kind === 'presented')
-  return jsonText(stored.text, stored.status)
-}
-
-function partnerOwner({ issuer_sovereign_id: name }: Attestation): ByteOwner {
-  return { kind: 'partner', name }
-}
-
-interface Evaluated {
-  readonly basis: BoundaryBasis
-  readonly context: ContextRecord
-  readonly evaluation: Evaluation
-  readonly basisVersion: BasisVersion
 }
 
 /** What other systems answered. Each is asked once, also when the decision is made again. */
@@ -143,36 +200,87 @@ interface Asking {
   answered: { readonly answers: EngineAnswers; readonly now: Instant; readonly context_id: string } | undefined
 }
 
+/** What was evaluated without locks, and how the same request is evaluated again under them. */
+interface AskedEvaluation {
+  readonly basis: BoundaryBasis
+  readonly context: ContextRecord
+  readonly evaluation: Evaluation
+  readonly basisVersion: BasisVersion
+  /** Counters that the request asks for. When there are any, the evaluation is only a note of them. */
+  readonly counters: ReadonlyMap<string, AskedCounter>
+  /** A policy may ask a person. The evaluation does not know approvals, either. */
+  readonly asksPerson: boolean
+  /** The same request at a later time. */
+  at(now: Instant): Pick<LockedRequest, 'context' | 'evaluate' | 'facts' | 'policies'>
+}
+
 /**
  * Other systems are asked first, so that the decision itself depends on its inputs alone. Their answers take time, in
  * which a revocation or a change of the policies may be stored. So the state that denies is read after them. A gate or
  * a fact that is new then was not asked about, which denies.
  */
-async function evaluateAsked(parts: BoundaryState, question: Question, asking: Asking): Promise<Evaluated> {
-  const policyRequired = parts.settings.boundaryPolicyEnforcement === 'required'
-  let read = question
+async function evaluateAsked(parts: BoundaryState, question: Question, asking: Asking): Promise<AskedEvaluation> {
   if (asking.answered === undefined) {
-    const { basis, basisVersion } = question
     const policies = await parts.boundaryPolicies.active.read()
     const now = parts.clock.now()
     const context = question.contextAt(now)
-    const first = { basis, context, policies, policyRequired, now }
+    const first = { basis: question.basis, context, policies, now }
     const asked = boundaryQuestions(first)
-    if (asked.length === 0) return { basis, context, evaluation: evaluateBoundary(first), basisVersion }
+    if (asked.length === 0) return evaluateRead(parts, question, first)
     const answers = await askGates(parts, asked, question.caller)
     asking.answered = { answers, now, context_id: context.context_id }
-    read = await readAgain(parts, question)
+    return evaluateAnswered(parts, await readAgain(parts, question), asking.began, asking.answered)
   }
+  return evaluateAnswered(parts, question, asking.began, asking.answered)
+}
+
+async function evaluateAnswered(
+  parts: BoundaryState,
+  read: Question,
+  began: number,
+  { answers, now, context_id }: NonNullable<Asking['answered']>,
+): Promise<AskedEvaluation> {
   // The caller has its response by now: it must not get a decision that it never sees.
-  if (performance.now() - asking.began >= SERVER_LIMITS.handlerDeadlineSeconds * 1000)
+  if (performance.now() - began >= SERVER_LIMITS.handlerDeadlineSeconds * 1000)
     throw new Refusal('service_unavailable', { reason: 'deadline' })
-  const { answers, now, context_id } = asking.answered
-  const { basis, basisVersion } = read
   // Of the same time: the answers are about this context.
   const context = { ...read.contextAt(now), context_id }
   const policies = await parts.boundaryPolicies.active.read()
-  const current = { basis, context, policies, policyRequired, now: parts.clock.now(), answers }
-  return { basis, context, evaluation: evaluateBoundary(current), basisVersion }
+  return evaluateRead(parts, read, { basis: read.basis, context, policies, now: parts.clock.now(), answers })
+}
+
+function evaluateRead(
+  parts: BoundaryState,
+  { basisVersion, contextAt }: Question,
+  asked: BoundaryQuestion & { readonly context: ContextRecord },
+): AskedEvaluation {
+  const { basis, context } = asked
+  const given = { ...asked, policyRequired: parts.settings.boundaryPolicyEnforcement === 'required' }
+  const notes = new CounterNotes()
+  // Without the store nothing can be counted, so that a budget is not available, which denies.
+  const noted = parts.settings.evidenceStore ? { ...given, budgets: notes } : given
+  return {
+    basis,
+    context,
+    evaluation: evaluateBoundary(noted),
+    basisVersion,
+    counters: notes.asked,
+    asksPerson: parts.settings.evidenceStore && mayAskPerson(given.policies),
+    at(now) {
+      const later = { ...contextAt(now), context_id: context.context_id }
+      // Answers about another time would not be found, and deny.
+      const isAnswered = boundaryQuestions({ ...given, context: later, now }).every(
+        ({ question }) => given.answers?.has(question.digest) === true,
+      )
+      const current = isAnswered ? later : context
+      return {
+        context: current,
+        policies: given.policies,
+        facts: boundaryFacts(current, basis),
+        evaluate: (state) => evaluateBoundary({ ...given, context: current, now, ...state }),
+      }
+    },
+  }
 }
 
 async function askGates(parts: BoundaryState, asked: readonly AskedQuestion[], caller: string): Promise<EngineAnswers> {
@@ -184,69 +292,4 @@ async function askGates(parts: BoundaryState, asked: readonly AskedQuestion[], c
       parts.log.warn('a gate got no answer', { gate_name, failure: answer.failure })
   }
   return answers
-}
-
-/** With it, an executor without an operator key can continue the chain of a resource. */
-async function headOf(
-  parts: BoundaryState,
-  { resource_id }: Question,
-  { authorized }: BoundaryDecision,
-): Promise<string> {
-  if (resource_id === undefined || !authorized || !parts.settings.evidenceStore) return ''
-  const head = (await parts.evidence.findResourceHead(resource_id)) ?? null
-  return `,"resource_head":${writeJson(head)}`
-}
-
-/** The basis that was read, also when it could not be used. */
-function bindAttestation(basis: AttestationBasis | PresentedBasis): AttestationBinding {
-  const { attestation, attestation_digest, revocation_seq_checked } = basis
-  return {
-    attestation_id: basis.kind === 'attestation' ? basis.attestation_id : basis.attestation.attestation_id,
-    subject_id: attestation?.subject_id ?? null,
-    issuer_sovereign_id: attestation?.issuer_sovereign_id ?? null,
-    attestation_digest,
-    revocation_seq_checked,
-  }
-}
-
-/** Ids, names and codes; never a parameter, an attribute, a claim or another fact (protocol/trust-operations 11). */
-function decisionMade(
-  call: Call,
-  context: ContextRecord,
-  decision: BoundaryDecision,
-  { policy_binding, steps }: Evaluation,
-  { basis, asked_by, named: caller = {} }: Question,
-): AuditEvent {
-  const { decision_id, context_id, agreement_id, authorized, denial_reason, attestation_binding } = decision
-  const rules: JsonObject = {
-    applied_policies: policy_binding.policies.map((each) => `${each.policy_id}@${each.version}`),
-    failed_gates: steps.filter((step) => !step.passed).map((step) => step.gate_name),
-  }
-  const { requested_capability, requester_sovereign_id } = context
-  if (attestation_binding === undefined) {
-    const { resolution_status, resolution_failure } = policy_binding
-    const named = { decision_id, context_id, agreement_id, requested_capability, authorized }
-    const details = { ...named, ...rules, resolution_status, resolution_failure, ...requestDetails(call) }
-    return { type: 'boundary_policy_decision_made', details }
-  }
-  const { attestation_id, subject_id, issuer_sovereign_id, revocation_seq_checked } = attestation_binding
-  const treaty = basis.kind === 'presented' ? basis.treaty : undefined
-  const details = {
-    decision_id,
-    context_id,
-    attestation_id,
-    subject_id,
-    requester_sovereign_id,
-    requested_capability,
-    authorized,
-    denial_reason,
-    revocation_seq_checked,
-    ...rules,
-    asked_by,
-    ...(issuer_sovereign_id === null ? {} : { issuer_sovereign_id }),
-    ...(treaty === undefined ? {} : { treaty_id: treaty.treaty_id }),
-    ...caller,
-    ...requestDetails(call),
-  }
-  return { type: 'boundary_attestation_decision_made', details }
 }

@@ -25,6 +25,11 @@ export async function evaluate(call: OperatorCall, parts: BoundaryState): Promis
     resolveAgain: resolve,
     asked_by: 'operator',
     owner: { kind: 'operator', name: call.operator.key_id },
+    approvalAsking: {
+      asker: { kind: 'operator', id: call.operator.key_id },
+      askerKey: call.operator.publicKey,
+      named: request.approval_id,
+    },
     caller: `operator ${call.operator.key_id}`,
     attempt: (now) => readAttempt(call, now),
     showsContext: request.asked.kind === 'presented',

@@ -1,6 +1,7 @@
-import { boundary } from '@chancery/contract'
+import { boundary, budgets } from '@chancery/contract'
 import { bind } from '../../auth/access.ts'
 import type { Feature } from '../../core.ts'
+import { budgetStatus } from './budget-status.ts'
 import { decide } from './decide.ts'
 import { DecisionCounts, type RecentDecisions } from './decision-counts.ts'
 import { evaluate } from './evaluate.ts'
@@ -42,6 +43,7 @@ export function openBoundary(given: BoundaryParts): Boundary {
       bind(boundary.evaluate, (call) => evaluate(call, parts)),
       bind(boundary.request, (call) => request(call, parts)),
       bind(boundary.decide, (call) => decide(call, parts)),
+      bind(budgets.status, (call) => budgetStatus(call, parts)),
       bind(boundary.verify, (call) => verify(call, parts)),
     ],
     jobs: [{ name: 'count-decisions', everySeconds: 5, run: () => decisionCounts.flush() }],

@@ -17,7 +17,8 @@ import { type Attempt, peekStoredResponse } from '../../requests/idempotency.ts'
 import { type ResolvedBasis, onAttestation, requireCaller, requireCertificate } from './basis.ts'
 import { type BoundaryState, requireParty } from './context.ts'
 import { decideAndStore } from './decision.ts'
-import { type NodeRequest, loadPresented, readNodeRequest } from './requests.ts'
+import { type NodeRequest, readNodeRequest } from './requests.ts'
+import { loadPresented } from '../presented/index.ts'
 
 const ACTION = 'boundary-request'
 
@@ -81,6 +82,11 @@ async function answer(call: Call, parts: BoundaryState): Promise<HttpResponse> {
     owner: { kind: 'key' as const, name: subject.key },
     showsContext: true,
     resource_id: asked.resource_id,
+    approvalAsking: {
+      asker: { kind: 'node' as const, id: subject.key },
+      askerKey: subject.key,
+      named: asked.approval_id,
+    },
     ...(callerNonce === undefined ? {} : { callerNonce }),
   }
   return auditRefusals(call, parts, asked, () => decideAndStore(call, parts, question))
@@ -96,7 +102,7 @@ interface Subject {
   readonly callerNonce?: NonceClaim
 }
 
-interface Admitted {
+export interface Admitted {
   readonly subject: Subject
   readonly basis: AttestationBasis | PresentedBasis
 }
@@ -105,7 +111,7 @@ interface Admitted {
 type Hit = (name: LimiterName, key: string) => Promise<void>
 
 /** Checks 9 to 14: certificate, relay, binding, and for a presented attestation the trust in its issuer. */
-async function admit(parts: BoundaryState, asked: NodeRequest, hit: Hit): Promise<Admitted> {
+export async function admit(parts: BoundaryState, asked: NodeRequest, hit: Hit): Promise<Admitted> {
   const { cert_id, node_public_key, context } = asked
   const roles = cert_id === undefined ? [] : await requireCertificate(parts, cert_id, node_public_key)
   const subject = await findSubject(parts, asked, roles, hit)
@@ -153,7 +159,7 @@ async function findSubject(
 }
 
 /** The partner that signed for the caller. A caller may name any issuer, and a partner can make keys without end. */
-function signingPartner(basis: Admitted['basis']): string | undefined {
+export function signingPartner(basis: Admitted['basis']): string | undefined {
   return basis.kind === 'presented' && basis.isSigned ? basis.attestation.issuer_sovereign_id : undefined
 }
 
@@ -163,7 +169,7 @@ function requireBound(attestation: Attestation | undefined, key: string): void {
 }
 
 /** Per key or issuer, and only after a signature proved it. */
-async function count(parts: BoundaryState, name: LimiterName, key: string): Promise<void> {
+export async function count(parts: BoundaryState, name: LimiterName, key: string): Promise<void> {
   if (!(await parts.limits.shared.hit(`${name} ${key}`, parts.limits.perMinute[name])))
     throw new Refusal('rate_limit_exceeded')
 }

@@ -1,17 +1,11 @@
 import { Refusal } from '@chancery/contract'
-import { assessPresented, field, isJsonObject, isPlainText, readPresentedAttestation } from '@chancery/protocol'
-import type { Attestation, JsonObject, JsonValue, PresentedBasis } from '@chancery/protocol'
+import { field, isJsonObject, isPlainText } from '@chancery/protocol'
+import type { JsonObject, JsonValue } from '@chancery/protocol'
 import { readOrRefuse, refuseUnknownMembers } from '../../requests/read-fields.ts'
 import { IDEMPOTENCY_KEY } from '../../requests/idempotency.ts'
-import { type BoundaryParts, type ContextRequest, readContext, refuseReservedAttributes } from './context.ts'
+import { type PresentedRequest, readAttestationId, readPresented } from '../presented/index.ts'
+import { type ContextRequest, readContext, refuseReservedAttributes } from './context.ts'
 import { readCapability } from './decide.ts'
-import { toWireTime } from '../../requests/list-position.ts'
-
-/** An attestation of a partner, as sent. Only its form was checked. */
-interface PresentedRequest {
-  readonly attestation: Attestation
-  readonly treaty_id: string | undefined
-}
 
 /** The basis of a decision, as sent. */
 export type BasisRequest =
@@ -22,6 +16,7 @@ export type BasisRequest =
 export interface EvaluateRequest {
   readonly asked: BasisRequest
   readonly requested_capability: string
+  readonly approval_id: string | undefined
 }
 
 /** protocol/trust-operations 4.6, checks 1 to 3 and the first half of 4, in this order. */
@@ -29,31 +24,18 @@ export function readEvaluateRequest(body: JsonObject, own: string): EvaluateRequ
   const { agreement = null, attestation_id = null, presented = null } = body
   if ([agreement, attestation_id, presented].filter((each) => each !== null).length !== 1)
     throw new Refusal('ambiguous_basis')
-  const requested_capability = readCapability(body)
+  const rest = { requested_capability: readCapability(body), approval_id: readApprovalId(body) }
   if (attestation_id !== null)
-    return { asked: { kind: 'attestation', attestation_id: readAttestationId(attestation_id) }, requested_capability }
-  if (presented !== null)
-    return { asked: { kind: 'presented', ...readPresented(presented, own) }, requested_capability }
+    return { asked: { kind: 'attestation', attestation_id: readAttestationId(attestation_id) }, ...rest }
+  if (presented !== null) return { asked: { kind: 'presented', ...readPresented(presented, own) }, ...rest }
   if (isJsonObject(agreement) && Object.keys(agreement).length === 0) throw new Refusal('missing_boundary_fields')
-  return { asked: { kind: 'agreement', given: agreement }, requested_capability }
+  return { asked: { kind: 'agreement', given: agreement }, ...rest }
 }
 
-function readAttestationId(value: JsonValue): string {
-  if (typeof value !== 'string' || !isPlainText(value, 128)) throw new Refusal('invalid_attestation_id')
-  return value
-}
-
-/** protocol/trust-operations 4.11. The issuer is named outside of the record, so that no caller relies on its text alone. */
-function readPresented(value: JsonValue, own: string): PresentedRequest {
-  if (!isJsonObject(value)) throw new Refusal('invalid_attestation')
-  refuseUnknownMembers(value, ['attestation', 'issuer_sovereign_id', 'treaty_id'])
-  const attestation = readOrRefuse('invalid_attestation', () => readPresentedAttestation(value['attestation'] ?? null))
-  const issuer = value['issuer_sovereign_id']
-  if (issuer !== attestation.issuer_sovereign_id || issuer === own) throw new Refusal('wrong_issuer')
-  const treaty_id = value['treaty_id'] ?? undefined
-  if (treaty_id !== undefined && (typeof treaty_id !== 'string' || !isPlainText(treaty_id, 128)))
-    throw new Refusal('invalid_input', { field: 'presented.treaty_id' })
-  return { attestation, treaty_id }
+/** The approval that a request uses. */
+function readApprovalId({ approval_id }: JsonObject): string | undefined {
+  if (approval_id === undefined) return undefined
+  return readOrRefuse('invalid_approval_id', () => field.uuid(approval_id, 'approval_id'))
 }
 
 /** A request of a node, a member of a partner or a relay. Nothing in it was verified. */
@@ -67,6 +49,7 @@ export interface NodeRequest {
   readonly on_behalf_of: JsonValue | undefined
   readonly idempotency_key: string | undefined
   readonly resource_id: string | undefined
+  readonly approval_id: string | undefined
 }
 
 const MEMBERS = [
@@ -84,6 +67,7 @@ const MEMBERS = [
   'context',
   'idempotency_key',
   'resource_id',
+  'approval_id',
 ]
 
 /** protocol/trust-operations 4.12, checks 3 to 6, in this order. */
@@ -115,11 +99,30 @@ export function readNodeRequest(body: JsonObject, own: string, servesPartners: b
     context,
     on_behalf_of,
     idempotency_key,
+    approval_id: readApprovalId(body),
     resource_id:
       resource_id === undefined
         ? undefined
         : readOrRefuse('invalid_input', () => field.label(resource_id, 'resource_id')),
   }
+}
+
+const STATUS_MEMBERS = [
+  'node_public_key',
+  'cert_id',
+  'audience',
+  'action',
+  'timestamp',
+  'nonce',
+  'signature',
+  'attestation_id',
+  'presented',
+]
+
+/** A question about budgets: as a request for a decision, without what is to be decided. */
+export function readStatusRequest(body: JsonObject, own: string, servesPartners: boolean): NodeRequest {
+  refuseUnknownMembers(body, STATUS_MEMBERS)
+  return readNodeRequest({ ...body, requested_capability: 'budget-status' }, own, servesPartners)
 }
 
 function readIdentity(body: JsonObject, needsCertificate: boolean): Pick<NodeRequest, 'node_public_key' | 'cert_id'> {
@@ -131,42 +134,4 @@ function readIdentity(body: JsonObject, needsCertificate: boolean): Pick<NodeReq
   if (!isNamed) return { node_public_key: key, cert_id: undefined }
   // No certificate has an id of another form. Such an id is reported as unknown, after the proof.
   return { node_public_key: key, cert_id: isPlainText(cert_id, 128) ? cert_id : 'unknown' }
-}
-
-/**
- * Assesses an attestation of a partner. Treaties come first and revocations last, so that a revocation that was stored
- * before the request is always seen.
- */
-export async function loadPresented(
-  parts: BoundaryParts,
-  { attestation, treaty_id }: PresentedRequest,
-  requester: string | undefined,
-): Promise<PresentedBasis> {
-  const { attestation_id, issuer_sovereign_id: issuer } = attestation
-  const treaties = await parts.recognitionTreaties.findTreatiesWith(issuer, treaty_id)
-  const [own, policy, { max_feed_age_seconds, contact_at }, state] = await Promise.all([
-    parts.attestations.reader.find(attestation_id),
-    parts.recognitionPolicy.current(),
-    parts.partners.freshness(issuer),
-    parts.revocationFeeds.issuerStates.read(issuer, attestation_id),
-  ])
-  const { foreignFeedMaxAgeSeconds, partnerContactMaxAgeSeconds: maxAgeSeconds } = parts.settings
-  return assessPresented({
-    attestation,
-    isOwnId: own !== undefined,
-    treaties,
-    isRevoked: state.isListed || policy?.revokedIds.has(attestation_id) === true,
-    requester,
-    revocationSequence: state.sequence,
-    feed: state.feed,
-    maxFeedAgeSeconds: max_feed_age_seconds ?? foreignFeedMaxAgeSeconds,
-    contact: maxAgeSeconds === 0 ? undefined : { at: latest(contact_at, state.seen_at), maxAgeSeconds },
-    now: parts.clock.now(),
-  })
-}
-
-/** A pull that imports the feed is a contact, and so is an import by an operator. Both are sortable texts. */
-function latest(pulled: string | null, imported: string | null): string | null {
-  const at = (pulled ?? '') > (imported ?? '') ? pulled : imported
-  return toWireTime(at)
 }

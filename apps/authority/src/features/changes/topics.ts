@@ -33,6 +33,17 @@ const SOURCES: Readonly<Record<ChangeTopic, TopicSources>> = {
     events: ['executor_key_registered', 'executor_key_retired'],
     counters: ['evidence'],
   },
+  approvals: {
+    events: [
+      'approval_requested',
+      'approval_stated',
+      'approval_approved',
+      'approval_denied',
+      'approval_expired',
+      'approval_cancelled',
+      'approval_used',
+    ],
+  },
   audit: { counters: ['newest'] },
   keys: {
     domains: ['operator-keys'],

@@ -43,12 +43,15 @@ export class AppendBatch {
   #rejected = 0
   readonly #recordedAt: Instant
   readonly #lastRecordedAt: string | null
+  /** The counters of budgets include every entry up to the head, or only those up to here. */
+  readonly #budgetSequence: number | undefined
   #head: StoreHead
 
   constructor(parts: EvidenceState, head: EvidenceHeadRow) {
     this.#parts = parts
     this.#head = toStoreHead(head)
     this.#lastRecordedAt = head.last_recorded_at
+    this.#budgetSequence = head.budget_sequence === head.last_sequence ? undefined : head.budget_sequence
     // An entry is never dated before its predecessor, even when a clock was set back (reliability 8).
     const [now, last] = [parts.clock.now(), readInstant(head.last_recorded_at ?? '') ?? 0n]
     this.#recordedAt = now < last ? last : now
@@ -59,6 +62,11 @@ export class AppendBatch {
 
   get entries(): readonly ChainedEntry[] {
     return this.#entries
+  }
+
+  /** Of the entry that is appended next. */
+  get nextSequence(): number {
+    return this.#head.store_sequence + 1
   }
 
   get now(): string {
@@ -159,6 +167,7 @@ export class AppendBatch {
         last_sequence: this.#head.store_sequence,
         last_digest: this.#head.entry_digest,
         last_recorded_at,
+        budget_sequence: this.#budgetSequence ?? this.#head.store_sequence,
       },
       rejected: this.#rejected,
       audits: this.#parts.audit.toRows(this.#events),

@@ -1,4 +1,4 @@
-import type { RefusalCode } from '@chancery/contract'
+import { Refusal, type RefusalCode } from '@chancery/contract'
 import { asJson, canonicalJson, decisionSubject, executionSubject } from '@chancery/protocol'
 import type { BoundaryDecision, ContextRecord, JsonObject, JustificationProof, LinkedEntry } from '@chancery/protocol'
 import type { AuditEvent } from '../../audit/record.ts'
@@ -13,18 +13,28 @@ import { type BasisVersion, holdBasisVersion } from '../../database/locks/decisi
 import { type DecisionClaim, type ViolationItem, appendViolation, claimDecision } from './claim-decision.ts'
 import { type Submission, SubmissionChecker, namedIds } from './check-submission.ts'
 import { AppendBatch } from './append-batch.ts'
+import { type LockedDecisionItem, decideLocked, lockRows } from './locked-decision.ts'
 import type { DuplicatesItem, RejectionFields, SummaryItem } from './rejections.ts'
+import { settleExecution } from '../../budgets/settle-execution.ts'
+
+/** Another change that appends entries. It checks everything before it writes, and throws its refusal. */
+export interface ChangeItem {
+  readonly kind: 'change'
+  /** The decision whose counters it may change. */
+  readonly decision_id: string
+  readonly change: (tx: Transaction, batch: AppendBatch) => Promise<void>
+}
 
 /** A signed decision with its inputs. The entries of its justification follow it directly. */
 export interface DecisionItem extends DecisionClaim {
   readonly kind: 'decision'
   readonly decision: BoundaryDecision
   readonly context: ContextRecord
-  readonly proof: JustificationProof | undefined
+  readonly proof?: JustificationProof
   /** C of decision and proof, where the deciding route has them. */
-  readonly texts?: { readonly decision: string; readonly proof: string } | undefined
+  readonly texts?: { readonly decision: string; readonly proof: string }
   /** C of the attestation of a partner that the decision is based on. It is stored nowhere else. */
-  readonly attestation?: string | undefined
+  readonly attestation?: string
   /** The audit events of the deciding route, stored in the same transaction. */
   readonly events: readonly AuditEvent[]
 }
@@ -45,7 +55,17 @@ export interface RejectionItem {
   readonly cause: JsonObject
 }
 
-export type AppendItem = DecisionItem | ExecutionItem | RejectionItem | SummaryItem | DuplicatesItem | ViolationItem
+export type AppendItem =
+  | DecisionItem
+  | LockedDecisionItem
+  | ExecutionItem
+  | RejectionItem
+  | SummaryItem
+  | DuplicatesItem
+  | ViolationItem
+  | ChangeItem
+
+const LOST = new Error('an item of the batch got no answer')
 
 /**
  * Appends all queued items in one transaction under the lock of the chain (protocol/trust-operations 6.3). An invalid
@@ -57,7 +77,8 @@ export async function appendBatch(
 ): Promise<(StoredResponse | Error)[]> {
   const submissions = items.filter((item) => item.kind === 'execution')
   const named = namedIds(submissions)
-  const isAllowing = items.some((item) => item.kind === 'decision' && item.decision.authorized)
+  const locked = items.filter((item) => item.kind === 'locked-decision')
+  const isAllowing = locked.length > 0 || items.some((item) => item.kind === 'decision' && item.decision.authorized)
   const {
     answers: outcomes,
     batch: stored,
@@ -65,8 +86,14 @@ export async function appendBatch(
     basisVersion,
   } = await parts.database.write(
     async (tx) => {
-      // Sent together: the second waits for the lock of the first, and sees what the last holder committed.
-      const [head, basis, state] = await Promise.all([
+      // Sent together: the second waits for the lock of the first, and sees what the last holder committed. Rows of
+      // budgets come first, then those of approvals, then the head: everyone locks in this order.
+      const changed = items.flatMap((item) => (item.kind === 'change' ? [item.decision_id] : []))
+      const rows = lockRows(tx, locked, [...named.decisions, ...changed])
+      if (locked.some(({ lock }) => lock !== undefined)) await rows
+      for (const { lock } of locked) await lock?.(tx)
+      const [, head, basis, state] = await Promise.all([
+        rows,
         lockEvidenceHead(tx),
         isAllowing ? holdBasisVersion(tx) : undefined,
         submissions.length === 0 ? undefined : findNamed(tx, named, parts.storeSize.entries),
@@ -74,10 +101,15 @@ export async function appendBatch(
       faultPoint('evidence-locked')
       const batch = new AppendBatch(parts, head)
       const checker = state === undefined ? undefined : await SubmissionChecker.open(tx, head, state)
-      const answers: (StoredResponse | Error)[] = []
-      for (const item of items) answers.push(await appendItem(tx, batch, { checker, basisVersion: basis }, item))
+      const answers = new Map<AppendItem, StoredResponse | Error>()
+      for (const item of items)
+        if (item.kind !== 'locked-decision')
+          answers.set(item, await appendItem(tx, batch, { checker, basisVersion: basis }, item))
+      if (locked.length > 0)
+        for (const [item, answer] of await decideLocked(tx, parts, { batch, head, basisVersion: basis, items: locked }))
+          answers.set(item, answer)
       await batch.write(tx)
-      return { answers, batch, head, basisVersion: basis }
+      return { answers: items.map((item) => answers.get(item) ?? LOST), batch, head, basisVersion: basis }
     },
     { cachedPlans: true, pipelined: true, room: 'growth' },
   )
@@ -93,11 +125,11 @@ async function appendItem(
   tx: Transaction,
   batch: AppendBatch,
   { checker, basisVersion }: { checker: SubmissionChecker | undefined; basisVersion: BasisVersion | undefined },
-  item: AppendItem,
+  item: Exclude<AppendItem, LockedDecisionItem>,
 ): Promise<StoredResponse | Error> {
   switch (item.kind) {
     case 'decision':
-      return appendDecision(tx, batch, basisVersion, item)
+      return (await claimDecision(tx, item, { basisVersion, now: batch.now })) ?? appendDecision(tx, batch, item)
     case 'execution':
       if (checker === undefined) throw new Error('an execution needs a submission checker')
       return appendExecution(tx, batch, checker, item)
@@ -109,17 +141,17 @@ async function appendItem(
       return batch.summarise(item)
     case 'duplicates':
       return batch.summariseDuplicates(item)
+    case 'change':
+      return appendChange(tx, batch, item)
   }
 }
 
-async function appendDecision(
+/** Appends a decision whose key and nonce are claimed, and its justification directly after it. */
+export async function appendDecision(
   tx: Transaction,
   batch: AppendBatch,
-  basisVersion: BasisVersion | undefined,
-  item: DecisionItem,
-): Promise<StoredResponse | Error> {
-  const claimed = await claimDecision(tx, item, { basisVersion, now: batch.now })
-  if (claimed !== undefined) return claimed
+  item: Omit<DecisionItem, 'kind' | 'basisVersion'>,
+): Promise<StoredResponse> {
   const { decision, proof, texts } = item
   const context = canonicalJson(asJson(item.context))
   const subject = decisionSubject({ decision, context: item.context })
@@ -169,9 +201,24 @@ async function appendExecution(
   }
   const added = batch.append(executionSubject(record, admission.decision), item.payload, item.digest)
   checker.admit(item, added)
+  for (const event of await settleExecution(tx, record, batch.now)) batch.addEvent(event)
   const { store_sequence } = added.entry
   batch.addEvent({ type: 'evidence_recorded', details: { ...details, store_sequence, ...item.cause } })
   return responseOf(added, 'recorded')
+}
+
+async function appendChange(
+  tx: Transaction,
+  batch: AppendBatch,
+  { change }: ChangeItem,
+): Promise<StoredResponse | Error> {
+  try {
+    await change(tx, batch)
+    return { status: 200, text: '' }
+  } catch (error) {
+    if (error instanceof Refusal) return error
+    throw error
+  }
 }
 
 /** Entry and digest exactly as stored. */

@@ -2,7 +2,7 @@ import { Refusal } from '@chancery/contract'
 import { HOUR, type Instant, instantOf, seconds } from '@chancery/protocol'
 import { BatchClosedError, BatchFullError, Batcher } from '@chancery/service-kit'
 import type { EvidenceState } from './resources.ts'
-import { DiskFullError, UnknownOutcomeError } from '../../database/errors.ts'
+import { DiskFullError, LockTimeoutError, UnknownOutcomeError } from '../../database/errors.ts'
 import type { StoredResponse } from '../../requests/idempotency.ts'
 import { isDatabaseAway, translateDatabaseError } from '../../database/open.ts'
 import { type AppendItem, appendBatch } from './append.ts'
@@ -132,6 +132,8 @@ export class EvidenceAppender {
       return await this.#appends.add(item)
     } catch (error) {
       if (error instanceof Refusal || error instanceof BasisChangedError) throw error
+      if (item.kind === 'locked-decision' && translateDatabaseError(error) instanceof LockTimeoutError)
+        throw new Refusal('service_unavailable', { reason: 'lock_timeout' }, { cause: error })
       const outcome = error instanceof UnknownOutcomeError ? { outcome: 'unknown' } : {}
       if (error instanceof DiskFullError) throw new Refusal('disk_space_low', { reason: 'disk_full' }, { cause: error })
       const details = { reason: whyNotAppended(error), ...outcome }

@@ -53,6 +53,18 @@ export async function listDecidedContexts(db: Reader, range: DecisionRange): Pro
   }))
 }
 
+/** The context of one decision; undefined when retention has removed it. */
+export async function findDecidedContext(db: Reader, decision_id: string): Promise<ContextRecord | undefined> {
+  const row = await db
+    .selectFrom('evidence_entries')
+    .select('line')
+    .where('decision_id', '=', decision_id)
+    .where('entry_kind', '=', 'decision')
+    .executeTakeFirst()
+  if (row === undefined) return undefined
+  return readReceived(contextRecordForm, part(part(readJson(row.line), 'payload'), 'context')).record
+}
+
 function asksOthers(decision: JsonObject): boolean {
   const types = part(decision, 'policy_binding')['registry_gate_types']
   return Array.isArray(types) && types.includes('external_fact.v1')

@@ -91,7 +91,10 @@ async function appendLines(
   mark: Head | null,
 ): Promise<{ readonly entries: number; readonly head: StoreHead }> {
   const room = new EntryRoom(parts.database)
-  let head = toStoreHead(await lockEvidenceHead(tx))
+  const locked = await lockEvidenceHead(tx)
+  // The counters of budgets do not include what is imported: they are computed again from the entries.
+  const { budget_sequence } = locked
+  let head = toStoreHead(locked)
   let entries = 0
   let batch: NewEntry[] = []
   const write = async (): Promise<void> => {
@@ -100,7 +103,7 @@ async function appendLines(
     const { store_sequence, recorded_at } = last.entry
     const last_recorded_at = writeSortable(instantOf(recorded_at))
     await room.ensure(tx, store_sequence, batch[0]?.entry.store_sequence ?? store_sequence)
-    const moved = { last_sequence: store_sequence, last_digest: last.entry_digest, last_recorded_at }
+    const moved = { last_sequence: store_sequence, last_digest: last.entry_digest, last_recorded_at, budget_sequence }
     await writeChain(tx, { entries: batch, head: moved, rejected: 0, audits: [] })
     entries += batch.length
     batch = []

@@ -29,6 +29,7 @@ import type { Feature } from '../../core.ts'
 import { EvidenceAppender, refuseWithoutRoom } from './appender.ts'
 import { BasisChangedError, type DecisionClaim, UnchainedDecisions, type ViolationItem } from './claim-decision.ts'
 import type { AppendItem, DecisionItem } from './append.ts'
+import type { LockedDecisionItem } from './locked-decision.ts'
 import { type ByteOwner, DailyBytes } from './daily-bytes.ts'
 import { EntryRoom } from '../../database/partitions/evidence-partitions.ts'
 import { describeStored } from './describe-decisions.job.ts'
@@ -73,19 +74,20 @@ export async function anchor(call: OperatorCall, parts: EvidenceState): Promise<
 }
 
 export type { ByteOwner } from './daily-bytes.ts'
-export { listDecidedContexts } from './decision-contexts.ts'
+export { findDecidedContext, listDecidedContexts } from './decision-contexts.ts'
 export type { DecisionRange } from './decision-contexts.ts'
 export { BasisChangedError }
+export type { EvaluatedDecision, LockedState, SignedItem } from './locked-decision.ts'
 export { measureUnanchored } from './anchors.ts'
-export { readEvidenceHead } from './queries/chain.ts'
+export { lockEvidenceHead, moveBudgetSequence, readEvidenceHead } from './queries/chain.ts'
 
 /** A signed decision with everything that must be stored before it is sent. */
 export interface SignedDecision extends DecisionClaim {
   readonly decision: BoundaryDecision
   readonly context: ContextRecord
   readonly proof?: JustificationProof
-  readonly texts?: DecisionItem['texts']
-  readonly attestation?: DecisionItem['attestation']
+  readonly texts?: { readonly decision: string; readonly proof: string }
+  readonly attestation?: string
   readonly events: readonly AuditEvent[]
   /** Whose bytes of the day it uses. */
   readonly owners: readonly ByteOwner[]
@@ -93,6 +95,9 @@ export interface SignedDecision extends DecisionClaim {
 
 /** Rows of the audit log, of indexes and of counters, about. */
 const OTHER_ROWS_BYTES = 2048
+
+/** A decision and its justification, about, whose texts are not known before they are signed. */
+const SIGNED_BYTES = 6144
 
 /** About what a decision adds to the database, as it is before compression. */
 function bytesOf({ answer, attestation = '', context }: SignedDecision): number {
@@ -131,6 +136,12 @@ async function findResourceHead({ database }: EvidenceParts, resource_id: string
   return { resource_sequence: head.resource_sequence, record_digest: head.record_digest }
 }
 
+/** A decision that is made under locks, and about how many bytes it adds. */
+export interface LockedDecision extends Omit<LockedDecisionItem, 'kind'> {
+  readonly owners: readonly ByteOwner[]
+  readonly bytes: number
+}
+
 export interface Evidence extends Feature {
   /**
    * Stores a decision before it is sent, and returns the response. With the store enabled, decision and justification
@@ -139,6 +150,11 @@ export interface Evidence extends Feature {
    * BasisChangedError for an allowed decision that may not have seen a revocation.
    */
   recordDecision(made: SignedDecision): Promise<StoredResponse>
+  /**
+   * Makes a decision under the locks of its counters, and stores it before they are released. Only with the store enabled.
+   * Throws as {@link recordDecision}, and 503 service_unavailable when a lock is not acquired in time.
+   */
+  recordLocked(made: LockedDecision): Promise<StoredResponse>
   /** To be read before the basis of a decision. */
   basisVersion(): Promise<BasisVersion>
   append(item: AppendItem): Promise<StoredResponse>
@@ -206,10 +222,18 @@ export function openEvidence(parts: EvidenceParts): Evidence {
       // Before anything is stored: what a caller causes has an owner and an end, denied requests too.
       await refuseWithoutRoom(own)
       return storeCounted(own, made, async () =>
-        parts.settings.evidenceStore
-          ? appender.append({ kind: 'decision', ...made, proof: made.proof })
-          : unchained.record(made),
+        parts.settings.evidenceStore ? appender.append({ kind: 'decision', ...made }) : unchained.record(made),
       )
+    },
+    async recordLocked({ owners, bytes, ...item }) {
+      await refuseWithoutRoom(own)
+      const takeBack = await own.dailyBytes.take(owners, bytes + SIGNED_BYTES + OTHER_ROWS_BYTES)
+      try {
+        return await appender.append({ kind: 'locked-decision', ...item })
+      } catch (error) {
+        if (isNothingStored(error)) takeBack()
+        throw error
+      }
     },
     basisVersion: async () => own.lastBasis.version ?? readBasisVersion(parts.database),
     appendSummaries: (now) => appender.appendSummaries(now),

@@ -1,5 +1,18 @@
-import { type BoundaryDecision, type Instant, readEventLine, readInstant, writeSortable } from '@chancery/protocol'
+import {
+  type BoundaryDecision,
+  type BudgetUse,
+  type Instant,
+  PROOF_LIFETIME_SECONDS,
+  readBudgetEvent,
+  readEventLine,
+  readInstant,
+  readUses,
+  seconds,
+  slotOf,
+  writeSortable,
+} from '@chancery/protocol'
 import { sql } from 'kysely'
+import { hasBudget, keptUntil } from '../../budgets/slots.ts'
 import type { Reader } from '../../database/database.ts'
 
 const SLICE = 1000
@@ -12,6 +25,10 @@ export type StoppedBy =
   | 'end'
   | 'too_young'
   | 'open_decision'
+  /** Its approval has not ended. */
+  | 'open_approval'
+  /** A budget still counts it. */
+  | 'open_budget'
   | 'split_decision'
   | 'resource_head_limit'
   /** The caller gave the last entry to remove. */
@@ -40,7 +57,7 @@ export interface PrefixLimits {
 
 /**
  * Finds the longest removable prefix (protocol/trust-operations 6.11): up to the first entry that is too young, of a
- * decision that still authorizes, or of one resource more than a checkpoint has heads. Then it is shortened until no
+ * decision that still authorizes, that a budget still counts, or of one resource more than a checkpoint has heads. Then it is shortened until no
  * decision has entries on both sides.
  */
 export async function findPrefix(
@@ -50,8 +67,8 @@ export async function findPrefix(
 ): Promise<Prefix> {
   const stop = await walk(db, from.removed_through, limits)
   const through = await extendToWholeDecisions(db, from.removed_through, stop.last)
-  // The record of one resource too many always follows its decision, so its own reason is the useful one.
-  const isSplit = through < stop.last && stop.stoppedBy !== 'resource_head_limit'
+  // The record of one resource too many, or of a budget, follows its decision, so its own reason is the useful one.
+  const isSplit = through < stop.last && !['resource_head_limit', 'open_budget'].includes(stop.stoppedBy)
   const stoppedBy = isSplit ? 'split_decision' : stop.stoppedBy
   return { through, readThrough: from.last_sequence, stoppedBy }
 }
@@ -63,6 +80,7 @@ interface WalkedRow {
   /** The resource of a record that becomes the head of its resource when it is removed. */
   readonly head_of: string | null
   readonly line: string | null
+  readonly open_approval: string | null
 }
 
 async function walk(
@@ -77,14 +95,19 @@ async function walk(
   for (;;) {
     const { rows } = await sql<WalkedRow>`
       select e.store_sequence, e.entry_kind, e.recorded_at,
+        case when e.entry_kind = 'approval' then (select a.approval_id from approvals a
+          where a.decision_id = e.decision_id and a.state in ('pending', 'approved')) end as open_approval,
         case when e.resource_sequence is not null then e.resource_id end as head_of,
-        case when e.entry_kind = 'decision' then e.line end as line
+        case when e.entry_kind = 'decision' or (e.entry_kind = 'justification' and ${hasBudget('e')}) then e.line end as line
       from evidence_entries e where e.store_sequence > ${last} order by e.store_sequence limit ${SLICE}`.execute(db)
     for (const row of rows) {
       if (row.store_sequence > (limits.through ?? Number.POSITIVE_INFINITY))
         return { last, stoppedBy: 'through_sequence' }
       if (row.recorded_at >= cutoff) return { last, stoppedBy: 'too_young' }
       if (isOpen(row, limits.now)) return { last, stoppedBy: 'open_decision' }
+      // Its end needs its beginning: the requirements, and who approved.
+      if (row.open_approval !== null) return { last, stoppedBy: 'open_approval' }
+      if (isStillCounted(row, limits.now)) return { last, stoppedBy: 'open_budget' }
       if (row.head_of !== null && !heads.has(row.head_of)) {
         if (heads.size >= maxHeads) return { last, stoppedBy: 'resource_head_limit' }
         heads.add(row.head_of)
@@ -103,6 +126,24 @@ function isOpen({ entry_kind, line }: WalkedRow, now: Instant): boolean {
   const decision = (event?.payload as unknown as { decision?: BoundaryDecision } | undefined)?.decision
   const until = readInstant(decision?.decision_valid_until ?? '')
   return until === undefined || until >= now
+}
+
+/** Counters are computed from entries, so they stay while a window counts them. A budget that cannot be read stays, too. */
+function isStillCounted({ entry_kind, line }: WalkedRow, now: Instant): boolean {
+  if (entry_kind !== 'justification' || line === null) return false
+  const event = readEventLine(line)
+  const read = event === undefined ? undefined : readBudgetEvent(entry_kind, event.payload)
+  if (event === undefined || read?.kind !== 'justification') return true
+  const traced = (event.payload as unknown as { trace?: { traced_at?: string } }).trace?.traced_at
+  const madeAt = readInstant(traced ?? '')
+  return madeAt === undefined || readUses(read.steps).some((use) => use === undefined || countsUntil(use, madeAt) > now)
+}
+
+/** The end of the last window that counts a use, or of its reservation. */
+function countsUntil({ window, settle }: BudgetUse, madeAt: Instant): Instant {
+  const windowEnd = keptUntil(window, slotOf(window, madeAt))
+  const settled = madeAt + (settle === null ? 0n : seconds(PROOF_LIFETIME_SECONDS + settle.seconds))
+  return settled > windowEnd ? settled : windowEnd
 }
 
 /** Half a decision proves nothing, so all its entries stay or all are removed. */

@@ -20,6 +20,8 @@ export interface EvidenceParts
   readonly settings: Pick<
     AuthoritySettings,
     | 'anchorIntervalSeconds'
+    | 'budgetWarningPercent'
+    | 'budgetsMax'
     | 'databaseLocation'
     | 'evidenceRejections'
     | 'evidenceStore'

@@ -8,6 +8,7 @@ import type { Core } from '../../core.ts'
 import type { Database } from '../../database/database.ts'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 import type { Boundary } from '../boundary/index.ts'
+import type { Budgets } from '../budgets/index.ts'
 import type { BoundaryPolicies, CedarState } from '../boundary-policies/index.ts'
 import type { Enrollment } from '../enrollment/index.ts'
 import type { Health } from '../health/index.ts'
@@ -15,7 +16,13 @@ import type { NodeCounts, Roster } from '../roster/index.ts'
 
 type CheckedSettings = Pick<
   AuthoritySettings,
-  'anchorIntervalSeconds' | 'diskFreeBytes' | 'evidenceStore' | 'haMode' | 'workers'
+  | 'anchorIntervalSeconds'
+  | 'approvalWebhookUrl'
+  | 'approvalsMaxPending'
+  | 'diskFreeBytes'
+  | 'evidenceStore'
+  | 'haMode'
+  | 'workers'
 >
 
 /** Inputs of the checks. The checks of undefined members are skipped. */
@@ -41,6 +48,7 @@ export interface FindingsParts extends Pick<
 > {
   readonly settings: CheckedSettings
   readonly boundary: Boundary
+  readonly budgets: Pick<Budgets, 'find'>
   readonly boundaryPolicies: BoundaryPolicies
   readonly enrollment: Enrollment
   readonly health: Health

@@ -11,6 +11,7 @@ import { sql } from 'kysely'
 import { toWireTime } from '../../requests/list-position.ts'
 import { checkSpeed, notReady } from '../health/index.ts'
 import { checkInstances, checkNodes } from './check-nodes.ts'
+import { checkApprovals } from './check-approvals.ts'
 import { checkPolicies } from './check-policies.ts'
 import { checkAnchors, checkBackup, checkDisk } from './check-storage.ts'
 
@@ -145,6 +146,7 @@ export const NETWORK: readonly Check<CheckedNetwork>[] = [
     find: (network) =>
       network.nodes === undefined ? skipped('nodes-silent', UNKNOWN) : checkNodes(network.nodes, network),
   },
+  { name: 'approval_queue', find: checkApprovals },
   { name: 'evidence-anchors', find: checkAnchors },
   { name: 'backup', find: checkBackup },
   { name: 'disk-space', find: checkDisk },
@@ -206,6 +208,7 @@ async function findAll(parts: FindingsParts): Promise<readonly Finding[]> {
     checkSpeed(health.databaseProbe.leastReadSeconds),
     checkWindow(network.genesis, now),
     ...found,
+    ...(await parts.budgets.find()),
     ...denialFindings(deniedForFreshness),
   ]
 }

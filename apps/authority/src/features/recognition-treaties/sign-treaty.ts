@@ -15,7 +15,7 @@ import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 import type { Connectome } from '../connectome/index.ts'
 
 export interface RecognitionTreatiesParts extends FeatureBase, Pick<Core, 'recordFaults' | 'verifiedTreaties'> {
-  readonly settings: Pick<AuthoritySettings, 'allowedRoles'>
+  readonly settings: Pick<AuthoritySettings, 'allowedRoles' | 'evidenceStore'>
   readonly connectome: Connectome
 }
 
@@ -27,6 +27,9 @@ export async function signTreaty(
   answer?: SignedRecord<RecognitionTreaty>['answer'],
 ): Promise<HttpResponse> {
   if (!(await areStrongKeys(request.subject_public_keys))) throw new Refusal('invalid_public_keys')
+  // Without the store nothing is counted, and every request under these budgets would be denied.
+  if (Object.hasOwn(request.scope.claims, 'budgets') && !parts.settings.evidenceStore)
+    throw new Refusal('evidence_store_required')
   parts.signing.requireAllowed()
   if (parts.recordFaults.has('treaties')) throw new RecordFault('treaties', 'a stored treaty does not verify')
   const [treaty_id, issuer_sovereign_id] = [parts.ids.uuid(), parts.network.name]

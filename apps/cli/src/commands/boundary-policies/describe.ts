@@ -25,18 +25,18 @@ function describePolicy(policy: BoundaryPolicy, style: Style): string {
 
 /** Returns the effect of a policy as text. */
 export function describeSimulation(simulation: PolicySimulation): readonly string[] {
-  const { total, newly_allowed, newly_denied, unchanged, sample, candidate_set_healthy } = simulation
+  const { total, newly_allowed, newly_denied, newly_held, unchanged, sample, candidate_set_healthy } = simulation
   const { external_facts_missing: missing } = simulation
   const lines = [
-    `Of ${plural(total, 'request')}: ${newly_denied} newly denied, ${newly_allowed} newly allowed, ${unchanged} as now.`,
+    `Of ${plural(total, 'request')}: ${newly_denied} newly denied, ${newly_allowed} newly allowed, ${newly_held === 0 ? '' : `${newly_held} newly held, `}${unchanged} as now.`,
     ...sample.map(
       ({ index, change, candidate }) =>
-        `  request ${index + 1}: ${change === 'newly_denied' ? 'newly denied' : 'newly allowed'}${
+        `  request ${index + 1}: ${change.replace('_', ' ')}${
           candidate.denial_reason === null ? '' : `, ${visible(candidate.denial_reason)}`
         }`,
     ),
   ]
-  const left = newly_allowed + newly_denied - sample.length
+  const left = newly_allowed + newly_denied + newly_held - sample.length
   if (left > 0) lines.push(`  and ${left} more`)
   if (missing > 0) lines.push(`For ${plural(missing, 'request')} an external fact is not known; its gate denies.`)
   if (!candidate_set_healthy) lines.push('With it in force the active set would be unhealthy and deny everything.')

@@ -1,6 +1,6 @@
 import { sovereign } from '@chancery/contract'
-import { type AuthorityKeys, readPresentedAttestation } from '@chancery/protocol'
-import { boundaryApi, requireNodeDecision, routeApi } from '@chancery/sdk'
+import { type AuthorityKeys, asJson, readPresentedAttestation } from '@chancery/protocol'
+import { approvalsApi, boundaryApi, requireNodeDecision, routeApi, waitForApproval } from '@chancery/sdk'
 import type { NodeDecision, NodeDecisionRequest, PresentedAttestation } from '@chancery/sdk'
 import { type Connection, connectAsOperator, connectWithKey } from '../../connection/connection.ts'
 import { connectAsNode, loadCertificate, loadNodeSigner } from '../../connection/node-folder.ts'
@@ -9,6 +9,7 @@ import type { Result } from '../../output/screen.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
 import { explain } from '../../errors/explain.ts'
 import { loadJsonObject, loadRecord, loadStructured, saveRecord } from '../../files/json-file.ts'
+import { wholeNumber } from '../../arguments/numbers.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { decisionResult } from './describe.ts'
 import { loadAgreement } from '../agreements/agreements.ts'
@@ -66,8 +67,39 @@ async function askForDecision(context: CommandContext, args: Arguments, options:
     ...(file === undefined ? {} : { context: await loadStructured(cwd, file) }),
     ...(resource === undefined ? {} : { resource_id: resource }),
   }
-  const { record, saved } = await saveRecord(cwd, options, () => ask(context, caller, request))
-  return decisionResult(record.decision, { data: record, saved, style })
+  const wait = wholeNumber(options, 'wait', 0, 86_400)
+  const approval = options.text('approval')
+  const named = approval === undefined ? request : { ...request, approval_id: approval }
+  const { record, saved } = await saveRecord(cwd, options, () => askAndWait(context, caller, named, wait))
+  const { approval: found } = record
+  const isHeld = !record.decision.authorized && (found?.state === 'pending' || found?.state === 'approved')
+  if (!isHeld) return decisionResult(record.decision, { data: record, saved, style })
+  return {
+    data: asJson(record),
+    ids: [found.approval_id],
+    text: `${style.warn('Held: a person must approve it.')} Approval ${found.approval_id}, ${found.state}, until ${found.use_until ?? found.expires_at}.\nThen: the same command with --approval ${found.approval_id}${saved}`,
+    exitCode: HELD,
+  }
+}
+
+/** Exit code of `ask` for a request that waits for a person. */
+const HELD = 3
+
+/** Asks, and with --wait asks again once a person has decided. */
+async function askAndWait(
+  context: CommandContext,
+  caller: Caller,
+  request: NodeDecisionRequest,
+  waitSeconds: number | undefined,
+): Promise<NodeDecision> {
+  const answer = await ask(context, caller, request)
+  const { approval, decision } = answer
+  if (waitSeconds === undefined || decision.authorized || approval?.state !== 'pending') return answer
+  const { approval_id } = approval
+  const state = await caller.connection.askOver((link) =>
+    waitForApproval({ approvals: approvalsApi(link) }, approval_id, { waitSeconds }, context.now),
+  )
+  return state.state === 'pending' ? answer : ask(context, caller, { ...request, approval_id })
 }
 
 /** The key that asks, with its certificate when it has one here. */

@@ -50,6 +50,8 @@ const STOPPED_BY: Readonly<Record<string, string>> = {
   end: ' No older entry is left.',
   too_young: ' The next entry is not old enough.',
   open_decision: ' The next entry is a decision that is still valid.',
+  open_approval: ' The next entry is of an approval that has not ended.',
+  open_budget: ' A budget still counts the next decision.',
   split_decision: ' The next decision also has younger entries.',
   resource_head_limit: ' The checkpoint has the largest number of resources.',
   through_sequence: ' The archive ends here.',

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { type JoinCertificate, member } from '@chancery/protocol'
 import { type Client, GovernedActionRunner, type Outbox, createClient, pinAttestation } from '@chancery/sdk'
-import { runToolCall, toolCapability } from '@chancery/sdk/mcp'
+import { HeldCalls, runToolCall, toolCapability } from '@chancery/sdk/mcp'
 import type { GovernedToolCall, ToolCall, ToolCallOutcome } from '@chancery/sdk/mcp'
 import { FileOutbox, InUseError } from '@chancery/sdk/nodejs'
 import { type NodeConnection, loadCertificate } from '../../connection/node-folder.ts'
@@ -77,6 +77,8 @@ export class Gate {
   readonly #client: Client
   readonly #granted: ReadonlySet<unknown>
   readonly #refused = new Set<string>()
+  /** Calls that wait for a person, so that the model can call again with the same arguments. */
+  readonly #held = new HeldCalls()
   #certificate: JoinCertificate
   #opened: Promise<{ readonly runner: GovernedActionRunner; readonly outbox: FileOutbox }> | undefined
 
@@ -114,7 +116,7 @@ export class Gate {
     // Another process may have renewed it.
     this.#certificate = await loadCertificate(connection.files)
     const outcome = await runToolCall(
-      { runner, authorityKeys: connection.followed.keys },
+      { runner, authorityKeys: connection.followed.keys, held: this.#held },
       {
         call,
         basis: {

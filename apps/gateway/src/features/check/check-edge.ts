@@ -16,7 +16,8 @@ import { GatewayListener } from '../../edge/server.ts'
 import type { CHECK_RESULTS } from '../../metrics.ts'
 import type { TlsMaterial } from '../../policy/tls-files.ts'
 import { runCheck } from './check-request.ts'
-import { type CheckParts, type CheckedRequest, type Dialect, REASON_HEADER, readOriginal } from './checked-request.ts'
+import { APPROVAL_HEADERS, REASON_HEADER, readOriginal } from './checked-request.ts'
+import type { CheckParts, CheckedRequest, Dialect } from './checked-request.ts'
 
 /** An answer that does not let a request pass. */
 export interface CheckRefusal {
@@ -58,7 +59,17 @@ export function refuse(thrown: unknown, dialect: Dialect, requestId: string, log
     return build(401, { code: 'node_proof_required', message, reason }, challenge)
   }
   const shown = entry.status === 403 ? entry : (STATUS_403[refusal.error] ?? entry)
-  return build(403, { code: shown.reason, message: shown.message, reason: shown.reason }, {}, refusal.details)
+  const more = refusal.error === 'approval_required' ? approvalHeaders(refusal) : {}
+  return build(403, { code: shown.reason, message: shown.message, reason: shown.reason }, more, refusal.details)
+}
+
+function approvalHeaders({ details = {}, retryAfterSeconds = 1 }: GatewayRefusal): Readonly<Record<string, string>> {
+  const { approval_id, state } = details
+  return {
+    [APPROVAL_HEADERS.id]: typeof approval_id === 'string' ? approval_id : '',
+    [APPROVAL_HEADERS.state]: typeof state === 'string' ? state : '',
+    'retry-after': String(retryAfterSeconds),
+  }
 }
 
 /** The authority refuses the question: it gave no decision, so nothing passes. */

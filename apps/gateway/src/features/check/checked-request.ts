@@ -78,6 +78,9 @@ export const RESULT_HEADERS = {
 /** Why a request does not pass. nginx keeps this one of an answer only, and `www-authenticate`. */
 export const REASON_HEADER = 'chancery-reason'
 
+/** The approval that a request waits for, in an answer; the one that it uses, in a request. */
+export const APPROVAL_HEADERS = { id: 'chancery-approval', state: 'chancery-approval-state' } as const
+
 /** The length of a body that the proxy does not send to the check: `0`, another number, or `chunked`. */
 const LENGTH_HEADER = 'x-original-length'
 

@@ -1,9 +1,9 @@
 import { GatewayRefusal } from '@chancery/contract'
-import { type JsonObject, verifyList } from '@chancery/protocol'
-import { decide, isDeciding, recordRefused } from '../decisions/index.ts'
+import { type JsonObject, field, readOrUndefined, verifyList } from '@chancery/protocol'
+import { POLL_SECONDS, decide, isDeciding, recordRefused } from '../decisions/index.ts'
 import type { AskingCall, DecidingNetwork, Question } from '../decisions/index.ts'
 import type { CheckQuestion } from '../../policy/policy.ts'
-import type { CheckParts, CheckedRequest } from './checked-request.ts'
+import { APPROVAL_HEADERS, type CheckParts, type CheckedRequest } from './checked-request.ts'
 import type { MatchedRoute } from './match-route.ts'
 import { type CheckContext, type ProvenNode, quotaNameOf } from './verify-caller.ts'
 
@@ -28,18 +28,40 @@ export async function decideRoute(
     basis,
     capability: asks.capability,
     requester: undefined,
-    parameters: parametersOf(asks, matched),
+    parameters: { ...parametersOf(asks, matched), ...(matched.route.bindsBody ? { content_digest: node.digest } : {}) },
     attributes: {},
     proof: network.decisions.certificate === undefined ? undefined : callerProofOf(request, node),
     certificate: node.certificate,
     isCallerVerified: true,
     showsJustification: false,
+    approval_id: approvalOf(request),
   }
   const decided = await decide(question, call, parts)
   if ('denied' in decided) throw new GatewayRefusal('certificate_untrusted')
   const { decision_id, authorized } = decided.decision
+  const { waitsFor } = decided
+  if (waitsFor !== undefined) {
+    const { approval_id, state } = waitsFor
+    throw new GatewayRefusal(
+      'approval_required',
+      { decision_id, approval_id, state },
+      { retryAfterSeconds: POLL_SECONDS },
+    )
+  }
   if (!authorized) throw new GatewayRefusal('decision_denied', { decision_id })
   return decision_id
+}
+
+/**
+ * The approval that the client names. The header needs no signature: an approval is for one request of one key, and any
+ * other is denied.
+ */
+function approvalOf(request: CheckedRequest): string | undefined {
+  const values = request.all(APPROVAL_HEADERS.id)
+  if (values.length === 0) return undefined
+  const id = readOrUndefined(() => field.uuid(values.length === 1 ? (values[0] ?? '') : '', ''))
+  if (id === undefined) throw new GatewayRefusal('header_refused')
+  return id
 }
 
 export interface DecidedRequest {

@@ -8,7 +8,7 @@ import { matchRoute } from './match-route.ts'
 const route = (method: string, path: string): CheckRoute => {
   const segments = readPattern(path)
   if (segments === undefined) throw new Error(`no pattern: ${path}`)
-  return { method, path, segments, asks: undefined, body: 'here' }
+  return { method, path, segments, asks: undefined, body: 'here', bindsBody: false }
 }
 
 const ROUTES = [

@@ -63,6 +63,7 @@ async function signQuestion(question: Question, contextId: string, parts: Decisi
   const asked: JsonObject = {
     ...asJson(basis),
     requested_capability: capability,
+    ...(question.approval_id === undefined ? {} : { approval_id: question.approval_id }),
     context: {
       context_id: contextId,
       request_parameters: parameters,

@@ -1,4 +1,4 @@
-import { seconds, writeInstant } from '@chancery/protocol'
+import { type BoundaryDecision, seconds, writeInstant } from '@chancery/protocol'
 import { ManualClock } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { DecisionCache, type FoundDecision, type Question, type VerifiedDecision } from './decision-cache.ts'
@@ -13,12 +13,14 @@ const clock = new ManualClock('2026-01-02T03:04:05.678Z')
 /** The cache uses the network of a question only as a name. */
 const question = { network: {} } as unknown as Question
 
-function decisionOf(id: string, ageSeconds = 0): VerifiedDecision {
+function decisionOf(id: string, ageSeconds = 0, gates: Partial<BoundaryDecision> = {}): VerifiedDecision {
   const madeAt = clock.now() - seconds(ageSeconds)
   const decision = {
     decision_id: id,
     decision_made_at: writeInstant(madeAt),
     decision_valid_until: writeInstant(madeAt + seconds(300)),
+    gate_results: [],
+    ...gates,
   }
   return { decision, wire: {}, justification: {} } as unknown as VerifiedDecision
 }
@@ -121,6 +123,32 @@ describe('identical questions at the same time', () => {
     expect(asked).toHaveLength(2)
     asked[1]?.resolve(decisionOf('next'))
     expect([(await next).reused, new Set(await reusedOf(found))]).toEqual([false, new Set([true])])
+  })
+})
+
+describe('a decision for one use', () => {
+  const binding = (type: string): Partial<BoundaryDecision> => ({
+    policy_binding: { registry_gate_types: [type] } as unknown as NonNullable<BoundaryDecision['policy_binding']>,
+  })
+  const treaty = { gate_results: [{ gate_name: 'treaty_budget/monthly', passed: true, detail: 'within budget' }] }
+  it.each([
+    ['budget.v1', binding('budget.v1'), false],
+    ['approval.v1', binding('approval.v1'), false],
+    ['a treaty budget', treaty, false],
+    ['another gate type', binding('max_value.v1'), true],
+  ])('with %s: whether it is used again', async (_name, gates, isReused) => {
+    const { asked, request } = open()
+    const [first, waiting] = [request(), request()]
+    await settle()
+    asked[0]?.resolve(decisionOf('one', 0, gates))
+    await first
+    await settle()
+    asked[1]?.resolve(decisionOf('two', 0, gates))
+    expect((await waiting).reused).toBe(isReused)
+    const next = request()
+    await settle()
+    asked.at(-1)?.resolve(decisionOf('next', 0, gates))
+    expect((await next).reused).toBe(isReused)
   })
 })
 

@@ -1,4 +1,4 @@
-import { canonicalJson, instantOf, sha256Hex, toUtf8 } from '@chancery/protocol'
+import { canonicalJson, instantOf, isForOneUse, sha256Hex, toUtf8 } from '@chancery/protocol'
 import type {
   AgreementRecord,
   Attestation,
@@ -6,6 +6,7 @@ import type {
   Instant,
   JoinCertificate,
   JsonObject,
+  NamedApproval,
 } from '@chancery/protocol'
 import type { Clock } from '@chancery/service-kit'
 import type { ClientPolicy, DecisionPolicy, NetworkPolicy } from '../../policy/policy.ts'
@@ -44,6 +45,8 @@ export interface Question {
   /** The gateway itself verified the certificate for this request, and spent the proof. */
   readonly isCallerVerified?: true
   readonly showsJustification: boolean
+  /** Of the approval that this request uses. */
+  readonly approval_id?: string | undefined
 }
 
 /** A denial that needs no authority. */
@@ -57,6 +60,8 @@ export interface VerifiedDecision {
   /** As received. It is passed on unchanged. */
   readonly wire: JsonObject
   readonly justification: JsonObject
+  /** The approval that the request waits for. */
+  readonly waitsFor: NamedApproval | undefined
   /** The question as the authority decided on it. The decision has its digest. */
   readonly context: JsonObject
 }
@@ -115,7 +120,9 @@ export class DecisionCache {
     return undefined
   }
 
+  /** Does not keep a decision under a budget or an approval: one stored answer would be many uses. */
   keep(clientId: string, { network }: Question, key: string, verified: VerifiedDecision): void {
+    if (isForOneUse(verified.decision)) return
     const endsAt = instantOf(verified.decision.decision_valid_until)
     const remainingMs = Number(endsAt - this.#clock.now()) / MICROSECONDS_PER_MS
     if (remainingMs <= 0) return
@@ -189,7 +196,9 @@ function isOlder({ decision }: VerifiedDecision, stored: Stored | undefined): bo
  * proof that this gateway spent is no part of the question: the node, its key and the audience are.
  */
 export function cacheKey(question: Question): string | undefined {
-  const { proof, isCallerVerified = false } = question
+  const { proof, isCallerVerified = false, approval_id } = question
+  // An approval is used once.
+  if (approval_id !== undefined) return undefined
   if (proof !== undefined && !isCallerVerified) return undefined
   const { basis, capability, requester = null, parameters, attributes, certificate } = question
   const caller =

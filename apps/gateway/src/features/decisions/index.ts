@@ -19,6 +19,9 @@ export type { AskingCall, DecisionParts } from './decision-cache.ts'
 export { isDeciding } from './decision-cache.ts'
 export type { DecidingNetwork, Question } from './decision-cache.ts'
 
+/** Seconds after which a caller asks again about an approval. */
+export const POLL_SECONDS = 5
+
 /** The signed request to the authority has the question inside of other objects, and the limit is 64 there. */
 const MAX_DEPTH = 48
 
@@ -67,17 +70,19 @@ async function answerQuestion(asked: JsonObject, call: ClientCall, parts: Decisi
   call.context.network = question.network.name
   const decided = await decide(question, call, parts)
   if ('denied' in decided) return toDenial(decided, call)
-  const { decision, wire, justification, context } = decided
+  const { decision, wire, justification, context, waitsFor } = decided
   const { authorized, denial_reason, decision_valid_until } = decision
+  const reason = waitsFor === undefined ? denial_reason : 'approval_required'
   return {
     decision: authorized,
     context: {
-      ...(denial_reason === null ? {} : { reason: denial_reason }),
+      ...(reason === null ? {} : { reason }),
       chancery: {
         decision: wire,
         // Ties the decision to its question: its digest is in the policy binding of the decision.
         context_record: context,
         valid_until: decision_valid_until,
+        ...(waitsFor === undefined ? {} : { approval: { ...waitsFor, poll_after_seconds: POLL_SECONDS } }),
         ...(question.showsJustification ? { justification_proof: justification } : {}),
       },
     },

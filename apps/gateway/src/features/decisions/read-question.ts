@@ -2,6 +2,7 @@ import { GatewayRefusal } from '@chancery/contract'
 import {
   FormError,
   agreementRecordForm,
+  field,
   isJsonObject,
   isPlainText,
   member,
@@ -50,7 +51,13 @@ export function readQuestion(asked: JsonObject, call: ClientCall): Question | Lo
     },
     attributes,
     showsJustification: member(ours, 'justification') === true,
+    approval_id: readApprovalId(ours),
   }
+}
+
+function readApprovalId(ours: JsonObject): string | undefined {
+  const given = member(ours, 'approval_id')
+  return given === undefined ? undefined : readOr('context.chancery.approval_id', () => field.uuid(given, ''))
 }
 
 type Basis = Pick<Question, 'basis' | 'requester' | 'proof' | 'certificate'>

@@ -12,6 +12,7 @@ import {
   readReceived,
   verifyBoundaryDecision,
   verifyJustification,
+  waitingApproval,
 } from '@chancery/protocol'
 import type { Attestation, BoundaryDecision, ContextRecord, Instant, JsonObject, JsonValue } from '@chancery/protocol'
 import { keysOf } from '../../policy/policy.ts'
@@ -47,13 +48,15 @@ async function verify(answer: JsonObject, asked: AskedQuestion): Promise<Verifie
   const verdict = await verifyBoundaryDecision(received, { keys, now: asked.now })
   if (!verdict.accepted) throw refusal(verdict.reason)
   if (decision.operator_sovereign_id !== network.name) throw refusal('network_mismatch')
-  const explained = await verifyJustification(readReceived(justificationForm, justification), keys, decision)
+  const proof = readReceived(justificationForm, justification)
+  const explained = await verifyJustification(proof, keys, decision)
   if (!explained.ok) throw refusal(`justification_${explained.reason}`)
   if (!isAskedBasis(decision, asked.question)) throw refusal('basis_mismatch')
   const context = contextOf(answer, decision, asked)
   if (decision.context_id !== asked.contextId) throw refusal('context_mismatch')
   if (decision.policy_binding?.context_digest !== contextDigest(context)) throw refusal('context_digest_mismatch')
-  return { decision, wire, justification, context: asJson(context) }
+  const waitsFor = decision.authorized ? undefined : waitingApproval(proof.record)
+  return { decision, wire, justification, waitsFor, context: asJson(context) }
 }
 
 function refusal(reason: string, cause?: Error): GatewayRefusal {

@@ -45,6 +45,8 @@ function factsWith(parameters: string, answers: ReadonlyMap<string, EngineAnswer
   return { context, attestation: undefined, answers }
 }
 
+const SITUATION = { gate_name: 'policy/gate', isDenied: false }
+
 const cedarAsk = (parameters: string): CedarQuestion | undefined =>
   cedar.prepareQuestion?.(CEDAR)(factsWith(parameters)) as CedarQuestion | undefined
 const factAsk = (parameters: string): FactQuestion | undefined =>
@@ -54,7 +56,7 @@ const GOOD = '{"resource":{"id":"p1"},"copies":2}'
 
 function judgeCedar(answer: EngineAnswer): { outcome: string; text: string; inputs?: JsonObject } {
   const digest = cedarAsk(GOOD)?.digest ?? ''
-  return cedar.prepare(CEDAR)(factsWith(GOOD, new Map([[digest, answer]])))
+  return cedar.prepare(CEDAR)(factsWith(GOOD, new Map([[digest, answer]])), SITUATION)
 }
 
 const allow: CedarAnswer = { kind: 'cedar', engine_version: '4.13.0', decision: 'allow', reason: ['few'], errors: [] }
@@ -89,7 +91,7 @@ describe('the request of cedar.v1', () => {
     ['more than 16,384 bytes', `{"resource":{"id":"p1"},"x":"${'é'.repeat(8192)}"}`],
   ])('is not made of %s', (_name, parameters) => {
     expect(cedarAsk(parameters)).toBeUndefined()
-    expect(cedar.prepare(CEDAR)(factsWith(parameters)).outcome).toBe('invalid_context')
+    expect(cedar.prepare(CEDAR)(factsWith(parameters), SITUATION).outcome).toBe('invalid_context')
   })
 
   it('may have 16,384 bytes', () => {
@@ -102,7 +104,7 @@ describe('the request of cedar.v1', () => {
   })
 
   it('needs the resource', () => {
-    expect(cedar.prepare(CEDAR)(factsWith('{}')).outcome).toBe('missing_context')
+    expect(cedar.prepare(CEDAR)(factsWith('{}'), SITUATION).outcome).toBe('missing_context')
   })
 
   it.each([
@@ -137,7 +139,7 @@ describe('the verdict of cedar.v1', () => {
   })
 
   it('denies when no system was asked, or the answer is of another kind', () => {
-    expect(cedar.prepare(CEDAR)(factsWith(GOOD)).outcome).toBe('gate_error')
+    expect(cedar.prepare(CEDAR)(factsWith(GOOD), SITUATION).outcome).toBe('gate_error')
     const at = '2026-11-17T09:00:00Z'
     const other = {
       kind: 'external_fact',
@@ -173,7 +175,7 @@ describe('external_fact.v1', () => {
     const question = factAsk(ok)
     if (question === undefined) throw new Error('no question')
     const fact = readFactResponse(question, readJson(text), '2026-11-17T09:00:00.2Z')
-    return externalFact.prepare(FACT)(factsWith(ok, new Map([[question.digest, fact]]))).outcome
+    return externalFact.prepare(FACT)(factsWith(ok, new Map([[question.digest, fact]])), SITUATION).outcome
   }
 
   it('fills facts into its question', () => {
@@ -194,7 +196,7 @@ describe('external_fact.v1', () => {
 
   it.each(ENGINE_FAILURES)('denies without an answer: %s', (failure) => {
     const facts = factsWith(ok, new Map([[factAsk(ok)?.digest ?? '', { kind: 'none', failure }]]))
-    expect(externalFact.prepare(FACT)(facts).outcome).toBe('gate_error')
+    expect(externalFact.prepare(FACT)(facts, SITUATION).outcome).toBe('gate_error')
   })
 
   it('gives the same verdict on the recorded answer', () => {
@@ -205,7 +207,7 @@ describe('external_fact.v1', () => {
         if (question === undefined) throw new Error('no question')
         const fact = { ...supposedFact(question, answer, '2026-11-17T09:00:00Z'), revision }
         const run = (used: EngineAnswer) =>
-          externalFact.prepare(FACT)(factsWith(ok, new Map([[question.digest, used]])))
+          externalFact.prepare(FACT)(factsWith(ok, new Map([[question.digest, used]])), SITUATION)
         const first = run(fact)
         const recorded = readRecordedFact(json(canonicalJson(first.inputs ?? {})))
         expect(recorded).toBeDefined()
@@ -217,7 +219,7 @@ describe('external_fact.v1', () => {
   it.each(['group:eng#member', 'a b', 'x:y', ''])('does not put %j after a prefix', (value) => {
     const facts = factsWith(ok)
     const named = { ...facts, context: { ...facts.context, requester_sovereign_id: value } }
-    expect(externalFact.prepare(FACT)(named).outcome).toBe('invalid_context')
+    expect(externalFact.prepare(FACT)(named, SITUATION).outcome).toBe('invalid_context')
   })
 
   it.each([

@@ -1,10 +1,21 @@
 import type { JsonObject, JsonValue } from '../../canonical/utf8.ts'
+import type { ApprovalRule } from '../../approvals/rule.ts'
+import type { Budget } from '../../budgets/budget.ts'
 import { FormError, type Read, described } from '../../reading/schema.ts'
 import { readRecord } from '../../reading/shape.ts'
 import { type EngineQuestion, type Scalar, type ValueType, isScalar } from '../engine-question.ts'
 import { type Fact, type FactPath, type Facts, findFact, readFactPath } from '../facts.ts'
 
-export const GATE_OUTCOMES = ['pass', 'fail', 'missing_context', 'invalid_context', 'gate_error'] as const
+export const GATE_OUTCOMES = [
+  'pass',
+  'fail',
+  'missing_context',
+  'invalid_context',
+  'gate_error',
+  /** A person is asked. Only a gate that runs last has the two below (protocol/budgets-and-approvals 4). */
+  'pending',
+  'not_reached',
+] as const
 export type GateOutcome = (typeof GATE_OUTCOMES)[number]
 
 /** What a gate found: the outcome, and what a proof may show of how it came about. */
@@ -24,7 +35,16 @@ export interface GateReading {
 }
 
 /** A gate whose config has been read; runs as often as needed. */
-export type ReadyGate = (facts: Facts) => GateReading
+export type ReadyGate = (facts: Facts, situation: GateSituation) => GateReading
+
+export interface GateSituation {
+  /** `policy_id/gate_id` */
+  readonly gate_name: string
+  /** Another enforced gate denies. Known to gates that run last; false for the others. */
+  readonly isDenied: boolean
+  /** In observe mode: it denies nothing, and asks no person. */
+  readonly isObserved?: true
+}
 
 /**
  * One registered gate type. Implementers: `prepare` must refuse a config it does not fully understand with a FormError
@@ -38,6 +58,12 @@ export interface GateType {
    * gate finds the answer in the facts; it never asks by itself.
    */
   prepareQuestion?(config: JsonObject): AskingGate
+  /** For a gate that counts: steps that apply are limited in number, and their counters are locked first. */
+  prepareBudget?(config: JsonObject): Budget
+  /** For a gate that asks a person: which of them are needed is known before they run. */
+  prepareApproval?(config: JsonObject): ApprovalRule
+  /** Runs after all other gates of all policies, and keeps its place among the results. */
+  readonly runsLast?: true
 }
 
 export type AskingGate = (facts: Facts) => EngineQuestion | undefined

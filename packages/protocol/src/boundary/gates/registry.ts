@@ -1,4 +1,7 @@
+import { approval } from './approval.ts'
+import { approvalConfig } from '../../approvals/approval-rule.ts'
 import { attestationClaim, attestationClaimConfig } from './attestation-claim.ts'
+import { budget } from './budget.ts'
 import { booleanRequired, booleanRequiredConfig } from './boolean-required.ts'
 import { cedar, cedarConfig } from './cedar.ts'
 import { externalFact, externalFactConfig } from './external-fact.ts'
@@ -7,6 +10,7 @@ import { maxValue, maxValueConfig } from './bound.ts'
 import { minValue, minValueConfig } from './min-value.ts'
 import { checkListed, listConfig, scopeMembership, scopeMembershipConfig } from './listed.ts'
 import { timeWindow, timeWindowConfig } from './time-window.ts'
+import { budgetConfig } from '../../budgets/budget.ts'
 import { type Read, type Schema, schemaOf } from '../../reading/schema.ts'
 import { closed, required } from '../../reading/shape.ts'
 
@@ -57,8 +61,10 @@ export type GateRegistry = ReadonlyMap<string, GateType>
 export const GATE_TYPES: GateRegistry = new Map(
   [
     allowlist,
+    approval,
     attestationClaim,
     booleanRequired,
+    budget,
     cedar,
     denylist,
     externalFact,
@@ -75,8 +81,10 @@ export const GATE_TYPE_NAMES: readonly string[] = [...GATE_TYPES.keys()].sort()
 
 const CONFIGS: readonly (readonly [gateType: string, config: Read<unknown>])[] = [
   ['allowlist.v1', listConfig],
+  ['approval.v1', approvalConfig],
   ['attestation_claim.v1', attestationClaimConfig],
   ['boolean_required.v1', booleanRequiredConfig],
+  ['budget.v1', budgetConfig],
   ['cedar.v1', cedarConfig],
   ['denylist.v1', listConfig],
   ['external_fact.v1', externalFactConfig],

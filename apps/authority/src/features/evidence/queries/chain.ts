@@ -1,12 +1,13 @@
 import { faultAfterAudit } from '#faults'
 import { type ChainedEntry, type StoreHead, readInstant, writeSortable } from '@chancery/protocol'
 import { type AuditRow, auditInsertFrom, insertAuditRows, subjectsText } from '../../../audit/insert.ts'
+import type { Selectable } from 'kysely'
 import { type Reader, type Statement, type Transaction, storedDifferently } from '../../../database/database.ts'
 import type { Tables } from '../../../database/tables.ts'
 import type { DecisionFacts } from '../decision-facts.ts'
 import { factsInsertFrom, factsValues, insertFacts } from './decision-facts.ts'
 
-export type EvidenceHeadRow = Tables['evidence_head']
+export type EvidenceHeadRow = Selectable<Tables['evidence_head']>
 export type EvidenceEntryRow = Tables['evidence_entries']
 
 const SELECT_HEAD = 'select * from evidence_head where id = 1'
@@ -29,6 +30,11 @@ export function readEvidenceHead(db: Reader): Promise<EvidenceHeadRow> {
   return db.selectFrom('evidence_head').selectAll().where('id', '=', 1).executeTakeFirstOrThrow()
 }
 
+/** The counters of budgets include every entry up to here. */
+export async function moveBudgetSequence(tx: Transaction, budget_sequence: number): Promise<void> {
+  await tx.query.updateTable('evidence_head').set({ budget_sequence }).where('id', '=', 1).execute()
+}
+
 export function toStoreHead(row: Pick<EvidenceHeadRow, 'last_sequence' | 'last_digest'>): StoreHead {
   return { store_sequence: row.last_sequence, entry_digest: row.last_digest }
 }
@@ -43,7 +49,7 @@ export interface NewEntry extends ChainedEntry {
 /** Everything one transaction adds after the head. */
 export interface ChainWrite {
   readonly entries: readonly NewEntry[]
-  readonly head: Pick<EvidenceHeadRow, 'last_sequence' | 'last_digest' | 'last_recorded_at'>
+  readonly head: Pick<EvidenceHeadRow, 'last_sequence' | 'last_digest' | 'last_recorded_at' | 'budget_sequence'>
   /** Submissions refused in it. */
   readonly rejected: number
   readonly audits: readonly AuditRow[]
@@ -122,7 +128,7 @@ const WRITE_CHAIN: Statement<ChainWrite & { readonly rows: readonly EvidenceEntr
   postgres: {
     text: `with head as (
     update evidence_head set last_sequence = $1::bigint, last_digest = $2, last_recorded_at = $3,
-      rejections = rejections + $4::bigint where id = 1),
+      rejections = rejections + $4::bigint, budget_sequence = $33::bigint where id = 1),
   ${auditInsertFrom(`select * from unnest($5::text[], $6::text[], string_to_array($7, E'\\n'), $8::text[], $24::text[])
     as a(event_id, event_type, event_json, created_at, subjects) where event_id is not null`)},
   ${factsInsertFrom(25)},
@@ -145,6 +151,7 @@ const WRITE_CHAIN: Statement<ChainWrite & { readonly rows: readonly EvidenceEntr
       rows.map((row) => row.line).join('\n'),
       audits.map(subjectsText),
       ...factsValues(entries),
+      head.budget_sequence,
     ],
   },
   sqlite(prepare, { entries, head, rejected, audits, rows }) {
@@ -155,8 +162,8 @@ const WRITE_CHAIN: Statement<ChainWrite & { readonly rows: readonly EvidenceEntr
     )
     const has = (name: 'line' | 'entry_digest'): boolean => rows.every((row, at) => stored[at]?.[name] === row[name])
     prepare(
-      'update evidence_head set last_sequence = ?, last_digest = ?, last_recorded_at = ?, rejections = rejections + ? where id = 1',
-    ).run(head.last_sequence, head.last_digest, head.last_recorded_at, rejected)
+      'update evidence_head set last_sequence = ?, last_digest = ?, last_recorded_at = ?, rejections = rejections + ?, budget_sequence = ? where id = 1',
+    ).run(head.last_sequence, head.last_digest, head.last_recorded_at, rejected, head.budget_sequence)
     insertFacts(prepare, entries)
     insertAuditRows(prepare, audits)
     return [{ has_lines: has('line'), has_digests: has('entry_digest') }]
