@@ -105,7 +105,9 @@ async function decideOnce(call: Call, parts: BoundaryState, question: Question, 
   // In canonical form, as the store has it: a repeat of the answer takes it from there.
   const shown = question.showsContext ? `,"context":${canonicalJson(asJson(context))}` : ''
   const head = await headOf(parts, question, decision)
-  const text = `{"decision":${decisionText},"justification_proof":${proofText}${shown}${head}}`
+  // Not signed: a caller that needs stored decisions asks its authority over TLS.
+  const storedMember = `,"decision_stored":${parts.settings.evidenceStore}`
+  const text = `{"decision":${decisionText},"justification_proof":${proofText}${shown}${head}${storedMember}}`
   const signed = basis.kind === 'presented' && basis.isSigned ? basis.attestation : undefined
   const stored = await parts.evidence.recordDecision({
     decision,
