@@ -92,6 +92,7 @@ const DEVELOPER: ClientPolicy = {
   authorityAdmin: false,
   isDemo: false,
   operations: undefined,
+  introspection: [],
   notBefore: undefined,
   expiresAt: undefined,
   clientCertificates: undefined,

@@ -77,7 +77,8 @@ function checkIssuer(value: JsonValue, path: string, problems: Problems): string
   return value
 }
 
-function checkKeys(value: JsonValue, path: string, problems: Problems): readonly JsonObject[] | undefined {
+/** Keys that a file contains. */
+export function checkKeys(value: JsonValue, path: string, problems: Problems): readonly JsonObject[] | undefined {
   const keys = isJsonObject(value) ? value['keys'] : undefined
   const list = Array.isArray(keys) ? (keys as readonly JsonValue[]).filter((key) => isJsonObject(key)) : []
   if (list.length === 0 || list.length > MAX_KEYS) {

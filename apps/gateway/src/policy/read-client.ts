@@ -3,6 +3,7 @@ import { ALL_ROUTES } from '@chancery/contract'
 import type { JsonValue } from '@chancery/protocol'
 import { Form, type Problems, instant, integerIn, textMatching, textUpTo, textsOf, truth } from './form.ts'
 import type { ClientPolicy } from './policy.ts'
+import { resourceName } from './read-oauth.ts'
 
 const CLIENT_MEMBERS = [
   'id',
@@ -18,6 +19,7 @@ const CLIENT_MEMBERS = [
   'service_groups',
   'authority_admin',
   'operations',
+  'introspection',
   'not_before',
   'expires_at',
   'client_cert_sha256',
@@ -61,12 +63,18 @@ function readKnownValue(words: ReadonlySet<string>, problem: string) {
   }
 }
 
-/** Reads one client of the policy (protocol/gateway 3.6). `networks` are the configured names. */
+/** Names that the policy configures. */
+export interface KnownNames {
+  readonly networks: ReadonlySet<string>
+  readonly resources: ReadonlySet<string>
+}
+
+/** Reads one client of the policy (protocol/gateway 3.6). */
 export function readClient(
   value: JsonValue,
   path: string,
   problems: Problems,
-  networks: ReadonlySet<string>,
+  { networks, resources }: KnownNames,
 ): ClientPolicy | undefined {
   const form = new Form(value, path, problems, CLIENT_MEMBERS)
   const id = form.required('id', textMatching(/^[A-Za-z0-9._:-]{1,128}$/, 'must be 1 to 128 of A-Z a-z 0-9 . _ : -'))
@@ -90,6 +98,7 @@ export function readClient(
     serviceGroups: form.withDefault('service_groups', textsOf(group, GROUPS.size), []),
     authorityAdmin: form.withDefault('authority_admin', truth, false),
     operations: form.optional('operations', textsOf(operation, OPERATIONS.size)),
+    introspection: form.withDefault('introspection', textsOf(resourceName(resources), resources.size), []),
     notBefore: form.optional('not_before', instant),
     expiresAt: form.optional('expires_at', instant),
     clientCertificates: form.optional('client_cert_sha256', textsOf(digest, 64)),
