@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto'
 import { ALL_ROUTES } from '@chancery/contract'
 import type { JsonValue } from '@chancery/protocol'
-import { Form, type Problems, instant, integerIn, textMatching, textUpTo, textsOf, truth } from './form.ts'
+import { Form, type Problems, instant, integerIn, knownText, textMatching, textUpTo, textsOf, truth } from './form.ts'
 import type { ClientPolicy } from './policy.ts'
-import { resourceName } from './read-oauth.ts'
 
 const CLIENT_MEMBERS = [
   'id',
@@ -52,16 +51,8 @@ const OPERATIONS = new Map(
 )
 const GROUPS = new Set(OPERATIONS.values())
 
-const group = readKnownValue(GROUPS, 'is not a known group')
-const operation = readKnownValue(new Set(OPERATIONS.keys()), 'is not a known operation')
-
-function readKnownValue(words: ReadonlySet<string>, problem: string) {
-  return (value: JsonValue, path: string, problems: Problems): string | undefined => {
-    if (typeof value === 'string' && words.has(value)) return value
-    problems.add(path, problem)
-    return undefined
-  }
-}
+const group = knownText(GROUPS, 'is not a known group')
+const operation = knownText(new Set(OPERATIONS.keys()), 'is not a known operation')
 
 /** Names that the policy configures. */
 export interface KnownNames {
@@ -81,7 +72,7 @@ export function readClient(
   const own = form.optional('token_sha256', digest)
   const next = form.optional('next_token_sha256', digest)
   const metrics = form.withDefault('metrics', truth, false)
-  const scope = form.required('networks', textsOf(readKnownValue(networks, 'is not a configured network'), 256))
+  const scope = form.required('networks', textsOf(knownText(networks, 'is not a configured network'), 256))
   if (scope?.length === 0 && !metrics) form.problem('networks', 'may be empty only for a metrics client')
   const requestsPerMinute = form.required('requests_per_minute', integerIn(1, MAX_PER_MINUTE))
   const client = {
@@ -98,7 +89,7 @@ export function readClient(
     serviceGroups: form.withDefault('service_groups', textsOf(group, GROUPS.size), []),
     authorityAdmin: form.withDefault('authority_admin', truth, false),
     operations: form.optional('operations', textsOf(operation, OPERATIONS.size)),
-    introspection: form.withDefault('introspection', textsOf(resourceName(resources), resources.size), []),
+    introspection: form.withDefault('introspection', textsOf(knownText(resources, 'is not a resource of oauth'), resources.size), []),
     notBefore: form.optional('not_before', instant),
     expiresAt: form.optional('expires_at', instant),
     clientCertificates: form.optional('client_cert_sha256', textsOf(digest, 64)),

@@ -1,6 +1,5 @@
 import { type JsonValue, isJsonObject } from '@chancery/protocol'
-import { type Check, Form, type Problems, instant, integerIn, pathOf, textMatching, textUpTo, textsOf, truth } from './form.ts'
-import { checkKeys } from './oidc-file.ts'
+import { type Check, Form, type Problems, instant, integerIn, keySet, knownText, pathOf, textMatching, textUpTo, textsOf, truth } from './form.ts'
 import type { NetworkPolicy } from './policy.ts'
 import type { ReadNamedFile } from './tls-files.ts'
 import { TOKEN_ALGORITHMS, type TokenAlgorithm, type TokenKey, readTokenKey } from './token-keys.ts'
@@ -147,11 +146,7 @@ function readResource(
   const form = new Form(value, path, problems, RESOURCE_MEMBERS)
   const resource = form.required('resource', checkResource)
   const network = readNetworkName(form, networks)
-  const known: Check<string> = (each, at, found) => {
-    if (typeof each === 'string' && networks.has(each)) return each
-    found.add(at, 'is not a configured network')
-    return undefined
-  }
+  const known = knownText(new Set(networks.keys()), 'is not a configured network')
   const scopes = form.required('scopes', readScopes) ?? new Map<string, string>()
   const rest = {
     callers: form.withDefault('callers', textsOf(known, networks.size), network === undefined ? [] : [network]),
@@ -227,13 +222,13 @@ function readUserIssuers(
     return undefined
   }
   const issuers = new Set<string>()
-  const known = resourceName(new Set(resources.keys()))
+  const known = knownText(new Set(resources.keys()), 'is not a resource of oauth')
   return (value as readonly JsonValue[]).flatMap((each, index) => {
     const form = new Form(each, `${path}[${index}]`, problems, ['issuer', 'jwks_url', 'jwks', 'algs', 'resources'])
     const rules = { allowHttp: false, origin: false }
     const issuer = form.required('issuer', (text, at) => checkUrl(text, at, problems, rules) && (text as string))
     const keySetUrl = form.optional('jwks_url', (text, at) => checkUrl(text, at, problems, rules))
-    const keys = form.optional('jwks', checkKeys)
+    const keys = form.optional('jwks', keySet)
     if (form.has('jwks_url') === form.has('jwks')) form.problem('jwks_url', 'exactly one of jwks_url and jwks is needed')
     const algs = form.withDefault('algs', algorithms, TOKEN_ALGORITHMS)
     const named = form.required('resources', textsOf(known, MAX_RESOURCES))
@@ -248,13 +243,4 @@ const algorithms: Check<readonly TokenAlgorithm[]> = (value, path, problems) => 
   const texts = textsOf(algorithm, TOKEN_ALGORITHMS.length)(value, path, problems)
   if (texts?.length === 0) problems.add(path, 'must name an algorithm')
   return texts as readonly TokenAlgorithm[] | undefined
-}
-
-/** The name of a resource of this policy. */
-export function resourceName(names: ReadonlySet<string>): Check<string> {
-  return (value, path, problems) => {
-    if (typeof value === 'string' && names.has(value)) return value
-    problems.add(path, 'is not a resource of oauth')
-    return undefined
-  }
 }
