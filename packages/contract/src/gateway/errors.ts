@@ -110,6 +110,7 @@ const LINES = {
     message: 'No attestation is known for this node. Send one in the request proof, or name the node in subjects.',
   },
   decision_denied: { status: 403, message: 'The authority does not permit this.' },
+  introspection_scope: { status: 403, message: 'This credential may not introspect access tokens.' },
   client_certificate: { status: 403, message: 'This credential is bound to another certificate.' },
   route_not_found: { status: 404, reason: 'route', message: 'There is nothing at this path.' },
   operation_not_found: { status: 404, reason: 'operation', message: 'There is no such operation.' },
@@ -143,6 +144,7 @@ const LINES = {
   decisions_not_configured: { status: 503 },
   relay_certificate: { status: 503 },
   revocation_list: { status: 503 },
+  attestation_unread: { status: 503, reason: 'authority_unreachable' },
   not_ready: { status: 503 },
 } as const
 

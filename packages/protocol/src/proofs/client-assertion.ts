@@ -90,6 +90,13 @@ export function readClientAssertion(text: string, rules: AssertionRules): Client
   return { jws: jws.parts, certificate, clientId, ...claims, attestation }
 }
 
+/** The certificate in an assertion. Nothing else of it was read. */
+export function certificateInAssertion(text: string): JoinCertificate | undefined {
+  return readCarriedClaim(member(readCompactJws(text)?.claims ?? {}, 'chancery_certificate'), (value) =>
+    presentedCertificate(value, ''),
+  )
+}
+
 /** True when the key of the certificate signed the assertion. */
 export function isAssertionSigned({ jws, certificate }: ClientAssertion): Promise<boolean> {
   return verifyJws(jws, certificate.node_public_key)

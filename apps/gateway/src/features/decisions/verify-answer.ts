@@ -53,7 +53,7 @@ async function verify(answer: JsonObject, asked: AskedQuestion): Promise<Verifie
   const context = contextOf(answer, decision, asked)
   if (decision.context_id !== asked.contextId) throw refusal('context_mismatch')
   if (decision.policy_binding?.context_digest !== contextDigest(context)) throw refusal('context_digest_mismatch')
-  return { decision, wire, justification, context: asJson(context) }
+  return { decision, wire, justification, context: asJson(context), isStored: answer['decision_stored'] === true }
 }
 
 function refusal(reason: string, cause?: Error): GatewayRefusal {
