@@ -2,6 +2,7 @@ import { type GatewayErrorName, GatewayRefusal, type GatewayRefusalOptions } fro
 import type { Instant } from '@chancery/protocol'
 import { type Limiter, type MaybePromise, andThen, limitAddress } from '@chancery/service-kit'
 import type { ClientPolicy } from '../policy/policy.ts'
+import type { KeySet } from './key-set.ts'
 import { OidcAdapter } from './oidc.ts'
 import type { SignatureChecks } from './signature-checks.ts'
 import { hash } from 'node:crypto'
@@ -48,6 +49,8 @@ export interface Access {
   readonly credentials: CredentialIndex
   readonly clients: ReadonlyMap<string, ClientPolicy>
   readonly oidc: OidcAdapter | undefined
+  /** Fetched key sets of user issuers, by issuer. */
+  readonly userKeys: ReadonlyMap<string, Pick<KeySet, 'keys' | 'refetch'>>
   readonly isDevelopment: boolean
 }
 

@@ -118,6 +118,11 @@ const LINES = {
   operation_method: { status: 405, reason: 'operation', message: 'This operation does not take that method.' },
   deadline: { status: 408, message: 'The request took longer than this gateway allows.' },
   body_too_large: { status: 413, reason: 'body', message: 'The body is too large.' },
+  form_content_type: {
+    status: 415,
+    reason: 'content_type',
+    message: 'The body must be application/x-www-form-urlencoded without a content coding.',
+  },
   content_type: { status: 415, message: 'The body must be application/json without a content coding.' },
   field: { status: 422, message: 'A member is missing, unknown or of the wrong type. See details.path.' },
   headers_too_large: { status: 431, message: 'The header section is too large.' },
