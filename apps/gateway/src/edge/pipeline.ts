@@ -126,6 +126,8 @@ export class GatewayPipeline implements SteppedRequest {
 
   #checkRoute(): void {
     const { raw, match } = this.#exchange
+    const isOff = match?.binding.route.isOauth === true && this.#parts.trust?.current.policy.oauth === undefined
+    if (isOff) throw new GatewayRefusal('route_not_found')
     if (match !== undefined) return
     const methods = this.#methodsOf(raw.url ?? '')
     if (methods.length === 0) throw new GatewayRefusal('route_not_found')

@@ -74,10 +74,10 @@ export function tokenKeyProblems(
 ): readonly string[] {
   const algorithms = new Set([...resources.values()].map(({ alg }) => alg))
   const missing = [...algorithms].filter((alg) => signingKeyOf(keys, alg, now) === undefined)
-  const others = new Set([...networks.values()].flatMap(publicKeysOf))
+  const others = new Set<string | undefined>([...networks.values()].flatMap(publicKeysOf))
   const server = tls && new X509Certificate(tls.cert).publicKey
   const isUsedTwice = keys.some(
-    (key) => others.has(ed25519Of(key) ?? '') || (server !== undefined && key.publicKey.equals(server)),
+    (key) => others.has(ed25519Of(key)) || (server !== undefined && key.publicKey.equals(server)),
   )
   return [
     ...missing.map((alg) => `have no key for ${alg} that signs now`),
@@ -88,7 +88,8 @@ export function tokenKeyProblems(
 /** Ed25519 keys that this policy names for other uses. */
 function publicKeysOf({ anchorTexts, rootKey, decisions, formerKeys }: NetworkPolicy): readonly string[] {
   const former = formerKeys.map(({ public_key }) => public_key)
-  return [...Object.values(anchorTexts), ...former, rootKey ?? '', decisions?.signer.publicKey ?? '']
+  const single = [rootKey, decisions?.signer.publicKey].filter((each) => each !== undefined)
+  return [...Object.values(anchorTexts), ...former, ...single]
 }
 
 function ed25519Of({ alg, jwk }: TokenKey): string | undefined {

@@ -14,6 +14,7 @@ import { setImmediate } from 'node:timers/promises'
 import { MAX_QUESTIONS } from '../../policy/policy.ts'
 
 export { basisOf } from './basis.ts'
+export type { AskingNode } from './basis.ts'
 export { askOnce, decide, recordRefused } from './decide.ts'
 export { DecisionCache } from './decision-cache.ts'
 export type { AskingCall, DecisionParts } from './decision-cache.ts'
