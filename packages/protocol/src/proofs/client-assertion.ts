@@ -1,5 +1,5 @@
 import { fromBase64, fromBase64Url, toBase64Url } from '../canonical/base64.ts'
-import { writeJson } from '../canonical/canonical-json.ts'
+import { canonicalBytes, writeJson } from '../canonical/canonical-json.ts'
 import { sha256 } from '../canonical/digest.ts'
 import { readJsonBytes } from '../canonical/read-json.ts'
 import { type Instant, seconds } from '../canonical/time.ts'
@@ -7,6 +7,7 @@ import { type JsonObject, type JsonValue, isJsonObject, member, toUtf8 } from '.
 import { type Attestation, readAttestation } from '../artifacts/attestation.ts'
 import { type JoinCertificate, presentedCertificate } from '../artifacts/join-certificate.ts'
 import { readOrUndefined } from '../reading/read-or-undefined.ts'
+import { asJson } from '../signing/verify-any.ts'
 import { FOREIGN_KEY_HEADERS, type JwsParts, readCompactJws, signJws, verifyJws, writeCompactJws } from '../signing/jws.ts'
 import { type Signer, readPublicKey } from '../signing/keys.ts'
 import { isWithinLimits } from '../trust/presented-certificate.ts'
@@ -207,8 +208,8 @@ export async function signClientAssertion(facts: AssertionFacts, signer: Signer)
     jti,
     iat,
     exp: iat + ASSERTION_LIMITS.lifetimeSeconds,
-    chancery_certificate: toBase64Url(toUtf8(writeJson(certificate))),
-    ...(attestation === undefined ? {} : { chancery_attestation: toBase64Url(toUtf8(writeJson(attestation))) }),
+    chancery_certificate: toBase64Url(canonicalBytes(asJson(certificate))),
+    ...(attestation === undefined ? {} : { chancery_attestation: toBase64Url(canonicalBytes(asJson(attestation))) }),
     ...(proofKey === undefined ? {} : { cnf: { jkt: proofKey } }),
   }
   return writeCompactJws(await signJws({ typ: 'JWT' }, toUtf8(writeJson(claims)), signer))
