@@ -232,7 +232,10 @@ export class GatewayPipeline implements SteppedRequest {
   /** The slot is taken when the body has arrived. A flood of one address leaves slots for others. */
   #handleNode({ node }: NodeBinding): MaybePromise<HttpResponse> {
     const incoming = this.#incoming()
-    const slots = new CallerSlots(this.#slots, `nodes ${limitAddress(incoming.exchange.raw.socket.remoteAddress ?? '')}`)
+    const slots = new CallerSlots(
+      this.#slots,
+      `nodes ${limitAddress(incoming.exchange.raw.socket.remoteAddress ?? '')}`,
+    )
     const work = withFinally(
       () => node(new NodeCall(incoming, slots)),
       () => slots.leave(),

@@ -1,4 +1,12 @@
-import { type Instant, type JsonObject, type JsonValue, isJsonObject, member, readInstant, visible } from '@chancery/protocol'
+import {
+  type Instant,
+  type JsonObject,
+  type JsonValue,
+  isJsonObject,
+  member,
+  readInstant,
+  visible,
+} from '@chancery/protocol'
 
 /** One problem of a file, with the path of the member and never its value. */
 export interface Problem {

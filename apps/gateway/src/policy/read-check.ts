@@ -1,5 +1,16 @@
 import { type JsonValue, PROOF_AUDIENCE, isJsonObject, isTrustDomain } from '@chancery/protocol'
-import { type Check, Form, type Problems, integerIn, knownText, pathOf, textMatching, textUpTo, textsOf, truth } from './form.ts'
+import {
+  type Check,
+  Form,
+  type Problems,
+  integerIn,
+  knownText,
+  pathOf,
+  textMatching,
+  textUpTo,
+  textsOf,
+  truth,
+} from './form.ts'
 import type { CheckPolicy, CheckQuestion, CheckRoute, NetworkPolicy, PatternSegment } from './policy.ts'
 
 /** Characters of a path that have one reading: letters, digits, and marks that no server treats as special. */

@@ -89,7 +89,11 @@ export function readClient(
     serviceGroups: form.withDefault('service_groups', textsOf(group, GROUPS.size), []),
     authorityAdmin: form.withDefault('authority_admin', truth, false),
     operations: form.optional('operations', textsOf(operation, OPERATIONS.size)),
-    introspection: form.withDefault('introspection', textsOf(knownText(resources, 'is not a resource of oauth'), resources.size), []),
+    introspection: form.withDefault(
+      'introspection',
+      textsOf(knownText(resources, 'is not a resource of oauth'), resources.size),
+      [],
+    ),
     notBefore: form.optional('not_before', instant),
     expiresAt: form.optional('expires_at', instant),
     clientCertificates: form.optional('client_cert_sha256', textsOf(digest, 64)),

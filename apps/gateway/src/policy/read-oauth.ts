@@ -1,5 +1,18 @@
 import { type JsonValue, isJsonObject } from '@chancery/protocol'
-import { type Check, Form, type Problems, instant, integerIn, keySet, knownText, pathOf, textMatching, textUpTo, textsOf, truth } from './form.ts'
+import {
+  type Check,
+  Form,
+  type Problems,
+  instant,
+  integerIn,
+  keySet,
+  knownText,
+  pathOf,
+  textMatching,
+  textUpTo,
+  textsOf,
+  truth,
+} from './form.ts'
 import type { NetworkPolicy } from './policy.ts'
 import type { ReadNamedFile } from './tls-files.ts'
 import { TOKEN_ALGORITHMS, type TokenAlgorithm, type TokenKey, readTokenKey } from './token-keys.ts'
@@ -156,7 +169,8 @@ function readResource(
     binding: form.withDefault('token_binding', oneOf(TOKEN_BINDINGS), 'dpop'),
     alg: form.withDefault<TokenAlgorithm>('alg', algorithm, 'ES256'),
     isPublished: form.withDefault('metadata', truth, false),
-    needsStoredDecisions: form.withDefault('stored_decisions', oneOf(['required', 'optional']), 'required') === 'required',
+    needsStoredDecisions:
+      form.withDefault('stored_decisions', oneOf(['required', 'optional']), 'required') === 'required',
   }
   if (rest.defaultScopes.some((each) => !scopes.has(each)))
     form.problem('default_scopes', 'names a scope that is not in scopes')
@@ -229,7 +243,8 @@ function readUserIssuers(
     const issuer = form.required('issuer', (text, at) => checkUrl(text, at, problems, rules) && (text as string))
     const keySetUrl = form.optional('jwks_url', (text, at) => checkUrl(text, at, problems, rules))
     const keys = form.optional('jwks', keySet)
-    if (form.has('jwks_url') === form.has('jwks')) form.problem('jwks_url', 'exactly one of jwks_url and jwks is needed')
+    if (form.has('jwks_url') === form.has('jwks'))
+      form.problem('jwks_url', 'exactly one of jwks_url and jwks is needed')
     const algs = form.withDefault('algs', algorithms, TOKEN_ALGORITHMS)
     const named = form.required('resources', textsOf(known, MAX_RESOURCES))
     if (issuer === undefined || named === undefined) return []

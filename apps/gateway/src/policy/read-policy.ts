@@ -104,11 +104,7 @@ function readNetworks(
   return networks
 }
 
-function readClients(
-  value: JsonValue,
-  problems: Problems,
-  names: KnownNames,
-): readonly ClientPolicy[] | undefined {
+function readClients(value: JsonValue, problems: Problems, names: KnownNames): readonly ClientPolicy[] | undefined {
   if (!Array.isArray(value) || value.length === 0 || value.length > MAX_CLIENTS) {
     problems.add('clients', `must be an array of 1 to ${MAX_CLIENTS} clients`)
     return undefined

@@ -54,7 +54,10 @@ function parsePrivateKey(pem: string): KeyObject | undefined {
   }
 }
 
-function algorithmOf({ asymmetricKeyType: type, asymmetricKeyDetails: details }: KeyObject): TokenAlgorithm | undefined {
+function algorithmOf({
+  asymmetricKeyType: type,
+  asymmetricKeyDetails: details,
+}: KeyObject): TokenAlgorithm | undefined {
   if (type === 'ed25519') return 'EdDSA'
   if (type === 'ec') return details?.namedCurve === 'prime256v1' ? 'ES256' : undefined
   const bits = type === 'rsa' ? (details?.modulusLength ?? 0) : 0
@@ -65,7 +68,10 @@ function algorithmOf({ asymmetricKeyType: type, asymmetricKeyDetails: details }:
 export function signingKeyOf(keys: readonly TokenKey[], alg: TokenAlgorithm, now: Instant): TokenKey | undefined {
   return keys
     .filter((key) => key.alg === alg && key.signFrom <= now)
-    .reduce<TokenKey | undefined>((last, key) => (last === undefined || key.signFrom >= last.signFrom ? key : last), undefined)
+    .reduce<TokenKey | undefined>(
+      (last, key) => (last === undefined || key.signFrom >= last.signFrom ? key : last),
+      undefined,
+    )
 }
 
 /** Resource servers may keep a key set for so long. */

@@ -92,7 +92,7 @@ function publicKeysOf({ anchorTexts, rootKey, decisions, formerKeys }: NetworkPo
   return [...Object.values(anchorTexts), ...former, ...single]
 }
 
-function ed25519Of({ alg, jwk }: TokenKey): string | undefined {
-  const bytes = alg === 'EdDSA' ? fromBase64Url(String(jwk['x'])) : undefined
+function ed25519Of({ alg, publicKey }: TokenKey): string | undefined {
+  const bytes = alg === 'EdDSA' ? fromBase64Url(publicKey.export({ format: 'jwk' }).x ?? '') : undefined
   return bytes && toBase64(bytes)
 }

@@ -35,10 +35,7 @@ const REASONS: Readonly<Record<AssertionRefusal, CallerProofReason>> = {
 }
 
 /** Checks the assertion of a caller as far as no state is needed (docs/protocol/access-tokens.md). */
-export async function verifyCallerAssertion(
-  given: JsonValue,
-  { asked, now }: CallerQuestion,
-): Promise<CallerVerdict> {
+export async function verifyCallerAssertion(given: JsonValue, { asked, now }: CallerQuestion): Promise<CallerVerdict> {
   const proof = readOrUndefined(() => form(given, ''))
   if (proof === undefined || !PROOF_AUDIENCE.test(proof.audience)) return { ok: false, reason: 'malformed' }
   const { audience } = proof

@@ -8,7 +8,14 @@ import { type Attestation, readAttestation } from '../artifacts/attestation.ts'
 import { type JoinCertificate, presentedCertificate } from '../artifacts/join-certificate.ts'
 import { readOrUndefined } from '../reading/read-or-undefined.ts'
 import { asJson } from '../signing/verify-any.ts'
-import { FOREIGN_KEY_HEADERS, type JwsParts, readCompactJws, signJws, verifyJws, writeCompactJws } from '../signing/jws.ts'
+import {
+  FOREIGN_KEY_HEADERS,
+  type JwsParts,
+  readCompactJws,
+  signJws,
+  verifyJws,
+  writeCompactJws,
+} from '../signing/jws.ts'
 import { type Signer, readPublicKey } from '../signing/keys.ts'
 import { isWithinLimits } from '../trust/presented-certificate.ts'
 import { isAttestationOfKey } from './caller-proof.ts'
@@ -146,8 +153,8 @@ function readClaims(
   if (!isCurrent({ iat, exp, nbf }, rules)) return 'assertion_stale'
   const jti = member(claims, 'jti')
   if (typeof jti !== 'string' || !/^[!-~]{16,128}$/.test(jti)) return 'assertion_malformed'
-  const proofKey = readConfirmation(member(claims, 'cnf'))
-  return proofKey === 'malformed' ? 'assertion_malformed' : { jti, issuedAt: seconds(iat), proofKey }
+  const confirmed = readConfirmation(member(claims, 'cnf'))
+  return confirmed === undefined ? 'assertion_malformed' : { jti, issuedAt: seconds(iat), ...confirmed }
 }
 
 function isCurrent(
@@ -167,10 +174,10 @@ function isCurrent(
 }
 
 /** The key that may sign the DPoP proof. Other forms of confirmation are not understood. */
-function readConfirmation(cnf: JsonValue | undefined): string | 'malformed' | undefined {
-  if (cnf === undefined) return undefined
+function readConfirmation(cnf: JsonValue | undefined): { readonly proofKey: string | undefined } | undefined {
+  if (cnf === undefined) return { proofKey: undefined }
   const jkt = isJsonObject(cnf) && Object.keys(cnf).length === 1 ? member(cnf, 'jkt') : undefined
-  return typeof jkt === 'string' && THUMBPRINT.test(jkt) ? jkt : 'malformed'
+  return typeof jkt === 'string' && THUMBPRINT.test(jkt) ? { proofKey: jkt } : undefined
 }
 
 function isTime(value: JsonValue | undefined): value is number {

@@ -148,7 +148,7 @@ function readToken(answer: JsonObject, expected: Expected): AccessToken {
   if (typeof token !== 'string' || claims === undefined) throw unfit('has no readable token')
   const isOurs = member(claims, 'iss') === issuer && member(claims, 'sub') === clientIdOf(publicKey)
   const audience = member(claims, 'aud')
-  const isMeant = audience === request.resource || `${String(audience)}/` === request.resource
+  const isMeant = audience === request.resource || (typeof audience === 'string' && `${audience}/` === request.resource)
   if (!isOurs || !isMeant) throw unfit('is about another node, gateway or service')
   const cnf = member(claims, 'cnf')
   const jkt = isJsonObject(cnf) ? member(cnf, 'jkt') : undefined
@@ -160,8 +160,8 @@ function readToken(answer: JsonObject, expected: Expected): AccessToken {
   const asked = request.scopes
   if (asked !== undefined && scopes.some((each) => !asked.includes(each))) throw unfit('has a scope that was not asked')
   const denied = listOf(member(answer, 'chancery_denied')).map((each) => ({
-    scope: String(each['scope']),
-    reason: String(each['reason']),
+    scope: textAt(each, 'scope'),
+    reason: textAt(each, 'reason'),
   }))
   return {
     token,
@@ -178,14 +178,19 @@ function decisionsOf(claims: JsonObject): readonly TokenDecision[] {
   const ours = member(claims, 'chancery')
   const listed = isJsonObject(ours) ? member(ours, 'decisions') : undefined
   return listOf(listed).map((each) => ({
-    scope: String(each['scope']),
-    id: String(each['id']),
-    digest: String(each['digest']),
+    scope: textAt(each, 'scope'),
+    id: textAt(each, 'id'),
+    digest: textAt(each, 'digest'),
   }))
 }
 
 function listOf(value: JsonValue | undefined): readonly JsonObject[] {
   return Array.isArray(value) ? (value as readonly JsonValue[]).filter((each) => isJsonObject(each)) : []
+}
+
+function textAt(value: JsonObject, name: string): string {
+  const text = member(value, name)
+  return typeof text === 'string' ? text : ''
 }
 
 function unfit(problem: string): ChanceryError {

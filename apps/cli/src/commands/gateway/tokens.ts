@@ -87,7 +87,10 @@ function withDecisions({ cwd }: CommandContext, network: JsonValue, options: Opt
   const node = options.text('node')
   if (node === undefined && Object.hasOwn(entry, 'decisions')) return entry
   if (node === undefined)
-    throw usageError('The gateway needs a node that asks for decisions.', 'Give --node <dir>, which chancery join made.')
+    throw usageError(
+      'The gateway needs a node that asks for decisions.',
+      'Give --node <dir>, which chancery join made.',
+    )
   const home = resolve(cwd, node)
   const decisions = { key_file: join(home, 'node.key'), certificate_file: join(home, 'certificate.json') }
   return { ...entry, decisions }
@@ -136,13 +139,19 @@ export async function runTokenKeyNew(context: CommandContext, _args: Arguments, 
 export async function runTokenKeys(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const { keys } = await describe(context, options)
   if (context.command.path[2] === 'list') {
-    const rows = keys.map((key): [string, string] => [key.kid, `${key.alg} from ${key.sign_from}${key.signs ? ', signs now' : ''}`])
+    const rows = keys.map((key): [string, string] => [
+      key.kid,
+      `${key.alg} from ${key.sign_from}${key.signs ? ', signs now' : ''}`,
+    ])
     return { data: { keys: [...keys] as unknown as JsonValue }, text: fields(rows, context.style) }
   }
   const kid = options.text('kid')
   const [key, ...more] = keys.filter((each) => (kid === undefined ? each.signs : each.kid === kid))
   if (key === undefined || more.length > 0)
-    throw usageError('The policy has no such key, or several.', `Choose one with --kid: ${keys.map((each) => each.kid).join(', ')}`)
+    throw usageError(
+      'The policy has no such key, or several.',
+      `Choose one with --kid: ${keys.map((each) => each.kid).join(', ')}`,
+    )
   return { data: { kid: key.kid, public_pem: key.public_pem }, text: key.public_pem.trimEnd() }
 }
 
@@ -184,7 +193,8 @@ async function describe({ cwd }: CommandContext, options: Options) {
 export async function runTokenGet(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const { signer, files } = await connectAsNode(context, options)
   const certificate = await findCertificate(files.certificate)
-  if (certificate === undefined) throw usageError('The node has no certificate.', 'Join first. See: chancery join --help')
+  if (certificate === undefined)
+    throw usageError('The node has no certificate.', 'Join first. See: chancery join --help')
   const file = options.text('attestation')
   const attestation = file === undefined ? undefined : await loadRecord(context.cwd, file, ATTESTATION)
   const scopes = options.list('scope')
@@ -196,7 +206,14 @@ export async function runTokenGet(context: CommandContext, _args: Arguments, opt
   }
   const identity = { signer, certificate, clock: context.now, fetch: globalThis.fetch }
   try {
-    const { token, type, scopes: granted, expiresAt, decisions, denied } = await requestToken(options.required('issuer'), request, identity)
+    const {
+      token,
+      type,
+      scopes: granted,
+      expiresAt,
+      decisions,
+      denied,
+    } = await requestToken(options.required('issuer'), request, identity)
     const rows: [string, string][] = [
       ['type', type],
       ['scopes', granted.join(' ')],

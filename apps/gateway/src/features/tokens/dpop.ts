@@ -109,7 +109,7 @@ function readProofKey(header: JsonObject): ProofKey | undefined {
   const { kty, crv, members } = KEYS[alg]
   if (member(jwk, 'kty') !== kty || member(jwk, 'crv') !== crv) return undefined
   const texts = members.map((name) => [name, member(jwk, name)] as const)
-  if (!texts.every((entry): entry is [typeof entry[0], string] => typeof entry[1] === 'string')) return undefined
+  if (!texts.every((entry): entry is [(typeof entry)[0], string] => typeof entry[1] === 'string')) return undefined
   const object = importJwk(jwk)
   if (object === undefined) return undefined
   if (alg === 'EdDSA' && readTrustedPublicKey(ed25519Text(object)) === undefined) return undefined

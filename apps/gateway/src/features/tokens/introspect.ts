@@ -1,5 +1,13 @@
 import { GatewayRefusal, TokenRefusal } from '@chancery/contract'
-import { type CompactJws, type Instant, type JsonObject, isJsonObject, member, readCompactJws, seconds } from '@chancery/protocol'
+import {
+  type CompactJws,
+  type Instant,
+  type JsonObject,
+  isJsonObject,
+  member,
+  readCompactJws,
+  seconds,
+} from '@chancery/protocol'
 import { type HttpResponse, json } from '@chancery/service-kit'
 import { isSignedBy } from '../../auth/jwk.ts'
 import type { ClientCall } from '../../edge/call.ts'
@@ -19,7 +27,11 @@ const HEADER = ['alg', 'typ', 'kid']
  * POST /oauth/introspect
  * Says whether an access token is active now (RFC 7662). `active: false` says nothing else. What cannot be known is 503.
  */
-export async function introspect(call: ClientCall, states: AttestationStates, parts: TokenParts): Promise<HttpResponse> {
+export async function introspect(
+  call: ClientCall,
+  states: AttestationStates,
+  parts: TokenParts,
+): Promise<HttpResponse> {
   const oauth = requireOauth(call)
   if (call.client.introspection.length === 0) throw new GatewayRefusal('introspection_scope')
   const text = await readToken(call)

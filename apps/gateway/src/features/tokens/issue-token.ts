@@ -8,7 +8,13 @@ import { signingKeyOf } from '../../policy/token-keys.ts'
 import type { TokenResource } from '../../policy/token-policy.ts'
 import { awaitProofTime, quotaNameOf } from '../../quota/quota.ts'
 import { type AskingCall, type DecidingNetwork, type Question, basisOf, isDeciding } from '../decisions/index.ts'
-import { type TokenContext, type TokenNode, authenticateNode, countFailures, requireTrusted } from './authenticate-node.ts'
+import {
+  type TokenContext,
+  type TokenNode,
+  authenticateNode,
+  countFailures,
+  requireTrusted,
+} from './authenticate-node.ts'
 import { decideScopes } from './decide-scopes.ts'
 import { type DpopProof, readDpopProof } from './dpop.ts'
 import { toTokenRefusal } from './refuse.ts'
@@ -156,11 +162,7 @@ async function countDecisions(
 }
 
 /** Stores the intent before the authority is asked, and the completion before the answer is sent. */
-async function runAudited(
-  call: NodeCall,
-  { audit }: TokenParts,
-  work: () => Promise<JsonObject>,
-): Promise<JsonObject> {
+async function runAudited(call: NodeCall, { audit }: TokenParts, work: () => Promise<JsonObject>): Promise<JsonObject> {
   const { requestId, method, startedMs, context } = call
   const audited: AuditedRequest = { requestId, method, route: call.route.path, startedMs, caller: 'node', context }
   call.checkDeadline()

@@ -1,4 +1,10 @@
-import { type GatewayErrorName, type GatewayRefusal, TOKEN_ERRORS, TokenRefusal, isTokenError } from '@chancery/contract'
+import {
+  type GatewayErrorName,
+  type GatewayRefusal,
+  TOKEN_ERRORS,
+  TokenRefusal,
+  isTokenError,
+} from '@chancery/contract'
 import { HttpResponse, type Log, json, toError } from '@chancery/service-kit'
 import { errorResponse, toRefusal } from '../../edge/error-body.ts'
 import { QuotaUnavailableError } from '../../quota/quota.ts'

@@ -14,7 +14,11 @@ import {
 import type { Attestation, JoinCertificate, JsonObject, Signer } from '@chancery/protocol'
 import { accepted, enroll, nodeCaller, testClient, testSigner } from '@chancery/testkit'
 import type { GatewayResponse, TestClient } from '@chancery/testkit'
-import { type DecidingGateway, type DecidingOptions, startDecidingGateway } from '../decisions/deciding-gateway.suite.ts'
+import {
+  type DecidingGateway,
+  type DecidingOptions,
+  startDecidingGateway,
+} from '../decisions/deciding-gateway.suite.ts'
 
 export const ISSUER = 'https://gw.example'
 export const RESOURCE = 'https://ledger.example/api'
@@ -151,7 +155,10 @@ export function assertionOf(
 /** Joins a node and attests it. */
 async function joinNode(setup: DecidingGateway, name: string): Promise<TokenNode> {
   const signer = await testSigner('node', `token-${name}`)
-  const certificate = await enroll(setup.na, nodeCaller(setup.na.url, signer, () => setup.clock.now()))
+  const certificate = await enroll(
+    setup.na,
+    nodeCaller(setup.na.url, signer, () => setup.clock.now()),
+  )
   const members = { subject_public_key: signer.publicKey, claims: { capabilities: ['print', 'print.more'] } }
   const id = await setup.attest(members)
   const { attestation } = accepted(await setup.na.request('GET', `/attestations/${id}`))

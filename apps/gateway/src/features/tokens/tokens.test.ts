@@ -74,7 +74,11 @@ describe.each(['relay', 'operator'] as const)('POST /oauth/token, with the key o
       const found = accepted(await gateway.setup.na.as('standard')('GET', path))
       const [{ payload }] = found['entries'] as unknown as [{ payload: { decision: JsonObject; context: JsonObject } }]
       const { signature: _signature, ...decision } = payload.decision
-      expect([decision['context_id'], decision['authorized'], digestOf(decision)]).toEqual([claims['jti'], true, digest])
+      expect([decision['context_id'], decision['authorized'], digestOf(decision)]).toEqual([
+        claims['jti'],
+        true,
+        digest,
+      ])
       const { access_token } = payload.context['attributes'] as { access_token: JsonObject }
       expect(access_token).toMatchObject({ issuer: ISSUER, resource: RESOURCE, scope, jkt: proofKey() })
     }
@@ -132,7 +136,10 @@ describe.each(['relay', 'operator'] as const)('POST /oauth/token, with the key o
   it('502: without an answer, with a changed decision, and with one that was not stored', async () => {
     gateway.setup.change = () => undefined
     refused(await ask(), 502, 'server_error', 'authority_unreachable')
-    gateway.setup.change = (answer) => ({ ...answer, decision: { ...(answer['decision'] as JsonObject), authorized: true } })
+    gateway.setup.change = (answer) => ({
+      ...answer,
+      decision: { ...(answer['decision'] as JsonObject), authorized: true },
+    })
     refused(await ask({ form: { scope: 'never' } }), 502, 'server_error', 'decision_unverified')
     for (const decision_stored of [false, null]) {
       gateway.setup.change = (answer) => ({ ...answer, decision_stored })

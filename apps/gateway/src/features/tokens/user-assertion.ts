@@ -65,13 +65,13 @@ function isOfType(header: JsonObject): boolean {
 
 /** Under the one key that `kid` names. A set that cannot be read is no reason to refuse the assertion for good. */
 async function isSigned({ header, parts }: CompactJws, issuer: UserIssuer, access: Access): Promise<boolean> {
-  const [kid, alg] = [member(header, 'kid'), String(member(header, 'alg'))]
+  const [kid, alg] = [member(header, 'kid'), member(header, 'alg')]
   const set = access.userKeys.get(issuer.issuer)
   const named = (): readonly JsonObject[] => (issuer.keys ?? set?.keys() ?? []).filter((key) => key['kid'] === kid)
   if (named().length === 0) await set?.refetch()
   if (issuer.keys === undefined && (set?.keys() ?? []).length === 0) throw new TokenRefusal('user_keys_unavailable')
   const [key, ...more] = named()
-  if (key === undefined || more.length > 0 || !isUsableKey(key, alg)) return false
+  if (key === undefined || more.length > 0 || typeof alg !== 'string' || !isUsableKey(key, alg)) return false
   const imported = importJwk(key)
   return imported !== undefined && isSignedBy(imported, alg, parts)
 }
