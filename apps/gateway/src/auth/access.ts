@@ -104,9 +104,9 @@ export function authenticate(
   rules: FailureRules,
   now: Instant,
 ): MaybePromise<Caller> {
-  const { token, clientId } = credentialOf(presented)
+  const { token, clientId: named } = credentialOf(presented)
   const known = token === undefined ? undefined : access.credentials.find(token)
-  if (clientId !== undefined && known?.id !== clientId) return refuse(presented, rules)
+  if (named !== undefined && known?.id !== named) return refuse(presented, rules)
   if (known !== undefined) {
     return admit({ client: known, method: access.isDevelopment ? 'development' : 'bearer' }, presented, now)
   }

@@ -8,7 +8,7 @@ import type { ReadConfigFile, TlsMaterial } from './tls-files.ts'
 import { type OidcPolicy, readOidcFile } from './oidc-file.ts'
 import type { Policy } from './policy.ts'
 import { readPolicy } from './read-policy.ts'
-import { tokenKeyProblems } from './token-policy.ts'
+import { tokenKeyProblems } from './check-token-keys.ts'
 
 /** Content of all files, read and used together. */
 export interface Configuration {

@@ -32,10 +32,14 @@ export function readTokenKey(pem: string): KeyMaterial | undefined {
   if (privateKey === undefined || alg === undefined) return undefined
   const publicKey = createPublicKey(privateKey)
   // Never the private key: its export has the private members.
-  const exported = publicKey.export({ format: 'jwk' }) as JsonObject
-  const members = Object.fromEntries(MEMBERS[alg].map((name) => [name, String(exported[name])]))
+  const exported: Readonly<Record<string, unknown>> = { ...publicKey.export({ format: 'jwk' }) }
+  const members = Object.fromEntries(MEMBERS[alg].map((name) => [name, textOf(exported[name])]))
   const kid = thumbprintOf(members)
   return { kid, alg, privateKey, publicKey, jwk: { ...members, kid, alg, use: 'sig' } }
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
 }
 
 /** The public members of each type, which are also those of its thumbprint. */

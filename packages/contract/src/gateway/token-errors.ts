@@ -86,7 +86,7 @@ const GROUPS = [
       attestation_issuer_mismatch: 'Another network issued the attestation.',
       certificate_untrusted: 'This certificate is not trusted here.',
       assertion_replayed: 'The client assertion was used before.',
-      certificate_ending: 'The certificate ends too soon for a token.',
+      certificate_ending: 'The certificate ends in less than 10 seconds.',
     },
   ],
   [408, 'invalid_request', { deadline: 'The request took longer than this gateway allows.' }],

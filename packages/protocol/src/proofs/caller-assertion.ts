@@ -4,7 +4,7 @@ import { closed, oneOf, required, string } from '../reading/shape.ts'
 import { readAttestation } from '../artifacts/attestation.ts'
 import { PROOF_AUDIENCE, isAskedAttestation } from './caller-proof.ts'
 import type { CallerProofReason, CallerQuestion, CallerVerdict } from './caller-proof.ts'
-import { ASSERTION_LIMITS, isAssertionSigned, readCarriedClaim, readClientAssertion } from './client-assertion.ts'
+import { isAssertionSigned, readCarriedClaim, readClientAssertion } from './client-assertion.ts'
 import type { AssertionRefusal } from './client-assertion.ts'
 
 const KIND = 'client_assertion'

@@ -73,7 +73,7 @@ describe('client assertion', () => {
     ['no algorithm', {}, { alg: 'none' }, 'assertion_algorithm'],
     ['the type of a DPoP proof', {}, { typ: 'dpop+jwt' }, 'assertion_malformed'],
     ['the type of an agent card', {}, { typ: 'JOSE' }, 'assertion_malformed'],
-    ['a key of its own', {}, { jwk: {} }, 'assertion_malformed'],
+    ['a key', {}, { jwk: {} }, 'assertion_malformed'],
     ['the address of keys', {}, { jku: 'https://x.example' }, 'assertion_malformed'],
     ['an extension', {}, { crit: ['exp'] }, 'assertion_malformed'],
     ['a long key id', {}, { kid: 'x'.repeat(257) }, 'assertion_malformed'],

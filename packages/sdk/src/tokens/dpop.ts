@@ -20,7 +20,7 @@ export interface DpopRequest {
 const EC = { name: 'ECDSA', namedCurve: 'P-256' } as const
 const SIGNING = { name: 'ECDSA', hash: 'SHA-256' } as const
 
-/** Makes a key that cannot leave this process. Tokens of an earlier process end soon, so it is not stored. */
+/** Makes a key that cannot leave this process. Tokens end within minutes, so it is not stored. */
 export async function createDpopKey(): Promise<DpopKey> {
   const { privateKey, publicKey } = await crypto.subtle.generateKey(EC, false, ['sign', 'verify'])
   const { x = '', y = '' } = await crypto.subtle.exportKey('jwk', publicKey)

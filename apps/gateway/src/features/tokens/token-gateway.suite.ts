@@ -23,7 +23,7 @@ import {
 export const ISSUER = 'https://gw.example'
 export const RESOURCE = 'https://ledger.example/api'
 
-/** A node of the network that decides, with an attestation of its own. */
+/** A node of the network that decides, with a separate attestation. */
 export interface TokenNode {
   readonly signer: Signer
   readonly certificate: JoinCertificate
