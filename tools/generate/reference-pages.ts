@@ -8,6 +8,7 @@ import {
   ERRORS,
   GATEWAY_AUDIT_EVENTS,
   GATEWAY_ERRORS,
+  TOKEN_ERRORS,
   GATEWAY_ROUTES,
   LIMITERS,
   ROUTES,
@@ -93,6 +94,16 @@ export function errorsPage(): string {
         ['Status', 'Code', 'Reason', 'Message'],
         Object.values(GATEWAY_ERRORS).map(({ status, code: name, reason, message }) => {
           return [String(status), code(name), code(reason), message]
+        }),
+      ),
+    ),
+    section(
+      'Access tokens',
+      'The token endpoint of a gateway answers as OAuth says: `error` is the code, `chancery_reason` the stable specific word.',
+      table(
+        ['Status', 'Error', 'Reason', 'Description'],
+        Object.values(TOKEN_ERRORS).map(({ status, error, reason, description }) => {
+          return [String(status), code(error), code(reason), description]
         }),
       ),
     ),

@@ -7,6 +7,7 @@ import {
   GATEWAY_ERRORS,
   GATEWAY_ROUTES,
   ROUTES,
+  TOKEN_ERRORS,
   type Route,
   queryNames,
 } from '@chancery/contract'
@@ -54,6 +55,7 @@ export function surfaceSnapshot(): string {
       Object.entries(ERRORS).map(([code, { status, stability }]) => [code, `${status} ${stability}`]),
     ),
     gateway_errors: Object.fromEntries(Object.entries(GATEWAY_ERRORS).map(([code, { status }]) => [code, status])),
+    token_errors: Object.fromEntries(Object.entries(TOKEN_ERRORS).map(([code, { status }]) => [code, status])),
     commands: Object.fromEntries(
       COMMANDS.map(({ path, needs, options }) => [
         path.join(' '),

@@ -14,6 +14,7 @@ import { openDecisions } from './features/decisions/index.ts'
 import { openMesh } from './features/mesh/index.ts'
 import { openOperations } from './features/operations/index.ts'
 import { openProxy } from './features/proxy/index.ts'
+import { openTokens } from './features/tokens/index.ts'
 import { openVerify } from './features/verify/index.ts'
 
 export interface FeatureOptions {
@@ -30,6 +31,7 @@ export function openFeatures(core: Core, { tls }: FeatureOptions): readonly Feat
     openMesh(core),
     openDecisions(core),
     openCheck(core, tls),
+    openTokens(core),
   ]
 }
 

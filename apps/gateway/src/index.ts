@@ -15,6 +15,7 @@ import {
 } from './commands/state-command.ts'
 import { rotateIssuer } from './commands/rotate-issuer.ts'
 import { verify } from './commands/state-verify.ts'
+import { describeTokens, newTokenKey } from './commands/token-files.ts'
 import { pinNetwork, preflight } from './commands/preflight/preflight.ts'
 
 /** Commands that the command line loads by dynamic import to start and maintain a gateway. */
@@ -38,6 +39,9 @@ export const commands = {
   checkInstance,
   diagnose: async (envFile: string | undefined, options: DoctorOptions) =>
     diagnose(await readSettings(envFile), options),
+  newTokenKey,
+  /** Keys and services of access tokens. */
+  describeTokens,
   explainSettings: explainGateway,
   audit: { verify: verifyAudit, export: exportAudit, prune: pruneAudit },
 } as const

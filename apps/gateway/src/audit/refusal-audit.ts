@@ -1,4 +1,3 @@
-import { GATEWAY_ERRORS, type GatewayErrorName } from '@chancery/contract'
 import { type Instant, writeInstant } from '@chancery/protocol'
 import { LimiterUnavailableError, limitAddress } from '@chancery/service-kit'
 import type { Clock, Counter, Ids, Limiter, Log, MaybePromise } from '@chancery/service-kit'
@@ -76,9 +75,10 @@ export interface RefusedRequest extends Omit<AuditedRequest, 'caller' | 'code' |
   readonly traceId: string | undefined
 }
 
-/** Why, and the client when the credential names one. */
+/** Status and reason as sent, and the client when the credential names one. */
 export interface RefusedBy {
-  readonly error: GatewayErrorName
+  readonly status: number
+  readonly reason: string
   readonly client?: { readonly id: string } | undefined
 }
 
@@ -99,7 +99,7 @@ export interface RefusalSum {
 }
 
 /**
- * Audits requests refused with 401, 403 and 429: both events of each request up to a limit, and one sum per minute above the
+ * Audits refused requests, mostly with 401, 403 and 429: both events of each request up to a limit, and one sum per minute above the
  * limit, so that a flood cannot fill the state. A failed write changes no response; it is counted.
  */
 export class RefusalAudit {
@@ -112,8 +112,7 @@ export class RefusalAudit {
     this.#room = new RefusalRoom(parts.state, parts.capacityBytes)
   }
 
-  async record(request: RefusedRequest, { error, client }: RefusedBy): Promise<void> {
-    const { status, reason } = GATEWAY_ERRORS[error]
+  async record(request: RefusedRequest, { status, reason, client }: RefusedBy): Promise<void> {
     if (!this.#room.hasRoomForEvents() || !(await this.#isAlone(status, request.address, client?.id))) {
       const now = this.#parts.clock.now()
       const { route } = request
@@ -197,7 +196,7 @@ export class RefusalAudit {
    */
   async #isAlone(status: number, address: string, clientId: string | undefined): Promise<boolean> {
     try {
-      if (status === 401 || (status === 403 && clientId === undefined)) {
+      if (status === 401 || (status !== 429 && clientId === undefined)) {
         const { perMinute } = this.#parts
         return (await this.#hit(`address ${limitAddress(address)}`, OF_ADDRESS)) && (await this.#hit('all', perMinute))
       }

@@ -43,6 +43,17 @@ export interface AuditContext {
   /** The network whose authority decides on that route. The caller may be of another one. */
   decision_network?: string
   crl?: { readonly issuer: string; readonly sequence: number }
+  /** Name of the resource of an access token. */
+  oauth_resource?: string
+  token_id?: string
+  token_scope?: string
+  token_expires_at?: string
+  token_key_id?: string
+  token_jkt?: string
+  /** SHA-256 of issuer and subject of the person for whom the node acts. */
+  user_digest?: string
+  /** The answer of an introspection. */
+  active?: boolean
 }
 
 export interface AuditedDecision {
@@ -141,6 +152,8 @@ export class RequestAudit {
       dialect: context.dialect,
       check_route: context.check_route,
       decision_network: context.decision_network,
+      oauth_resource: context.oauth_resource,
+      token_id: context.token_id,
       decision_ids: context.decisions?.map(({ decision_id }) => decision_id ?? '-').join(' '),
     })
     return elapsed_us

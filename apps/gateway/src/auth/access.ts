@@ -2,6 +2,7 @@ import { type GatewayErrorName, GatewayRefusal, type GatewayRefusalOptions } fro
 import type { Instant } from '@chancery/protocol'
 import { type Limiter, type MaybePromise, andThen, limitAddress } from '@chancery/service-kit'
 import type { ClientPolicy } from '../policy/policy.ts'
+import type { KeySet } from './key-set.ts'
 import { OidcAdapter } from './oidc.ts'
 import type { SignatureChecks } from './signature-checks.ts'
 import { hash } from 'node:crypto'
@@ -48,6 +49,8 @@ export interface Access {
   readonly credentials: CredentialIndex
   readonly clients: ReadonlyMap<string, ClientPolicy>
   readonly oidc: OidcAdapter | undefined
+  /** Fetched key sets of user issuers, by issuer. */
+  readonly userKeys: ReadonlyMap<string, Pick<KeySet, 'keys' | 'refetch'>>
   readonly isDevelopment: boolean
 }
 
@@ -64,6 +67,8 @@ export interface PresentedCredential {
   readonly address: string
   /** SHA-256 of the client certificate on this connection. */
   readonly peerCertificate: string | undefined
+  /** Client id and token may be sent as RFC 6749 describes. */
+  readonly acceptsBasic?: boolean
   /** Returns true after the caller has disconnected. */
   readonly isGone: () => boolean
 }
@@ -86,6 +91,7 @@ export class RefusedCaller extends GatewayRefusal {
 
 /** Visible ASCII after the scheme, with nothing before or after it. */
 const BEARER = /^Bearer ([!-~]+)$/i
+const BASIC = /^Basic ([A-Za-z0-9+/]+={0,2})$/i
 
 /**
  * Finds the caller (protocol/gateway 5.1 step 7, 5.3). A caller with a valid credential is never throttled, whatever
@@ -98,8 +104,9 @@ export function authenticate(
   rules: FailureRules,
   now: Instant,
 ): MaybePromise<Caller> {
-  const token = tokenOf(presented.authorization)
+  const { token, clientId: named } = credentialOf(presented)
   const known = token === undefined ? undefined : access.credentials.find(token)
+  if (named !== undefined && known?.id !== named) return refuse(presented, rules)
   if (known !== undefined) {
     return admit({ client: known, method: access.isDevelopment ? 'development' : 'bearer' }, presented, now)
   }
@@ -152,9 +159,32 @@ async function refuse(
   throw new RefusedCaller(authorization.length === 0 ? 'credential_missing' : 'credential_invalid')
 }
 
-function tokenOf(authorization: readonly string[]): string | undefined {
-  const [only] = authorization
-  return authorization.length === 1 ? BEARER.exec(only ?? '')?.[1] : undefined
+/** The token, and the client that Basic names. */
+function credentialOf({ authorization, acceptsBasic = false }: PresentedCredential): {
+  readonly token: string | undefined
+  readonly clientId?: string
+} {
+  const [only = ''] = authorization
+  if (authorization.length !== 1) return { token: undefined }
+  const pair = acceptsBasic ? BASIC.exec(only)?.[1] : undefined
+  return pair === undefined ? { token: BEARER.exec(only)?.[1] } : basicCredential(pair)
+}
+
+/** Both parts are form-encoded before they are joined (RFC 6749, 2.3.1). */
+function basicCredential(pair: string): { readonly token: string | undefined; readonly clientId: string } {
+  const [name = '', password = '', ...more] = Buffer.from(pair, 'base64').toString('latin1').split(':')
+  const [clientId, token] = [name, password].map(formDecoded)
+  if (clientId === undefined || token === undefined || more.length > 0) return { token: undefined, clientId: '' }
+  return { token: /^[!-~]+$/.test(token) ? token : undefined, clientId }
+}
+
+function formDecoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    // The only error is malformed percent-encoding: no credential is spelled so.
+    return undefined
+  }
 }
 
 /**

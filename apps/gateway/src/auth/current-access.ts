@@ -5,6 +5,11 @@ import { type Access, CredentialIndex } from './access.ts'
 import { KeySet } from './key-set.ts'
 import { OidcAdapter } from './oidc.ts'
 
+/** What has its keys at an address. */
+interface KeySource {
+  readonly keySetUrl: URL | undefined
+}
+
 export interface AccessTools {
   readonly clock: Clock
   readonly log: Log
@@ -15,7 +20,8 @@ export class CurrentAccess {
   readonly #tools: AccessTools
   #access: Access
   #configuration: Configuration | undefined
-  #keySet: { readonly set: KeySet; readonly address: string } | undefined
+  /** By address and roots. */
+  #keySets: ReadonlyMap<string, KeySet> = new Map()
 
   private constructor(access: Access, tools: AccessTools) {
     this.#access = access
@@ -44,26 +50,37 @@ export class CurrentAccess {
 
   replace(configuration: Configuration): void {
     this.#configuration = configuration
-    const keySet = this.#followKeySet(configuration)
     const { oidc, policy } = configuration
-    const adapter = oidc === undefined ? undefined : new OidcAdapter(oidc, keySet, this.#tools.clock)
-    this.#access = { ...accessOf(policy.clients), oidc: adapter }
+    const userIssuers = policy.oauth?.userIssuers ?? []
+    const setOf = this.#followKeySets(configuration, [oidc, ...userIssuers])
+    const adapter = oidc === undefined ? undefined : new OidcAdapter(oidc, setOf(oidc), this.#tools.clock)
+    const userKeys = new Map(
+      userIssuers.flatMap((issuer) => {
+        const set = setOf(issuer)
+        return set === undefined ? [] : [[issuer.issuer, set] as const]
+      }),
+    )
+    this.#access = { ...accessOf(policy.clients), oidc: adapter, userKeys }
   }
 
   async close(): Promise<void> {
-    await this.#keySet?.set.close()
+    await Promise.all([...this.#keySets.values()].map((set) => set.close()))
   }
 
   /**
-   * Reuses a key set that is still configured. Fetching it again would refuse all OIDC callers until the fetch ends.
+   * Reuses key sets that are still configured. Fetching one again would refuse its callers until the fetch ends.
    */
-  #followKeySet({ oidc, extraRoots }: Configuration): KeySet | undefined {
-    const url = oidc?.keySetUrl
-    const address = JSON.stringify([url?.href, ...extraRoots])
-    if (this.#keySet !== undefined && this.#keySet.address === address) return this.#keySet.set
-    void this.#keySet?.set.close()
-    this.#keySet = url === undefined ? undefined : { address, set: new KeySet({ url, extraRoots, ...this.#tools }) }
-    return this.#keySet?.set
+  #followKeySets({ extraRoots }: Configuration, sources: readonly (KeySource | undefined)[]) {
+    const before = this.#keySets
+    const next = new Map<string, KeySet>()
+    const nameOf = ({ href }: URL): string => JSON.stringify([href, ...extraRoots])
+    for (const url of sources.map((source) => source?.keySetUrl)) {
+      if (url === undefined || next.has(nameOf(url))) continue
+      next.set(nameOf(url), before.get(nameOf(url)) ?? new KeySet({ url, extraRoots, ...this.#tools }))
+    }
+    for (const [name, set] of before) if (!next.has(name)) void set.close()
+    this.#keySets = next
+    return ({ keySetUrl }: KeySource): KeySet | undefined => keySetUrl && next.get(nameOf(keySetUrl))
   }
 }
 
@@ -72,6 +89,7 @@ function accessOf(clients: readonly ClientPolicy[]): Access {
     credentials: new CredentialIndex(clients),
     clients: new Map(clients.map((client) => [client.id, client])),
     oidc: undefined,
+    userKeys: new Map(),
     isDevelopment: false,
   }
 }
@@ -92,6 +110,7 @@ const DEVELOPER: ClientPolicy = {
   authorityAdmin: false,
   isDemo: false,
   operations: undefined,
+  introspection: [],
   notBefore: undefined,
   expiresAt: undefined,
   clientCertificates: undefined,

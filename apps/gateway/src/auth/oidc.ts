@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto'
 import { calculateJwkThumbprint, decodeJwt, decodeProtectedHeader, importJWK, jwtVerify } from 'jose'
-import type { CryptoKey, JWK, JWTPayload, ProtectedHeaderParameters } from 'jose'
+import type { CryptoKey, JWTPayload, ProtectedHeaderParameters } from 'jose'
 import { type JsonObject, SECOND } from '@chancery/protocol'
 import type { Clock } from '@chancery/service-kit'
 import type { OidcPolicy } from '../policy/oidc-file.ts'
+import { KEY_TYPES, isUsableKey, toPublicJwk } from './jwk.ts'
 import type { KeySet } from './key-set.ts'
 
 /** The client of the policy that a token acts as. */
@@ -13,13 +14,6 @@ const MAX_TOKEN_BYTES = 16_384
 const LEEWAY_SECONDS = 30
 const CACHED_SECONDS = 60
 const MAX_CACHED = 10_000
-const MIN_RSA_BITS = 2048
-/** Key types by algorithm. No other algorithm is tried, whatever the token claims. */
-const KEY_TYPES: Readonly<Record<string, { readonly kty: string; readonly crv?: string }>> = {
-  RS256: { kty: 'RSA' },
-  ES256: { kty: 'EC', crv: 'P-256' },
-  EdDSA: { kty: 'OKP', crv: 'Ed25519' },
-}
 /** Headers by which a token would supply its own key or require an unsupported extension. */
 const REFUSED_HEADERS = ['crit', 'jwk', 'jku', 'x5u', 'x5c'] as const
 
@@ -118,7 +112,7 @@ export class OidcAdapter {
       found = this.#keys().filter((key) => key['kid'] === header.kid)
     }
     const [key] = found
-    if (key === undefined || found.length > 1 || !isUsable(key, header.alg)) return undefined
+    if (key === undefined || found.length > 1 || !isUsableKey(key, header.alg)) return undefined
     return (await this.#isPinned(key)) ? key : undefined
   }
 
@@ -129,13 +123,13 @@ export class OidcAdapter {
   async #isPinned(key: JsonObject): Promise<boolean> {
     const { thumbprints } = this.#policy
     if (thumbprints === undefined) return true
-    return thumbprints.has(await calculateJwkThumbprint(toJwk(key)))
+    return thumbprints.has(await calculateJwkThumbprint(toPublicJwk(key)))
   }
 
   #import(key: JsonObject, alg: string): Promise<CryptoKey | Uint8Array> {
     let imported = this.#imported.get(key)
     if (imported === undefined) {
-      imported = importJWK(toJwk(key), alg)
+      imported = importJWK(toPublicJwk(key), alg)
       this.#imported.set(key, imported)
     }
     return imported
@@ -192,26 +186,4 @@ function readHeader(token: string): { readonly alg: string; readonly kid: string
   if (typeof alg !== 'string' || !Object.hasOwn(KEY_TYPES, alg)) return undefined
   if (typeof kid !== 'string' || kid.length < 1 || kid.length > 256) return undefined
   return REFUSED_HEADERS.some((name) => Object.hasOwn(header, name)) ? undefined : { alg, kid }
-}
-
-function isUsable(key: JsonObject, alg: string): boolean {
-  const type = KEY_TYPES[alg]
-  if (type === undefined || key['kty'] !== type.kty || (type.crv !== undefined && key['crv'] !== type.crv)) return false
-  if (key['use'] !== undefined && key['use'] !== 'sig') return false
-  if (key['key_ops'] !== undefined && !(Array.isArray(key['key_ops']) && key['key_ops'].includes('verify')))
-    return false
-  if (key['alg'] !== undefined && key['alg'] !== alg) return false
-  return type.kty !== 'RSA' || rsaBits(key) >= MIN_RSA_BITS
-}
-
-function rsaBits(key: JsonObject): number {
-  const modulus = typeof key['n'] === 'string' ? Buffer.from(key['n'], 'base64url') : Buffer.alloc(0)
-  const first = modulus.findIndex((byte) => byte !== 0)
-  return first < 0 ? 0 : (modulus.length - first) * 8 - Math.clz32(modulus[first] ?? 0) + 24
-}
-
-/** Public members only: private keys of a faulty set must not be copied. */
-function toJwk({ kty, crv, x, y, n, e }: JsonObject): JWK {
-  const members = { kty, crv, x, y, n, e }
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => typeof value === 'string'))
 }

@@ -1,4 +1,5 @@
-import { GATEWAY_ERRORS, GatewayRefusal } from '@chancery/contract'
+import type { IncomingMessage } from 'node:http'
+import { GATEWAY_ERRORS, GatewayRefusal, type GatewayRoute, REQUEST_ID_PATTERN } from '@chancery/contract'
 import { andThen, readTraceParent } from '@chancery/service-kit'
 import type { Clock, Exchange, Ids, Limiter, Log, MaybePromise, RequestHeaders } from '@chancery/service-kit'
 import type { RefusalAudit } from '../audit/refusal-audit.ts'
@@ -10,7 +11,7 @@ import type { Quota, QuotaResult } from '../quota/quota.ts'
 import type { GatewaySettings } from '../settings/gateway-settings.ts'
 import type { DurableState } from '../state/durable-state.ts'
 import type { CurrentTrust } from '../trust/trust-state.ts'
-import type { Deadline, GatewayBinding } from './call.ts'
+import type { ClientCall, Deadline, GatewayBinding } from './call.ts'
 import { peerCertificate } from './client-tls.ts'
 import { toRetrySeconds } from './error-body.ts'
 
@@ -39,8 +40,7 @@ export interface EdgeParts {
 /** The request of a caller that presents its credential. */
 export interface PresentedRequest {
   readonly exchange: Pick<Exchange<GatewayBinding>, 'raw' | 'requestId' | 'startedMs'>
-  /** Template of the route. */
-  readonly route: string
+  readonly route: GatewayRoute
   readonly headers: RequestHeaders
   readonly deadline: Deadline
 }
@@ -54,6 +54,7 @@ export function admitCaller(request: PresentedRequest, parts: EdgeParts): MaybeP
     authorization: request.headers.all('authorization'),
     address: raw.socket.remoteAddress ?? '',
     peerCertificate: peerCertificate(raw),
+    acceptsBasic: request.route.isOauth === true,
     isGone: () => raw.socket.destroyed || request.deadline.remainingMs === 0,
   }
   const rules = { limiter: failures, perMinute: settings.authFailuresPerMinute, checks }
@@ -80,7 +81,9 @@ async function recordRefused(
   else if (error === 'auth_throttled') metrics.throttled.increase()
   else if (error === 'client_quota') metrics.quotaDenied.increase()
   const traceId = readTraceParent(headers.all('traceparent'))?.traceId
-  await refusals.record({ requestId, method: raw.method ?? '', route, startedMs, address, traceId }, thrown)
+  const { status, reason } = GATEWAY_ERRORS[error]
+  const request = { requestId, method: raw.method ?? '', route: route.path, startedMs, address, traceId }
+  await refusals.record(request, { status, reason, client: thrown.client })
   throw thrown
 }
 
@@ -93,4 +96,18 @@ function claimQuota(caller: Caller, { quota }: EdgeParts): MaybePromise<Caller> 
     })
   }
   return andThen(quota.claim({ clientId, kind: 'requests', limit, cost: 1 }), complete)
+}
+
+/** Writes what the audit stores of a caller. */
+export function auditCaller({ client, method }: Caller, call: ClientCall, request: IncomingMessage): void {
+  const { context } = call
+  context.client_id = client.id
+  context.auth_method = method
+  const revision = call.trust?.data.revision
+  if (revision !== undefined) context.policy_revision = revision
+  const given = call.headers.get('x-request-id')
+  if (given !== undefined && REQUEST_ID_PATTERN.test(given)) context.client_request_id = given
+  if (call.traceParent !== undefined) context.trace_id = call.traceParent.traceId
+  const certificate = peerCertificate(request)
+  if (certificate !== undefined) context.peer_certificate_sha256 = certificate
 }

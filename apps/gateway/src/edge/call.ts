@@ -13,16 +13,27 @@ import type { AuditContext } from '../audit/request-audit.ts'
 import type { ClientPolicy } from '../policy/policy.ts'
 import type { TrustSnapshot } from '../trust/snapshot.ts'
 
-/** A route of the contract's table and its handler: `open` for any caller, `client` for authenticated clients. */
+/**
+ * A route of the contract's table and its handler: `open` for any caller, `client` for authenticated clients, `node` for
+ * nodes, which the handler authenticates and audits itself.
+ */
 export type GatewayBinding =
   | { readonly route: GatewayRoute; readonly open: (call: GatewayCall) => MaybePromise<HttpResponse> }
   | { readonly route: GatewayRoute; readonly client: ClientHandler }
+  | NodeBinding
+
+export interface NodeBinding {
+  readonly route: GatewayRoute
+  readonly node: (call: NodeCall) => Promise<HttpResponse>
+  /** Its error body. */
+  readonly refuse: (thrown: unknown, requestId: string) => HttpResponse
+}
 
 export type ClientHandler = (call: ClientCall) => MaybePromise<HttpResponse>
 
 /** Inputs of a call after its route is found. */
 export interface IncomingRequest {
-  readonly exchange: Pick<Exchange<GatewayBinding>, 'raw' | 'requestId' | 'requestBody'>
+  readonly exchange: Pick<Exchange<GatewayBinding>, 'raw' | 'requestId' | 'requestBody' | 'startedMs'>
   readonly match: RouteMatch<GatewayBinding>
   readonly deadline: Deadline
   readonly headers: RequestHeaders
@@ -75,14 +86,12 @@ export class GatewayCall {
   }
 }
 
-/** A request of an authenticated client. Public routes have no body: one that is sent is not read. */
-export class ClientCall extends GatewayCall {
-  readonly client: ClientPolicy
+/** A request with a body. Public routes have none: one that is sent is not read. */
+class BodyCall extends GatewayCall {
   readonly #slots: CallerSlots
 
-  constructor(arrival: IncomingRequest, client: ClientPolicy, slots: CallerSlots) {
+  constructor(arrival: IncomingRequest, slots: CallerSlots) {
     super(arrival)
-    this.client = client
     this.#slots = slots
   }
 
@@ -98,9 +107,10 @@ export class ClientCall extends GatewayCall {
    * Reads the whole body, up to the size limit. The slot is taken when the body has arrived, so that a withheld body
    * uses none.
    */
-  readBytes(): MaybePromise<Uint8Array> {
+  readBytes(most = Number.POSITIVE_INFINITY): MaybePromise<Uint8Array> {
     const slots = this.#slots
-    const { exchange, maxBodyBytes, deadline } = this.arrival
+    const { exchange, deadline } = this.arrival
+    const maxBodyBytes = Math.min(most, this.arrival.maxBodyBytes)
     const request = exchange.raw
     if (!hasBody(request)) return readBodyBytes(request, maxBodyBytes, slots)
     slots.openBody()
@@ -115,6 +125,37 @@ export class ClientCall extends GatewayCall {
       slots.enter()
       return bytes
     })
+  }
+}
+
+/** A request of an authenticated client. */
+export class ClientCall extends BodyCall {
+  readonly client: ClientPolicy
+
+  constructor(arrival: IncomingRequest, client: ClientPolicy, slots: CallerSlots) {
+    super(arrival, slots)
+    this.client = client
+  }
+}
+
+/** A request of a node that is not authenticated yet. */
+export class NodeCall extends BodyCall {
+  readonly address: string
+  readonly startedMs: number
+
+  constructor(arrival: IncomingRequest, slots: CallerSlots) {
+    super(arrival, slots)
+    this.address = arrival.exchange.raw.socket.remoteAddress ?? ''
+    this.startedMs = arrival.exchange.startedMs
+  }
+
+  get method(): string {
+    return this.arrival.exchange.raw.method ?? ''
+  }
+
+  /** True after the caller has disconnected or its time is over. */
+  isGone(): boolean {
+    return this.arrival.exchange.raw.socket.destroyed || this.remainingMs() === 0
   }
 }
 

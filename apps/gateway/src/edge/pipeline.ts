@@ -1,10 +1,10 @@
-import type { IncomingMessage } from 'node:http'
-import { GATEWAY_ERRORS, GatewayRefusal, REQUEST_ID_PATTERN } from '@chancery/contract'
+import { GATEWAY_ERRORS, GatewayRefusal } from '@chancery/contract'
 import {
   type Capacity,
   RawHeaders,
   checkRawRequest,
   hasBody,
+  limitAddress,
   runSteps,
   toError,
   withFinally,
@@ -20,10 +20,9 @@ import type {
 } from '@chancery/service-kit'
 import type { AuditedRequest } from '../audit/request-audit.ts'
 import type { Caller } from '../auth/access.ts'
-import { type EdgeParts, admitCaller } from './admit-caller.ts'
-import { CallerSlots, ClientCall, Deadline, GatewayCall } from './call.ts'
-import type { GatewayBinding, GatewayPool, IncomingRequest } from './call.ts'
-import { peerCertificate } from './client-tls.ts'
+import { type EdgeParts, admitCaller, auditCaller } from './admit-caller.ts'
+import { CallerSlots, ClientCall, Deadline, GatewayCall, NodeCall } from './call.ts'
+import type { GatewayBinding, GatewayPool, IncomingRequest, NodeBinding } from './call.ts'
 import { responseFor, toRefusal } from './error-body.ts'
 
 /** Longest header field: a scheme and a token of 16 KiB. */
@@ -83,9 +82,22 @@ export class GatewayPipeline implements SteppedRequest {
 
   run(): MaybePromise<HttpResponse> {
     return withFinally(
-      () => runSteps(GatewayPipeline.#STEPS, this),
+      () => this.#refuseInForm(() => runSteps(GatewayPipeline.#STEPS, this)),
       () => this.#deadline.clear(),
     )
+  }
+
+  /** A route for nodes has a separate error body, also for what an earlier step refuses. */
+  #refuseInForm(work: () => MaybePromise<HttpResponse>): MaybePromise<HttpResponse> {
+    const binding = this.#exchange.match?.binding
+    if (binding === undefined || !('node' in binding)) return work()
+    const refuse = (thrown: unknown): HttpResponse => binding.refuse(thrown, this.#exchange.requestId)
+    try {
+      const answer = work()
+      return answer instanceof Promise ? answer.catch(refuse) : answer
+    } catch (thrown) {
+      return refuse(thrown)
+    }
   }
 
   get isAnswered(): boolean {
@@ -114,6 +126,8 @@ export class GatewayPipeline implements SteppedRequest {
 
   #checkRoute(): void {
     const { raw, match } = this.#exchange
+    const isOff = match?.binding.route.isOauth === true && this.#parts.trust?.current.policy.oauth === undefined
+    if (isOff) throw new GatewayRefusal('route_not_found')
     if (match !== undefined) return
     const methods = this.#methodsOf(raw.url ?? '')
     if (methods.length === 0) throw new GatewayRefusal('route_not_found')
@@ -143,11 +157,11 @@ export class GatewayPipeline implements SteppedRequest {
 
   #admitCaller(): MaybePromise<void> {
     const { binding } = this.#match
-    if ('open' in binding) return undefined
+    if (!('client' in binding)) return undefined
     const incoming = this.#incoming()
     const request = {
       exchange: this.#exchange,
-      route: binding.route.path,
+      route: binding.route,
       headers: this.#headers,
       deadline: this.#deadline,
     }
@@ -209,9 +223,24 @@ export class GatewayPipeline implements SteppedRequest {
   #handle(): MaybePromise<void> {
     const { binding } = this.#match
     if ('open' in binding) return this.#keep(this.#deadline.within(binding.open(new GatewayCall(this.#incoming()))))
+    if ('node' in binding) return this.#keep(this.#handleNode(binding))
     const admitted = this.#admitted
     if (admitted === undefined) throw new Error('the caller is admitted by an earlier step')
     return this.#keep(this.#runAudited(admitted, (call) => binding.client(call)))
+  }
+
+  /** The slot is taken when the body has arrived. A flood of one address leaves slots for others. */
+  #handleNode({ node }: NodeBinding): MaybePromise<HttpResponse> {
+    const incoming = this.#incoming()
+    const slots = new CallerSlots(
+      this.#slots,
+      `nodes ${limitAddress(incoming.exchange.raw.socket.remoteAddress ?? '')}`,
+    )
+    const work = withFinally(
+      () => node(new NodeCall(incoming, slots)),
+      () => slots.leave(),
+    )
+    return this.#deadline.within(work)
   }
 
   /** A refusal becomes the response here, so that the completion with its status is stored before it is sent. */
@@ -260,17 +289,4 @@ export class GatewayPipeline implements SteppedRequest {
   #setLogged(): void {
     this.#exchange.isLogged = true
   }
-}
-
-function auditCaller({ client, method }: Caller, call: ClientCall, request: IncomingMessage): void {
-  const { context } = call
-  context.client_id = client.id
-  context.auth_method = method
-  const revision = call.trust?.data.revision
-  if (revision !== undefined) context.policy_revision = revision
-  const given = call.headers.get('x-request-id')
-  if (given !== undefined && REQUEST_ID_PATTERN.test(given)) context.client_request_id = given
-  if (call.traceParent !== undefined) context.trace_id = call.traceParent.traceId
-  const certificate = peerCertificate(request)
-  if (certificate !== undefined) context.peer_certificate_sha256 = certificate
 }

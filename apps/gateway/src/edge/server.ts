@@ -116,7 +116,8 @@ export function createGatewayListener(
 ): GatewayListener {
   for (const binding of bindings) {
     // An `open` handler on a route with a credential would serve unauthenticated callers.
-    if ('open' in binding !== (binding.route.credential === 'none'))
+    const { credential } = binding.route
+    if ('open' in binding !== (credential === 'none') || 'node' in binding !== (credential === 'node'))
       throw new Error(`${binding.route.path} is bound to the wrong kind of handler`)
   }
   const { settings, metrics } = parts

@@ -1,4 +1,12 @@
-import { type Instant, type JsonValue, isJsonObject, member, readInstant, visible } from '@chancery/protocol'
+import {
+  type Instant,
+  type JsonObject,
+  type JsonValue,
+  isJsonObject,
+  member,
+  readInstant,
+  visible,
+} from '@chancery/protocol'
 
 /** One problem of a file, with the path of the member and never its value. */
 export interface Problem {
@@ -121,4 +129,24 @@ export function textsOf(check: Check<string>, max: number): Check<readonly strin
     if (new Set(texts).size !== texts.length) problems.add(path, 'repeats an item')
     return texts
   }
+}
+
+/** Checks for one of some names. */
+export function knownText(words: ReadonlySet<string>, problem: string): Check<string> {
+  return (value, path, problems) => {
+    if (typeof value === 'string' && words.has(value)) return value
+    problems.add(path, problem)
+    return undefined
+  }
+}
+
+const MAX_KEYS = 64
+
+/** A JSON Web Key Set that a file contains. */
+export const keySet: Check<readonly JsonObject[]> = (value, path, problems) => {
+  const keys = isJsonObject(value) ? value['keys'] : undefined
+  const list = Array.isArray(keys) ? (keys as readonly JsonValue[]).filter((key) => isJsonObject(key)) : []
+  if (list.length > 0 && list.length <= MAX_KEYS) return list
+  problems.add(path, `must be a key set of 1 to ${MAX_KEYS} keys`)
+  return undefined
 }

@@ -8,6 +8,7 @@ import type { ReadConfigFile, TlsMaterial } from './tls-files.ts'
 import { type OidcPolicy, readOidcFile } from './oidc-file.ts'
 import type { Policy } from './policy.ts'
 import { readPolicy } from './read-policy.ts'
+import { tokenKeyProblems } from './check-token-keys.ts'
 
 /** Content of all files, read and used together. */
 export interface Configuration {
@@ -51,6 +52,7 @@ export function loadConfiguration(
     auditToken: loader.secret('GATEWAY_AUDIT_TOKEN_FILE', settings.auditTokenFile),
     extraRoots: loader.extraRoots(),
   }
+  loader.checkTokenKeys(policy, rest.tls)
   const { problems, warnings } = loader
   const isWhole = problems.length === 0 && policy !== undefined
   return { problems, warnings, configuration: isWhole ? { policy, oidc, ...rest } : undefined }
@@ -111,6 +113,13 @@ class ConfigurationLoader {
     if (check === undefined) this.#add(setting, 'check', 'is required with GATEWAY_CHECK_ADDR')
     else if (checkAddress !== undefined && !isLoopback(checkAddress.host) && check.proxyCertificates.length === 0)
       this.#add(setting, 'check.proxy_cert_sha256', 'is required when GATEWAY_CHECK_ADDR is not a loopback address')
+  }
+
+  /** Keys for access tokens sign now, and are used for nothing else. */
+  checkTokenKeys(policy: Policy | undefined, tls: TlsMaterial | undefined): void {
+    if (policy?.oauth === undefined) return
+    for (const problem of tokenKeyProblems(policy.oauth, policy, tls, this.#now))
+      this.#add('GATEWAY_POLICY_FILE', 'oauth.signing_keys', problem)
   }
 
   tls(): TlsMaterial | undefined {

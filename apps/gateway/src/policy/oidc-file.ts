@@ -1,5 +1,5 @@
 import { type JsonObject, type JsonValue, isJsonObject } from '@chancery/protocol'
-import { Form, type Problems, integerIn, pathOf, textMatching, textUpTo, textsOf } from './form.ts'
+import { Form, type Problems, integerIn, keySet, pathOf, textMatching, textUpTo, textsOf } from './form.ts'
 import { parse } from './read-policy.ts'
 import { checkUrl } from './urls.ts'
 
@@ -32,7 +32,7 @@ const MEMBERS = [
 ] as const
 
 const MAX_BINDINGS = 4096
-const MAX_KEYS = 64
+const MAX_PINNED = 64
 const HTTPS_ONLY = { allowHttp: false, origin: false }
 
 export function readOidcFile(
@@ -46,10 +46,10 @@ export function readOidcFile(
   const issuer = form.required('issuer', checkIssuer)
   const audience = form.required('audience', textUpTo(1024))
   const keySetUrl = form.optional('jwks_url', (each, path) => checkUrl(each, path, problems, HTTPS_ONLY))
-  const keys = form.optional('jwks', checkKeys)
+  const keys = form.optional('jwks', keySet)
   if (form.has('jwks_url') === form.has('jwks')) form.problem('jwks_url', 'exactly one of jwks_url and jwks is needed')
   const thumbprint = textMatching(/^[A-Za-z0-9_-]{43}$/, 'must be an RFC 7638 SHA-256 thumbprint in base64url')
-  const thumbprints = form.optional('jwk_thumbprints', textsOf(thumbprint, MAX_KEYS))
+  const thumbprints = form.optional('jwk_thumbprints', textsOf(thumbprint, MAX_PINNED))
   const maxLifetimeSeconds = form.withDefault('max_token_lifetime_seconds', integerIn(1, 86_400), 3600)
   const bindings = form.required('bindings', (each) => readBindings(each, problems, clientIds))
   if (problems.list.length > 0 || issuer === undefined || audience === undefined || bindings === undefined) {
@@ -75,16 +75,6 @@ function checkIssuer(value: JsonValue, path: string, problems: Problems): string
     return undefined
   }
   return value
-}
-
-function checkKeys(value: JsonValue, path: string, problems: Problems): readonly JsonObject[] | undefined {
-  const keys = isJsonObject(value) ? value['keys'] : undefined
-  const list = Array.isArray(keys) ? (keys as readonly JsonValue[]).filter((key) => isJsonObject(key)) : []
-  if (list.length === 0 || list.length > MAX_KEYS) {
-    problems.add(path, `must be a key set of 1 to ${MAX_KEYS} keys`)
-    return undefined
-  }
-  return list
 }
 
 function readBindings(

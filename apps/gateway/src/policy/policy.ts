@@ -9,6 +9,7 @@ import type {
   RevocationList,
   Signer,
 } from '@chancery/protocol'
+import type { OauthPolicy } from './token-policy.ts'
 
 /** One authority whose lists are used: the primary issuer of a network or an additional one. */
 export interface IssuerPolicy {
@@ -112,6 +113,8 @@ export interface ClientPolicy {
   readonly isDemo: boolean
   /** Limits the groups to these operations. */
   readonly operations: readonly string[] | undefined
+  /** Names of the resources whose access tokens it may introspect. */
+  readonly introspection: readonly string[]
   readonly notBefore: Instant | undefined
   readonly expiresAt: Instant | undefined
   /** SHA-256 of the client certificates this credential is bound to. */
@@ -177,6 +180,8 @@ export interface Policy {
   readonly decisionPointUrl: string | undefined
   /** Undefined: the HTTP check is off. */
   readonly check: CheckPolicy | undefined
+  /** Undefined: no access tokens are issued. */
+  readonly oauth: OauthPolicy | undefined
   /** Set when the keys of a network were followed: the policy of the file, and the keys by network. */
   readonly followed?: { readonly file: Policy; readonly keys: ReadonlyMap<string, FollowedKeys> }
 }

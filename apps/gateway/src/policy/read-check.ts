@@ -1,5 +1,16 @@
 import { type JsonValue, PROOF_AUDIENCE, isJsonObject, isTrustDomain } from '@chancery/protocol'
-import { type Check, Form, type Problems, integerIn, pathOf, textMatching, textUpTo, textsOf, truth } from './form.ts'
+import {
+  type Check,
+  Form,
+  type Problems,
+  integerIn,
+  knownText,
+  pathOf,
+  textMatching,
+  textUpTo,
+  textsOf,
+  truth,
+} from './form.ts'
 import type { CheckPolicy, CheckQuestion, CheckRoute, NetworkPolicy, PatternSegment } from './policy.ts'
 
 /** Characters of a path that have one reading: letters, digits, and marks that no server treats as special. */
@@ -62,11 +73,7 @@ export function readCheck(
   networks: Networks,
 ): CheckPolicy | undefined {
   const form = new Form(value, path, problems, MEMBERS)
-  const known: Check<string> = (each, at, found) => {
-    if (typeof each === 'string' && networks.has(each)) return each
-    found.add(at, 'is not a configured network')
-    return undefined
-  }
+  const known = knownText(new Set(networks.keys()), 'is not a configured network')
   const name = form.required('audience', audience)
   const accepted = form.withDefault('networks', textsOf(known, 256), [...networks.keys()])
   const perMinute = integerIn(1, MAX_PER_MINUTE)

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { ALL_ROUTES } from '@chancery/contract'
 import type { JsonValue } from '@chancery/protocol'
-import { Form, type Problems, instant, integerIn, textMatching, textUpTo, textsOf, truth } from './form.ts'
+import { Form, type Problems, instant, integerIn, knownText, textMatching, textUpTo, textsOf, truth } from './form.ts'
 import type { ClientPolicy } from './policy.ts'
 
 const CLIENT_MEMBERS = [
@@ -18,6 +18,7 @@ const CLIENT_MEMBERS = [
   'service_groups',
   'authority_admin',
   'operations',
+  'introspection',
   'not_before',
   'expires_at',
   'client_cert_sha256',
@@ -50,30 +51,28 @@ const OPERATIONS = new Map(
 )
 const GROUPS = new Set(OPERATIONS.values())
 
-const group = readKnownValue(GROUPS, 'is not a known group')
-const operation = readKnownValue(new Set(OPERATIONS.keys()), 'is not a known operation')
+const group = knownText(GROUPS, 'is not a known group')
+const operation = knownText(new Set(OPERATIONS.keys()), 'is not a known operation')
 
-function readKnownValue(words: ReadonlySet<string>, problem: string) {
-  return (value: JsonValue, path: string, problems: Problems): string | undefined => {
-    if (typeof value === 'string' && words.has(value)) return value
-    problems.add(path, problem)
-    return undefined
-  }
+/** Names that the policy configures. */
+export interface KnownNames {
+  readonly networks: ReadonlySet<string>
+  readonly resources: ReadonlySet<string>
 }
 
-/** Reads one client of the policy (protocol/gateway 3.6). `networks` are the configured names. */
+/** Reads one client of the policy (protocol/gateway 3.6). */
 export function readClient(
   value: JsonValue,
   path: string,
   problems: Problems,
-  networks: ReadonlySet<string>,
+  { networks, resources }: KnownNames,
 ): ClientPolicy | undefined {
   const form = new Form(value, path, problems, CLIENT_MEMBERS)
   const id = form.required('id', textMatching(/^[A-Za-z0-9._:-]{1,128}$/, 'must be 1 to 128 of A-Z a-z 0-9 . _ : -'))
   const own = form.optional('token_sha256', digest)
   const next = form.optional('next_token_sha256', digest)
   const metrics = form.withDefault('metrics', truth, false)
-  const scope = form.required('networks', textsOf(readKnownValue(networks, 'is not a configured network'), 256))
+  const scope = form.required('networks', textsOf(knownText(networks, 'is not a configured network'), 256))
   if (scope?.length === 0 && !metrics) form.problem('networks', 'may be empty only for a metrics client')
   const requestsPerMinute = form.required('requests_per_minute', integerIn(1, MAX_PER_MINUTE))
   const client = {
@@ -90,6 +89,11 @@ export function readClient(
     serviceGroups: form.withDefault('service_groups', textsOf(group, GROUPS.size), []),
     authorityAdmin: form.withDefault('authority_admin', truth, false),
     operations: form.optional('operations', textsOf(operation, OPERATIONS.size)),
+    introspection: form.withDefault(
+      'introspection',
+      textsOf(knownText(resources, 'is not a resource of oauth'), resources.size),
+      [],
+    ),
     notBefore: form.optional('not_before', instant),
     expiresAt: form.optional('expires_at', instant),
     clientCertificates: form.optional('client_cert_sha256', textsOf(digest, 64)),

@@ -3,8 +3,9 @@ import type { ReadNamedFile } from './tls-files.ts'
 import { Form, type Problems, textUpTo } from './form.ts'
 import { type ClientPolicy, MAX_QUESTIONS, type NetworkPolicy, type Policy } from './policy.ts'
 import { readCheck } from './read-check.ts'
-import { readClient } from './read-client.ts'
+import { type KnownNames, readClient } from './read-client.ts'
 import { readNetwork } from './read-network.ts'
+import { readOauth } from './read-oauth.ts'
 import { checkUrl, isLoopbackUrl } from './urls.ts'
 
 const MAX_NETWORKS = 256
@@ -33,6 +34,7 @@ export function readPolicy(bytes: Uint8Array, problems: Problems, readFile: Read
     'clients',
     'decision_point_url',
     'check',
+    'oauth',
   ])
   const revision = form.required('revision', textUpTo(128))
   const networks = form.required('networks', (each) => readNetworks(each, problems, readFile))
@@ -45,13 +47,16 @@ export function readPolicy(bytes: Uint8Array, problems: Problems, readFile: Read
     problems.add(at, 'must be the name of a network of this policy')
     return undefined
   })
-  const clients = form.required('clients', (each) => readClients(each, problems, names))
+  const resources = new Set(resourceNames(value))
+  const clients = form.required('clients', (each) => readClients(each, problems, { networks: names, resources }))
   const check = form.optional('check', (each, at) => readCheck(each, at, problems, networks ?? new Map()))
+  const files = { problems, networks: networks ?? new Map<string, NetworkPolicy>(), readFile }
+  const oauth = form.optional('oauth', (each, at) => readOauth(each, at, files))
   if (problems.list.length > 0 || revision === undefined || networks === undefined || clients === undefined) {
     return { policy: undefined, warnings: [] }
   }
   const homeNetwork = home ?? [...names][0] ?? ''
-  const rest = { decisionPointUrl: pointUrl?.origin, check }
+  const rest = { decisionPointUrl: pointUrl?.origin, check, oauth }
   const policy = { revision, networks, homeNetwork, clients, ...rest }
   return { policy, warnings: clients.flatMap(warningsOf) }
 }
@@ -70,6 +75,12 @@ export function parse(bytes: Uint8Array, problems: Problems): JsonValue | undefi
 function networkNames(value: JsonValue): readonly string[] {
   const networks = isJsonObject(value) ? value['networks'] : undefined
   return isJsonObject(networks) ? Object.keys(networks) : []
+}
+
+function resourceNames(value: JsonValue): readonly string[] {
+  const oauth = isJsonObject(value) ? value['oauth'] : undefined
+  const resources = isJsonObject(oauth) ? oauth['resources'] : undefined
+  return isJsonObject(resources) ? Object.keys(resources) : []
 }
 
 function readNetworks(
@@ -91,11 +102,7 @@ function readNetworks(
   return networks
 }
 
-function readClients(
-  value: JsonValue,
-  problems: Problems,
-  networks: ReadonlySet<string>,
-): readonly ClientPolicy[] | undefined {
+function readClients(value: JsonValue, problems: Problems, names: KnownNames): readonly ClientPolicy[] | undefined {
   if (!Array.isArray(value) || value.length === 0 || value.length > MAX_CLIENTS) {
     problems.add('clients', `must be an array of 1 to ${MAX_CLIENTS} clients`)
     return undefined
@@ -104,7 +111,7 @@ function readClients(
   const digests = new Set<string>()
   return (value as readonly JsonValue[]).flatMap((each, index) => {
     const path = `clients[${index}]`
-    const client = readClient(each, path, problems, networks)
+    const client = readClient(each, path, problems, names)
     if (client === undefined) return []
     if (ids.has(client.id)) problems.add(`${path}.id`, 'is the id of another client')
     ids.add(client.id)

@@ -105,10 +105,10 @@ export class LocalQuota implements Quota {
     return undefined
   }
 
-  spend(proof: SpentProof, claim: QuotaClaim): MaybePromise<SpendResult> {
+  spend(proof: SpentProof, claim?: QuotaClaim): MaybePromise<SpendResult> {
     if (this.#proofs.isSpent(proof)) return 'replayed'
     this.#proofs.checkRoom()
-    const refused = this.claim(claim)
+    const refused = claim && this.claim(claim)
     if (refused !== undefined) return refused
     this.#proofs.add(proof)
     return this.#mark === undefined ? undefined : this.#mark.cover(proof.created).then(() => undefined)

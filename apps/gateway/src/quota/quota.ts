@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { open, rename } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Instant, isJsonObject, readInstant, readJson, seconds, writeInstant } from '@chancery/protocol'
-import type { Log, MaybePromise } from '@chancery/service-kit'
+import type { Clock, Log, MaybePromise } from '@chancery/service-kit'
 
 /** What is counted for a client in windows of 60 s. */
-export type QuotaKind = 'requests' | 'certificates' | 'decisions'
+export type QuotaKind = 'requests' | 'certificates' | 'decisions' | 'tokens' | 'token_decisions'
 
 export interface QuotaClaim {
   readonly clientId: string
@@ -13,7 +14,12 @@ export interface QuotaClaim {
   readonly cost: number
 }
 
-/** A request proof that may be used once. */
+/** A client id has no space, so a node never shares a quota with a client. */
+export function quotaNameOf(nodeKey: string): string {
+  return `node ${nodeKey}`
+}
+
+/** A request proof, or another signed value that may be used once. */
 export interface SpentProof {
   /** Node key and nonce. */
   readonly name: string
@@ -33,9 +39,10 @@ export interface Quota {
   claim(claim: QuotaClaim): MaybePromise<QuotaResult>
   /**
    * Counts a request and spends its proof, in one step. A spent proof is found first, so replays use up nothing of the
-   * quota of the node; a refused claim spends nothing. Throws when it cannot know whether the proof was spent.
+   * quota of the node; a refused claim spends nothing. Without a claim the request was counted before. Throws when it
+   * cannot know whether the proof was spent.
    */
-  spend(proof: SpentProof, claim: QuotaClaim): MaybePromise<SpendResult>
+  spend(proof: SpentProof, claim?: QuotaClaim): MaybePromise<SpendResult>
   /** Returns whether it can count now, within a second. */
   probe(): Promise<boolean>
   close(): Promise<void>
@@ -50,6 +57,20 @@ export const WINDOW_MS = 60_000
 /** A proof is accepted from 30 s before until 60 s after its time. */
 export const PROOF_MS = 120_000
 export const MAX_AHEAD: Instant = seconds(30)
+
+/** Clocks of nodes may differ by this. */
+const MAX_WAIT_MS = 2000
+
+/**
+ * Without a state a restart loses how far ahead accepted proofs were dated. So a proof waits until its time, and one that
+ * is dated further ahead gets false.
+ */
+export async function awaitProofTime(created: Instant, clock: Pick<Clock, 'now'>): Promise<boolean> {
+  const aheadMs = Number((created - clock.now()) / 1000n)
+  if (aheadMs > MAX_WAIT_MS) return false
+  if (aheadMs > 0) await sleep(aheadMs)
+  return true
+}
 
 /** The mark is written ahead of the proofs, so that one write serves the proofs of some seconds. */
 const STEP = seconds(3)

@@ -47,11 +47,14 @@ if epoch ~= ARGV[4] then
   redis.call('HSET', KEYS[3], 'id', epoch, 'floor', string.format('%.0f', floor))
 end
 if tonumber(ARGV[7]) <= floor or redis.call('EXISTS', KEYS[1]) == 1 then return {2, 0, epoch} end
-local used = tonumber(redis.call('GET', KEYS[2]) or '0')
-local left = redis.call('PTTL', KEYS[2])
-if used + 1 > tonumber(ARGV[1]) then return {0, left, epoch} end
-redis.call('INCRBY', KEYS[2], 1)
-if left < 0 then redis.call('PEXPIRE', KEYS[2], ARGV[2]) end
+local left = 0
+if ARGV[1] ~= '' then
+  local used = tonumber(redis.call('GET', KEYS[2]) or '0')
+  left = redis.call('PTTL', KEYS[2])
+  if used + 1 > tonumber(ARGV[1]) then return {0, left, epoch} end
+  redis.call('INCRBY', KEYS[2], 1)
+  if left < 0 then redis.call('PEXPIRE', KEYS[2], ARGV[2]) end
+end
 redis.call('SET', KEYS[1], '1', 'PX', ARGV[3])
 return {1, left, epoch}
 `
@@ -118,14 +121,15 @@ export class RedisQuota implements Quota {
     return granted === 1 ? undefined : { retryAfterMs: leftMs < 0 ? WINDOW_MS : leftMs }
   }
 
-  async spend({ name, created }: SpentProof, { clientId, kind, limit }: QuotaClaim): Promise<SpendResult> {
+  async spend({ name, created }: SpentProof, claim?: QuotaClaim): Promise<SpendResult> {
     const known = await this.#openEpoch()
+    const nameKey = quotaKey([this.#namespace, name, 'proof'])
     const [result, leftMs, epoch] = await this.#call((redis) =>
       redis.spendProof(
-        quotaKey([this.#namespace, name, 'proof']),
-        this.#keyOf(clientId, kind),
+        nameKey,
+        claim === undefined ? nameKey : this.#keyOf(claim.clientId, claim.kind),
         this.#epochKey,
-        limit,
+        claim?.limit ?? '',
         WINDOW_MS,
         PROOF_MS,
         known,

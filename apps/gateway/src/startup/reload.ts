@@ -1,9 +1,12 @@
 import { toError } from '@chancery/service-kit'
+import type { Instant } from '@chancery/protocol'
 import type { CurrentAccess } from '../auth/current-access.ts'
 import type { GatewayListener } from '../edge/server.ts'
 import type { Core } from '../core.ts'
 import { ConfigurationError, type LoadedFiles, loadFiles } from '../policy/load-files.ts'
 import type { Configuration } from '../policy/load-configuration.ts'
+import type { Policy } from '../policy/policy.ts'
+import { keyChangeProblem } from '../policy/token-keys.ts'
 import { type OpenedTrust, loadListsOrThrow } from '../trust/open-trust.ts'
 import type { ListRefresher } from '../trust/refresh-lists.ts'
 import { issuerKey } from '../trust/snapshot.ts'
@@ -55,11 +58,20 @@ async function recordReload(core: Core, revision: string): Promise<void> {
   }
 }
 
+/** Resource servers keep key sets, so a new key is published before it signs, and a used one stays published. */
+function requirePublishedKeys(before: Policy, { oauth }: Policy, now: Instant): void {
+  if (before.oauth === undefined || oauth === undefined) return
+  const message = keyChangeProblem(before.oauth.keys, oauth.keys, now)
+  if (message !== undefined)
+    throw new ConfigurationError([{ setting: 'GATEWAY_POLICY_FILE', path: 'oauth.signing_keys', message }])
+}
+
 async function apply(
   configuration: Configuration,
   { core, access, listeners, refresher, trust }: ReloadParts,
 ): Promise<void> {
   const { policy } = configuration
+  requirePublishedKeys(trust.trust.current.policy, policy, core.clock.now())
   await trust.trust.replace(policy, (followed, current) =>
     loadListsOrThrow(
       followed,

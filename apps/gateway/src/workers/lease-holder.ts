@@ -115,7 +115,7 @@ export class RemoteQuota implements Quota {
     return this.#call('claimQuota', claim)
   }
 
-  spend(proof: SpentProof, claim: QuotaClaim): Promise<SpendResult> {
+  spend(proof: SpentProof, claim?: QuotaClaim): Promise<SpendResult> {
     return this.#call('spendProof', { proof, claim })
   }
 

@@ -1,6 +1,7 @@
 import { CHANGED, type Command, type CommandArgument, type CommandOption } from './command.ts'
 import { ENV_FILE, gatewayAudit } from './audit.ts'
 import { gatewaySetup } from './gateway-setup.ts'
+import { gatewayTokens } from './gateway-tokens.ts'
 
 const NETWORK: CommandArgument = { name: 'network', summary: 'Name of the network in the policy', required: true }
 const ISSUER: CommandArgument = { name: 'issuer', summary: 'Key id of the issuer of its lists', required: true }
@@ -287,6 +288,7 @@ const local: readonly Command[] = [
 export const gatewayCommands: readonly Command[] = [
   ...gatewaySetup,
   ...running,
+  ...gatewayTokens,
   ...state,
   ...gatewayAudit,
   ...preflight,

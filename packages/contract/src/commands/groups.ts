@@ -28,6 +28,8 @@ export const COMMAND_GROUPS: Readonly<Record<string, string>> = {
   'data-usage': 'Publish and verify the permitted use of data',
   gateway: 'Run and maintain a gateway',
   'gateway token': 'Create tokens for clients of a gateway',
+  'gateway enable': 'Enable a feature of a gateway',
+  'gateway token-key': 'Create and list the keys of access tokens',
   'gateway state': 'Check and repair the stored state of a gateway',
   'gateway audit': 'Verify and export the audit log of a gateway',
   authzen: 'Ask and check AuthZEN decision points',

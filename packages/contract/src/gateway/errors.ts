@@ -114,6 +114,7 @@ const LINES = {
     status: 403,
     message: 'A person must approve this request first. Send it again with the header Chancery-Approval.',
   },
+  introspection_scope: { status: 403, message: 'This credential may not introspect access tokens.' },
   client_certificate: { status: 403, message: 'This credential is bound to another certificate.' },
   route_not_found: { status: 404, reason: 'route', message: 'There is nothing at this path.' },
   operation_not_found: { status: 404, reason: 'operation', message: 'There is no such operation.' },
@@ -121,6 +122,11 @@ const LINES = {
   operation_method: { status: 405, reason: 'operation', message: 'This operation does not take that method.' },
   deadline: { status: 408, message: 'The request took longer than this gateway allows.' },
   body_too_large: { status: 413, reason: 'body', message: 'The body is too large.' },
+  form_content_type: {
+    status: 415,
+    reason: 'content_type',
+    message: 'The body must be application/x-www-form-urlencoded without a content coding.',
+  },
   content_type: { status: 415, message: 'The body must be application/json without a content coding.' },
   field: { status: 422, message: 'A member is missing, unknown or of the wrong type. See details.path.' },
   headers_too_large: { status: 431, message: 'The header section is too large.' },
@@ -147,6 +153,7 @@ const LINES = {
   decisions_not_configured: { status: 503 },
   relay_certificate: { status: 503 },
   revocation_list: { status: 503 },
+  attestation_unread: { status: 503, reason: 'authority_unreachable' },
   not_ready: { status: 503 },
 } as const
 

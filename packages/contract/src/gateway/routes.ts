@@ -1,5 +1,8 @@
-/** Who may call a gateway route: anyone, a client of the policy, or one that may read metrics (protocol/gateway 5.2). */
-export type GatewayCredential = 'none' | 'client' | 'metrics'
+/**
+ * Who may call a gateway route: anyone, a client of the policy, one that may read metrics, or a node with a client
+ * assertion (protocol/gateway 5.2).
+ */
+export type GatewayCredential = 'none' | 'client' | 'metrics' | 'node'
 
 export interface GatewayRoute {
   readonly method: 'GET' | 'POST' | 'DELETE'
@@ -11,6 +14,8 @@ export interface GatewayRoute {
   readonly purpose: string
   /** A sent X-Request-ID comes back unchanged, as AuthZEN requires. Other routes send the id of the gateway. */
   readonly echoesRequestId?: true
+  /** The body is a form, and clients may authenticate by Basic, as RFC 6749 describes. */
+  readonly isOauth?: true
 }
 
 /** Where a catalogued operation of an authority is reached, and where the catalogue is read. */
@@ -133,6 +138,43 @@ const ROUTES = {
     admission: 'counted',
     purpose: 'Describes the decision point to AuthZEN clients.',
     echoesRequestId: true,
+  },
+  token: {
+    method: 'POST',
+    path: '/oauth/token',
+    credential: 'node',
+    admission: 'counted',
+    purpose: 'Issues an access token for a node, with a signed decision for each scope.',
+    isOauth: true,
+  },
+  introspect: {
+    method: 'POST',
+    path: '/oauth/introspect',
+    credential: 'client',
+    admission: 'counted',
+    purpose: 'Says whether an access token of this gateway is active.',
+    isOauth: true,
+  },
+  tokenKeys: {
+    method: 'GET',
+    path: '/oauth/jwks',
+    credential: 'none',
+    admission: 'counted',
+    purpose: 'Gives the public keys of access tokens.',
+  },
+  authorizationServer: {
+    method: 'GET',
+    path: '/.well-known/oauth-authorization-server',
+    credential: 'none',
+    admission: 'counted',
+    purpose: 'Describes the token endpoint to OAuth clients.',
+  },
+  protectedResource: {
+    method: 'GET',
+    path: '/oauth/resources/{name}',
+    credential: 'none',
+    admission: 'counted',
+    purpose: 'Gives the metadata that a published resource shows at its own address.',
   },
   forwardRead: {
     method: 'GET',

@@ -51,10 +51,30 @@ const decided = {
   justification_proof: required(signedRecord('justification-proof', justificationForm)),
   /** When a gate asked a person: send the same request again with this id once it is approved. */
   approval: optional(open(approvalState)),
+  /** Whether the evidence store has the decision. Absent from authorities before this member. */
+  decision_stored: optional(shape.boolean),
 }
 
 /** Of the approval that this request uses. */
 const approval_id = optional(shape.string)
+
+/** A closed form: with another member it would be read as no proof at all. */
+const clientAssertion = shape.closed({
+  kind: required(oneOf('client_assertion')),
+  client_assertion: text,
+  audience: text,
+})
+
+const requestProof = open({
+  method: text,
+  request_target: text,
+  content_digest: text,
+  audience: text,
+  certificate: text,
+  attestation: required(nullable(shape.string)),
+  signature_input: text,
+  signature: text,
+})
 
 const facts = {
   evaluate: {
@@ -146,19 +166,8 @@ const facts = {
         cert_id: optional(shape.string),
         /** Exactly one of attestation_id and presented; attributes from a relay only. */
         ...question,
-        /** From a relay: the request proof of its caller. */
-        on_behalf_of: optional(
-          open({
-            method: text,
-            request_target: text,
-            content_digest: text,
-            audience: text,
-            certificate: text,
-            attestation: required(nullable(shape.string)),
-            signature_input: text,
-            signature: text,
-          }),
-        ),
+        /** From a relay: the request proof of its caller, or the client assertion of a token request. */
+        on_behalf_of: optional(shape.anyOf(clientAssertion, requestProof)),
         /** With it, a repeated request gets the first decision. */
         idempotency_key: optional(shape.string),
         approval_id,

@@ -93,27 +93,35 @@ export interface ProvenCaller {
   readonly audience: string
   readonly nonce: string
   readonly created: Instant
+  /** A request proof counts once; a client assertion counts once for each capability. */
+  readonly kind: 'request_proof' | 'client_assertion'
+}
+
+export type CallerVerdict =
+  | { readonly ok: true; readonly caller: ProvenCaller }
+  | { readonly ok: false; readonly reason: CallerProofReason }
+
+export interface CallerQuestion {
+  readonly asked: AskedAttestation
+  readonly now: Instant
 }
 
 /** The attestation that the decision is about. */
 export type AskedAttestation = { readonly attestation_id: string } | { readonly presented: JsonValue }
 
 /** Checks the proof of a caller as far as no state is needed. The first failure decides. */
-export async function verifyCallerProof(
-  given: JsonValue,
-  { asked, now }: { readonly asked: AskedAttestation; readonly now: Instant },
-): Promise<
-  { readonly ok: true; readonly caller: ProvenCaller } | { readonly ok: false; readonly reason: CallerProofReason }
-> {
+export async function verifyCallerProof(given: JsonValue, { asked, now }: CallerQuestion): Promise<CallerVerdict> {
   const received = isJsonObject(given) && isCallerProof(given) ? given : undefined
   const proof = received && readRequestProof(headersOf(received))
   if (received === undefined || proof === undefined) return { ok: false, reason: 'malformed' }
   if (!isProofCurrent(proof, now, CALLER_PROOF_AGE_SECONDS)) return { ok: false, reason: 'stale' }
   const certificate = await verifyRequestProof(proof, { method: received.method, target: received.request_target })
   if (typeof certificate === 'string') return { ok: false, reason: certificate }
-  if (received.attestation !== null && !isAsked(proof, asked)) return { ok: false, reason: 'attestation_mismatch' }
+  if (received.attestation !== null && !isAskedAttestation(attestationInProof(proof), asked))
+    return { ok: false, reason: 'attestation_mismatch' }
   const { nonce, created } = proof.parameters
-  return { ok: true, caller: { certificate, audience: received.audience, nonce, created: seconds(created) } }
+  const { audience } = received
+  return { ok: true, caller: { certificate, audience, nonce, created: seconds(created), kind: 'request_proof' } }
 }
 
 function headersOf(proof: CallerProof): RequestProof['headers'] {
@@ -148,8 +156,11 @@ function isCallerProof(given: JsonObject): given is JsonObject & CallerProof {
   })
 }
 
-function isAsked(proof: RequestProof, asked: AskedAttestation): boolean {
-  const carried = attestationInProof(proof)
+/** True when what a proof carries is the attestation that the decision is about. */
+export function isAskedAttestation(
+  carried: { readonly record: Attestation; readonly wire: JsonValue } | undefined,
+  asked: AskedAttestation,
+): boolean {
   if (carried === undefined) return false
   if ('attestation_id' in asked) return carried.record.attestation_id === asked.attestation_id
   return canonicalJson(carried.wire) === canonicalJson(asked.presented)

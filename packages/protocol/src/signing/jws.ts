@@ -16,7 +16,7 @@ const MAX_HEADER_CHARACTERS = 2048
 /** Signs with Ed25519. The name `EdDSA` is the one that all readers know. */
 export async function signJws(header: JsonObject, payload: Uint8Array, signer: Signer): Promise<JwsParts> {
   const [head, body] = [toBase64Url(toUtf8(writeJson({ alg: 'EdDSA', ...header }))), toBase64Url(payload)]
-  const signature = toBase64Url(await signer.sign(toUtf8(`${head}.${body}`)))
+  const signature = toBase64Url(await signer.sign(jwsInput({ protected: head, payload: body })))
   return { protected: head, payload: body, signature }
 }
 
@@ -36,7 +36,7 @@ export function readJwsHeader(text: string): JsonObject | undefined {
 export async function verifyJws(parts: JwsParts, publicKey: string | Uint8Array): Promise<boolean> {
   const signature = fromBase64Url(parts.signature)
   if (signature === undefined) return false
-  return verifySignature(publicKey, toUtf8(`${parts.protected}.${parts.payload}`), toBase64(signature))
+  return verifySignature(publicKey, jwsInput(parts), toBase64(signature))
 }
 
 function readObject(bytes: Uint8Array): JsonObject | undefined {
@@ -48,3 +48,33 @@ function readObject(bytes: Uint8Array): JsonObject | undefined {
     throw error
   }
 }
+
+/** A compact JWS that has its form. Nothing in it was verified. */
+export interface CompactJws {
+  readonly parts: JwsParts
+  readonly header: JsonObject
+  readonly claims: JsonObject
+}
+
+/** Reads the three parts strictly: one alphabet, no padding, no repeated names, both parts objects. */
+export function readCompactJws(text: string): CompactJws | undefined {
+  const [head = '', payload = '', signature, ...more] = text.split('.')
+  if (signature === undefined || more.length > 0 || fromBase64Url(signature) === undefined) return undefined
+  const [headerBytes, payloadBytes] = [fromBase64Url(head), fromBase64Url(payload)]
+  const header = headerBytes && readObject(headerBytes)
+  const claims = payloadBytes && readObject(payloadBytes)
+  if (header === undefined || claims === undefined) return undefined
+  return { parts: { protected: head, payload, signature }, header, claims }
+}
+
+/** The text that the signature of a JWS covers. */
+export function jwsInput(parts: Pick<JwsParts, 'protected' | 'payload'>): Uint8Array {
+  return toUtf8(`${parts.protected}.${parts.payload}`)
+}
+
+export function writeCompactJws({ protected: head, payload, signature }: JwsParts): string {
+  return `${head}.${payload}.${signature}`
+}
+
+/** Members of a header by which a JWS would bring its own key, or need an extension that is not understood. */
+export const FOREIGN_KEY_HEADERS = ['jwk', 'jku', 'x5u', 'x5c', 'x5t', 'x5t#S256', 'crit', 'b64', 'zip'] as const

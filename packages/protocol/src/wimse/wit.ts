@@ -5,7 +5,7 @@ import { readJsonBytes } from '../canonical/read-json.ts'
 import { type Instant, seconds } from '../canonical/time.ts'
 import { type JoinCertificate, presentedCertificate, windowOf } from '../artifacts/join-certificate.ts'
 import { readOrUndefined } from '../reading/read-or-undefined.ts'
-import { type JwsParts, readJwsHeader, signJws, verifyJws } from '../signing/jws.ts'
+import { type JwsParts, readJwsHeader, signJws, verifyJws, writeCompactJws } from '../signing/jws.ts'
 import type { Signer } from '../signing/keys.ts'
 
 /** Media type of a workload identity token (draft-ietf-wimse-workload-creds-02). */
@@ -55,7 +55,7 @@ export async function signWit(
     chancery_certificate: toBase64(toUtf8(writeJson(certificate))),
   }
   const jws = await signJws({ kid: signer.keyId, typ: TYPE }, toUtf8(writeJson(claims)), signer)
-  return { wit: `${jws.protected}.${jws.payload}.${jws.signature}`, exp }
+  return { wit: writeCompactJws(jws), exp }
 }
 
 /** A token that has its form. Nothing in it was verified, except that it agrees with the certificate in it. */

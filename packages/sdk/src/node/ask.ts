@@ -3,6 +3,7 @@ import {
   authorityKeysAt,
   boundaryDecisionForm,
   canonicalJson,
+  certificateInAssertion,
   contextDigest,
   digestOf,
   justificationForm,
@@ -92,8 +93,11 @@ function requestAttribute({ request, publicKey }: AskedDecision): JsonObject | n
     const asked_by = cert_id === null ? 'partner_node' : 'node'
     return { asked_by, node_public_key: publicKey, cert_id, audience: null, relayed_by: null }
   }
-  const { audience, certificate } = on_behalf_of
-  const caller = readCarried(certificate, readJoinCertificate)
+  const { audience } = on_behalf_of
+  const caller =
+    'kind' in on_behalf_of
+      ? certificateInAssertion(on_behalf_of.client_assertion)
+      : readCarried(on_behalf_of.certificate, readJoinCertificate)
   if (caller === undefined) return null
   const { node_public_key, cert_id: caller_cert_id } = caller
   return { asked_by: 'relay', node_public_key, cert_id: caller_cert_id, audience, relayed_by: cert_id }

@@ -29,6 +29,9 @@ import { NodeLoop } from './node-loop.ts'
 import { NodeLists } from './lists.ts'
 import { readRenewHours } from './schedule.ts'
 import { WitSource } from './wit-source.ts'
+import { type AccessToken, type TokenRequest, requestToken } from '../tokens/access-token.ts'
+import { type DpopKey, createDpopKey } from '../tokens/dpop.ts'
+import { type TokenFetchOptions, fetchWithToken } from '../tokens/fetch-with-token.ts'
 
 export interface FetchAsOptions {
   /**
@@ -60,6 +63,7 @@ export class Node<Areas extends NodeAreas = Client> {
   readonly #clock: () => Instant
   readonly #wits: WitSource
   readonly #ended: Promise<Error | undefined>
+  #dpopKey: Promise<DpopKey> | undefined
   /** Calls with the key of this node. */
   readonly client: Areas
   readonly publicKey: string
@@ -196,6 +200,23 @@ export class Node<Areas extends NodeAreas = Client> {
       ...rest,
       ...(profile === 'wimse' ? { wit: () => this.#wits.current(this.certificate) } : {}),
     }))
+  }
+
+  /**
+   * An access token of a service, from the gateway that issues its tokens: any OAuth resource server verifies it. The
+   * token is bound to a key of this process, unless `bearer` is set. Beta.
+   */
+  async tokenFrom(issuer: string, request: TokenRequest, fetch: Fetch = globalThis.fetch): Promise<AccessToken> {
+    this.#dpopKey ??= createDpopKey()
+    const dpopKey = request.dpopKey ?? (await this.#dpopKey)
+    const identity = { signer: this.#signer, certificate: this.certificate, clock: this.#clock, fetch }
+    return requestToken(issuer, { ...request, dpopKey }, identity)
+  }
+
+  /** A `fetch` for one service with an access token that is renewed at half of its life. Beta. */
+  fetchWithToken(resource: string, { issuer, fetch = globalThis.fetch, ...request }: TokenFetchOptions): Fetch {
+    const renew = (): Promise<AccessToken> => this.tokenFrom(issuer, { ...request, resource }, fetch)
+    return fetchWithToken({ resource, clock: this.#clock, fetch, renew })
   }
 
   /**

@@ -1,4 +1,11 @@
-import { assessAttestation, recognitionAttribute, verifyCallerProof, writeSortable } from '@chancery/protocol'
+import {
+  assessAttestation,
+  isCallerAssertion,
+  recognitionAttribute,
+  verifyCallerAssertion,
+  verifyCallerProof,
+  writeSortable,
+} from '@chancery/protocol'
 import type {
   AskedAttestation,
   AttestationBasis,
@@ -40,13 +47,15 @@ export async function requireCertificate(
 }
 
 /**
- * Verifies the request proof that a relay received from its caller. The authority does not rely on the relay for who
- * called. A certificate of another network is verified by the relay: the decision depends on the attestation and its key.
+ * Verifies the proof that a relay received from its caller: of a request, or for a token. The authority does not rely on
+ * the relay for who called. A certificate of another network is verified by the relay: the decision depends on the attestation and its key.
  */
 export async function requireCaller(parts: BoundaryParts, { on_behalf_of, asked }: NodeRequest): Promise<ProvenCaller> {
   const attestation: AskedAttestation =
     asked.kind === 'presented' ? { presented: asked.attestation } : { attestation_id: asked.attestation_id }
-  const verdict = await verifyCallerProof(on_behalf_of ?? null, { asked: attestation, now: parts.clock.now() })
+  const given = on_behalf_of ?? null
+  const verify = isCallerAssertion(given) ? verifyCallerAssertion : verifyCallerProof
+  const verdict = await verify(given, { asked: attestation, now: parts.clock.now() })
   if (!verdict.ok) throw new Refusal('caller_proof_rejected', { reason: verdict.reason })
   const { certificate } = verdict.caller
   if (!(await isTrusted(parts, certificate, asked.kind === 'presented')))

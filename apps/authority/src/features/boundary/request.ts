@@ -1,5 +1,5 @@
 import { ERRORS, type LimiterName, Refusal } from '@chancery/contract'
-import { DAY, assessAttestation, digestOf, isAttestationOfKey, writeSortable } from '@chancery/protocol'
+import { DAY, assessAttestation, digestOf, isAttestationOfKey, sha256Hex, writeSortable } from '@chancery/protocol'
 import type {
   Attestation,
   AttestationBasis,
@@ -152,10 +152,17 @@ async function findSubject(
   if (!roles.some((role) => decisionRelayRoles.includes(role))) throw new Refusal('relay_not_allowed')
   const caller = await requireCaller(parts, asked)
   const { node_public_key: key, cert_id: callerCertificate } = caller.certificate
-  const callerNonce = toClaim(`caller:${key}`, caller.nonce, caller.created)
+  const callerNonce = claimOf(caller, asked.requested_capability)
   // Every service that the caller spoke to has its proof, so replays use up nothing of the caller.
   if (!(await isNonceSpent(parts.database.read, callerNonce))) await hit('decision', key)
   return { asked_by: 'relay', key, cert_id: callerCertificate, relayed_by: cert_id, caller, callerNonce }
+}
+
+/** A token has a decision for each of its scopes, so a client assertion counts once for each capability. */
+function claimOf({ kind, certificate, nonce, created }: ProvenCaller, capability: string): NonceClaim {
+  const { node_public_key: key } = certificate
+  if (kind === 'request_proof') return toClaim(`caller:${key}`, nonce, created)
+  return toClaim(`assertion:${key}`, `${nonce} ${sha256Hex(capability)}`, created)
 }
 
 /** The partner that signed for the caller. A caller may name any issuer, and a partner can make keys without end. */

@@ -65,7 +65,10 @@ export async function signDecision(
   // In canonical form, as the store has it: a repeat of the answer takes it from there.
   const shown = question.showsContext ? `,"context":${canonicalJson(asJson(context))}` : ''
   const named = approval === undefined ? '' : `,"approval":${canonicalJson(asJson(approval))}`
-  const text = `{"decision":${decision.text},"justification_proof":${proof.text}${shown}${named}${headText(draft, head)}}`
+  // Not signed: a caller that needs stored decisions asks its authority over TLS.
+  const kept = `,"decision_stored":${parts.settings.evidenceStore}`
+  const pair = `"decision":${decision.text},"justification_proof":${proof.text}`
+  const text = `{${pair}${shown}${named}${headText(draft, head)}${kept}}`
   const signed = signedAttestation(basis)
   return {
     decision: decision.record,

@@ -1,16 +1,15 @@
-import { rm } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { type JsonObject, type JsonValue, isJsonObject, visible, writeInstant } from '@chancery/protocol'
 import type { CommandContext } from '../../context.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
-import { OWNER_ONLY, typed, writeNewFile } from '../../files/files.ts'
+import { typed } from '../../files/files.ts'
 import { genesisFingerprint } from '../../files/genesis-file.ts'
 import { type Result, fields } from '../../output/screen.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import { checkPolicy, noteOverrides, readRules } from './init.ts'
+import { noteOverrides, readRules, replaceChecked } from './init.ts'
 import { gatewayFiles, policyFileText } from './gateway-folder.ts'
 import { pinNetwork, readSource } from './network-source.ts'
-import { loadPolicyFile, replacePolicy } from './follow.ts'
+import { loadPolicyFile } from './follow.ts'
 
 /** Runs `gateway add-network`: adds a verified network to the policy in a gateway folder. */
 export async function runGatewayAddNetwork(
@@ -38,7 +37,7 @@ export async function runGatewayAddNetwork(
     entry: { ...pinned.entry, ...readRules(options) },
     revision: writeInstant(context.now()),
   })
-  await replaceChecked(context, folder, policy, policyFileText(next))
+  await replaceChecked(context, folder, policy.all, policyFileText(next))
   noteOverrides(context)
   const rows: [string, string][] = [
     ['genesis block', `${genesisFingerprint(pinned.genesis)} (signed by the given root key)`],
@@ -95,22 +94,4 @@ function withNetwork(policy: LoadedPolicy, { network, client, entry, revision }:
     return { ...each, networks: [...(Array.isArray(before) ? (before as readonly JsonValue[]) : []), network] }
   })
   return { ...policy.all, revision, networks: { ...policy.networks, [network]: entry }, clients }
-}
-
-/** Replaces the policy only after a draft of it has passed the checks of a start. */
-async function replaceChecked(
-  context: CommandContext,
-  folder: string,
-  before: LoadedPolicy,
-  text: string,
-): Promise<void> {
-  const files = gatewayFiles(folder)
-  const draft = join(folder, `.policy-${context.now()}.json`)
-  await writeNewFile(draft, text, OWNER_ONLY)
-  try {
-    await checkPolicy(context, files.settings, draft)
-  } finally {
-    await rm(draft, { force: true })
-  }
-  await replacePolicy(context.cwd, files.policy, before.all, text)
 }

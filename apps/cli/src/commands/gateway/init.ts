@@ -1,14 +1,16 @@
+import { rm } from 'node:fs/promises'
 import { isIP } from 'node:net'
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { DAY, type JsonObject, SECOND, writeInstant } from '@chancery/protocol'
 import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
 import type { CommandContext } from '../../context.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
-import { typed } from '../../files/files.ts'
+import { OWNER_ONLY, typed, writeNewFile } from '../../files/files.ts'
 import { genesisFingerprint } from '../../files/genesis-file.ts'
 import { type Result, fields } from '../../output/screen.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { homeProblem } from '../init/settings-files.ts'
+import { replacePolicy } from './follow.ts'
 import { gatewayFiles, makeGatewayFolder, refuseUsedFolder } from './gateway-folder.ts'
 import type { GatewayFolderOptions, MadeGateway } from './gateway-folder.ts'
 import { type PinnedNetwork, pinNetwork, readSource } from './network-source.ts'
@@ -37,6 +39,24 @@ export async function checkPolicy(context: CommandContext, settings: string, dra
   const report = await commands.checkFiles(settings, draftPolicy)
   for (const warning of report.warnings) context.note(warning)
   if (report.lines.length > 0) throw failed(report.lines)
+}
+
+/** Replaces the policy only after a draft of it has passed the checks of a start. */
+export async function replaceChecked(
+  context: CommandContext,
+  folder: string,
+  before: JsonObject,
+  text: string,
+): Promise<void> {
+  const files = gatewayFiles(folder)
+  const draft = join(folder, `.policy-${context.now()}.json`)
+  await writeNewFile(draft, text, OWNER_ONLY)
+  try {
+    await checkPolicy(context, files.settings, draft)
+  } finally {
+    await rm(draft, { force: true })
+  }
+  await replacePolicy(context.cwd, files.policy, before, text)
 }
 
 function failed(problems: readonly string[]): CommandError {

@@ -96,7 +96,7 @@ function operationsOf({ state, quota, refusals }: Pick<Core, 'state' | 'quota' |
     findStored: ({ network, issuer }: { network: string; issuer: string }) => state?.findStored(network, issuer),
     findEvents: ({ requestId, newest }: { requestId: string; newest: number }) => state?.findEvents(requestId, newest),
     claimQuota: (claim: QuotaClaim) => quota.claim(claim),
-    spendProof: ({ proof, claim }: { proof: SpentProof; claim: QuotaClaim }) => quota.spend(proof, claim),
+    spendProof: ({ proof, claim }: { proof: SpentProof; claim?: QuotaClaim }) => quota.spend(proof, claim),
     probeQuota: () => quota.probe(),
     addRefusals: (sums: readonly RefusalSum[]) => {
       for (const sum of sums) refusals.add(sum)

@@ -95,8 +95,9 @@ async function recordStrangers(
     return await verify()
   } catch (thrown) {
     const error = toRefusal(thrown)?.error
-    if (error !== undefined && GATEWAY_ERRORS[error].status < 500)
-      await refusals.record({ requestId, method, route: CHECK_PREFIX, startedMs, address, traceId }, { error })
+    const { status, reason } = GATEWAY_ERRORS[error ?? 'internal']
+    if (status < 500)
+      await refusals.record({ requestId, method, route: CHECK_PREFIX, startedMs, address, traceId }, { status, reason })
     throw thrown
   }
 }

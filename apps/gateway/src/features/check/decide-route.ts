@@ -1,11 +1,12 @@
 import { GatewayRefusal } from '@chancery/contract'
 import { type JsonObject, field, readOrUndefined, verifyList } from '@chancery/protocol'
-import { POLL_SECONDS, decide, isDeciding, recordRefused } from '../decisions/index.ts'
+import { POLL_SECONDS, basisOf, decide, isDeciding, recordRefused } from '../decisions/index.ts'
 import type { AskingCall, DecidingNetwork, Question } from '../decisions/index.ts'
 import type { CheckQuestion } from '../../policy/policy.ts'
 import { APPROVAL_HEADERS, type CheckParts, type CheckedRequest } from './checked-request.ts'
 import type { MatchedRoute } from './match-route.ts'
-import { type CheckContext, type ProvenNode, quotaNameOf } from './verify-caller.ts'
+import { quotaNameOf } from '../../quota/quota.ts'
+import type { CheckContext, ProvenNode } from './verify-caller.ts'
 
 /** Asks the authority for the capability of a route. Returns the id of the decision; a denial is a refusal. */
 export async function decideRoute(
@@ -17,7 +18,7 @@ export async function decideRoute(
   const network = check.trust.policy.networks.get(asks.network)
   if (network === undefined || !isDeciding(network)) throw new GatewayRefusal('decisions_not_configured')
   call.context.decision_network = network.name
-  const basis = await basisOf(node, network, check)
+  const basis = await basisOf(node, network, check.trust)
   if (basis === undefined) {
     recordRefused(call, 'subject_unknown')
     throw new GatewayRefusal('subject_unknown')
@@ -69,30 +70,6 @@ export interface DecidedRequest {
   readonly node: ProvenNode
   readonly matched: MatchedRoute
   readonly check: CheckContext
-}
-
-/**
- * The attestation of the proof, or the entry `node:<cert_id>` of the policy for a node of the network that decides. A
- * carried attestation is used only after its signature was verified: its id chooses what the authority decides on. One
- * of another network is presented: the authority checks it under its treaty with that network.
- */
-async function basisOf(
-  { certificate, attestation }: ProvenNode,
-  network: DecidingNetwork,
-  { trust }: CheckContext,
-): Promise<Question['basis'] | undefined> {
-  const isOwn = certificate.network_name === network.name
-  if (attestation !== undefined) {
-    // The issuer of an attestation is the network of the certificate (verifyCaller), which is trusted here.
-    const issuer = trust.policy.networks.get(attestation.issuer_sovereign_id)
-    if (issuer === undefined || !(await verifyList(attestation, Object.values(issuer.anchorTexts)))) return undefined
-    if (isOwn) return { attestation_id: attestation.attestation_id }
-    return { presented: { attestation, issuer_sovereign_id: attestation.issuer_sovereign_id } }
-  }
-  // Ids are unique per issuer, and the table names ids only.
-  if (!isOwn || certificate.issued_by !== network.primary.issuer) return undefined
-  const attestation_id = network.decisions.subjects.get(`node:${certificate.cert_id}`)
-  return attestation_id === undefined ? undefined : { attestation_id }
 }
 
 async function countDecision(

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { GatewayRefusal } from '@chancery/contract'
 import {
   PROOF_FIELDS,
@@ -27,6 +26,7 @@ import type {
 import type { AuditContext } from '../../audit/request-audit.ts'
 import { toRetrySeconds } from '../../edge/error-body.ts'
 import type { CheckPolicy } from '../../policy/policy.ts'
+import { awaitProofTime, quotaNameOf } from '../../quota/quota.ts'
 import type { TrustSnapshot } from '../../trust/snapshot.ts'
 import { digestOfCertificate, toAudited } from '../verify/index.ts'
 import type { CheckParts, CheckedRequest } from './checked-request.ts'
@@ -104,26 +104,13 @@ async function spend(
   { policy }: CheckContext,
   { quota, metrics, state, clock }: CheckParts,
 ): Promise<void> {
-  if (state === undefined) await awaitTime(seconds(created), clock)
+  if (state === undefined && !(await awaitProofTime(seconds(created), clock))) throw new GatewayRefusal('proof_stale')
   const claim = { clientId: quotaNameOf(key), kind: 'requests', limit: policy.requestsPerMinute, cost: 1 } as const
   const result = await quota.spend({ name: `${key} ${nonce}`, created: seconds(created) }, claim)
   if (result === undefined) return
   if (result === 'replayed') throw new GatewayRefusal('proof_replayed')
   metrics.quotaDenied.increase()
   throw new GatewayRefusal('node_quota', undefined, { retryAfterSeconds: toRetrySeconds(result.retryAfterMs) })
-}
-
-/** Clocks of nodes may differ by this. */
-const MAX_WAIT_MS = 2000
-
-/**
- * Without a state a restart loses how far ahead accepted proofs were dated. So a proof waits until
- * its time, and one that is dated further ahead is refused.
- */
-async function awaitTime(created: Instant, clock: CheckParts['clock']): Promise<void> {
-  const aheadMs = Number((created - clock.now()) / 1000n)
-  if (aheadMs > MAX_WAIT_MS) throw new GatewayRefusal('proof_stale')
-  if (aheadMs > 0) await sleep(aheadMs)
 }
 
 /** In the order of docs/protocol/request-proof.md section 3. */
@@ -206,9 +193,4 @@ async function requireTrusted(
   if (state !== undefined) context.certificate_digests = [digestOfCertificate(certificate)]
   // Ids and names become headers for the service.
   if (!decision.trusted || certificate.cert_id.length > MAX_NAME) throw new GatewayRefusal('certificate_untrusted')
-}
-
-/** A client id has no space, so a node never shares a quota with a client. */
-export function quotaNameOf(nodeKey: string): string {
-  return `node ${nodeKey}`
 }

@@ -38,9 +38,27 @@ export async function decide(
   return audited(verified, reused, call)
 }
 
-async function ask(question: Question, call: AskingCall, parts: DecisionParts): Promise<VerifiedDecision> {
+/**
+ * Asks for a decision that is used once, under an id that the caller chose. The caller of the question was verified by
+ * this gateway.
+ */
+export async function askOnce(
+  question: Question,
+  contextId: string,
+  call: AskingCall,
+  parts: DecisionParts,
+): Promise<VerifiedDecision> {
+  await requireOwnTrust(question, call, parts)
+  return ask(question, call, parts, contextId)
+}
+
+async function ask(
+  question: Question,
+  call: AskingCall,
+  parts: DecisionParts,
+  contextId: string = parts.ids.uuid(),
+): Promise<VerifiedDecision> {
   await call.beforeAsking?.()
-  const contextId = parts.ids.uuid()
   const answer = await askAuthority(question, contextId, call, parts)
   return verifyAnswer(answer, { question, contextId, now: parts.clock.now() })
 }

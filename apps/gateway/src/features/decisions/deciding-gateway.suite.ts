@@ -128,8 +128,9 @@ async function startMiddle(target: string, change: DecidingGateway['change']) {
     request.on('end', () => void forward(Buffer.concat(chunks).toString('utf8')).catch(() => response.destroy()))
     async function forward(body: string): Promise<void> {
       const { host: _host, connection: _connection, 'content-length': _length, ...headers } = request.headers
-      asked.push(JSON.parse(body) as JsonObject)
-      const init = { method: 'POST', headers: headers as Record<string, string>, body }
+      if (body !== '') asked.push(JSON.parse(body) as JsonObject)
+      const sent = body === '' ? {} : { body }
+      const init = { method: request.method ?? 'POST', headers: headers as Record<string, string>, ...sent }
       const answer = await fetch(`${target}${request.url ?? ''}`, init)
       const changed = change((await answer.json()) as JsonObject)
       if (changed === undefined) response.destroy()

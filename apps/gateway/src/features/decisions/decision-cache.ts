@@ -64,6 +64,8 @@ export interface VerifiedDecision {
   readonly waitsFor: NamedApproval | undefined
   /** The question as the authority decided on it. The decision has its digest. */
   readonly context: JsonObject
+  /** The authority says that its evidence store has the decision. No signature covers this. */
+  readonly isStored: boolean
 }
 
 export interface FoundDecision {

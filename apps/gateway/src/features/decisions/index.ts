@@ -13,11 +13,13 @@ import { type HttpResponse, json } from '@chancery/service-kit'
 import { setImmediate } from 'node:timers/promises'
 import { MAX_QUESTIONS } from '../../policy/policy.ts'
 
-export { decide, recordRefused } from './decide.ts'
+export { basisOf } from './basis.ts'
+export type { AskingNode } from './basis.ts'
+export { askOnce, decide, recordRefused } from './decide.ts'
 export { DecisionCache } from './decision-cache.ts'
 export type { AskingCall, DecisionParts } from './decision-cache.ts'
 export { isDeciding } from './decision-cache.ts'
-export type { DecidingNetwork, Question } from './decision-cache.ts'
+export type { DecidingNetwork, Question, VerifiedDecision } from './decision-cache.ts'
 
 /** Seconds after which a caller asks again about an approval. */
 export const POLL_SECONDS = 5
