@@ -1,8 +1,17 @@
 // @chancery/sdk with the names that it had in release 0.2.0.
-import { GovernedActionRunner } from '@chancery/sdk'
+import { createClient as create, GovernedActionRunner } from '@chancery/sdk'
 
 export * from '@chancery/sdk'
 export { signingFetch as provingFetch, verifyRecord as verifyPaper } from '@chancery/sdk'
+
+/** `evidence.search` was `evidence.page`. */
+export const createClient = (options) => {
+  const client = create(options)
+  const { evidence } = client
+  return Object.assign(Object.create(client), {
+    evidence: Object.assign(Object.create(evidence), { page: evidence.search }),
+  })
+}
 
 export const Governor = {
   open: ({ nameTries, ...options }) =>
