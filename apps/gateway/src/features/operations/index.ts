@@ -59,6 +59,7 @@ function api(parts: OperationsParts): HttpResponse {
       audit_delivery: settings.auditUrl !== undefined,
       hot_reload: true,
       sticky_revocation: true,
+      access_tokens: parts.trust?.current.policy.oauth !== undefined,
     },
     endpoints: Object.values(GATEWAY_ROUTES).map(({ method, path }) => `${method} ${path}`),
     authority_service_route: AUTHORITY_SERVICE_ROUTE,

@@ -161,6 +161,7 @@ describe('GET /api', () => {
       audit_delivery: false,
       hot_reload: true,
       sticky_revocation: true,
+      access_tokens: false,
     })
   })
 })
