@@ -1,5 +1,5 @@
 import { type JsonObject, type JsonValue, isJsonObject, member } from '../canonical/utf8.ts'
-import type { BudgetCounters } from '../budgets/budget-step.ts'
+import type { BudgetCounters } from '../budgets/counters.ts'
 import { FormError } from '../reading/schema.ts'
 import { type EngineAnswers, type ValueType, valueTypeOf } from './engine-question.ts'
 
