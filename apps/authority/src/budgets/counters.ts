@@ -31,7 +31,7 @@ export interface PlacedUse {
 
 interface Counter {
   row: Tables['budgets'] | undefined
-  readonly sums: Map<bigint, { amount: bigint; told: number }>
+  readonly sums: Map<bigint, { amount: bigint; reported: number }>
   readonly open: Tables['budget_uses'][]
   isChanged: boolean
 }
@@ -88,8 +88,8 @@ export class LockedCounters {
     const counters = new Map<string, Counter>()
     for (const key of keys) counters.set(key, { row: undefined, sums: new Map(), open: [], isChanged: false })
     for (const row of rows.budgets) (counters.get(row.budget_key) as Counter).row = row
-    for (const { budget_key, slot, amount, told } of rows.sums)
-      counters.get(budget_key)?.sums.set(BigInt(slot), { amount: BigInt(amount), told })
+    for (const { budget_key, slot, amount, reported } of rows.sums)
+      counters.get(budget_key)?.sums.set(BigInt(slot), { amount: BigInt(amount), reported })
     for (const use of rows.open) counters.get(use.budget_key)?.open.push(use)
     const isNew = [...counters.values()].some(({ row }) => row === undefined)
     const openKeys = isNew
@@ -157,7 +157,7 @@ export class LockedCounters {
         outcomes: { isDone: false, isFailed: false },
       })
       this.#uses.push(row)
-      const sum = counter.sums.get(slot) ?? { amount: 0n, told: 0 }
+      const sum = counter.sums.get(slot) ?? { amount: 0n, reported: 0 }
       if (row.state === 'counted') sum.amount += use.asked
       else counter.open.push(row)
       this.events.push(...budgetNotice(use, sum, this.#settings.budgetWarningPercent))
@@ -166,7 +166,7 @@ export class LockedCounters {
         budget_key: use.budget_key,
         slot: row.slot,
         amount: String(sum.amount),
-        told: sum.told,
+        reported: sum.reported,
         kept_until: writeSortable(keptUntil(use.window, slot)),
       })
       this.#keepRow(counter, use, decision, row.kept_until)

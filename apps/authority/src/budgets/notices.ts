@@ -7,7 +7,7 @@ const EXHAUSTED = 2
 /** Events of a use that passes a threshold: once for each counter and window. They have no amount. */
 export function budgetNotice(
   { budget_key, source, asked, limit, used_before, inputs }: BudgetUse,
-  sum: { told: number },
+  sum: { reported: number },
   warningPercent: number,
 ): readonly AuditEvent[] {
   const percent = Number(((used_before + asked) * 100n) / limit)
@@ -16,8 +16,8 @@ export function budgetNotice(
   const name = isJsonObject(window) ? (window['name'] ?? null) : null
   const details = { source, budget_key, window: name, percent }
   const events: AuditEvent[] = []
-  if (level >= WARNED && sum.told < WARNED) events.push({ type: 'budget_warning', details })
-  if (level >= EXHAUSTED && sum.told < EXHAUSTED) events.push({ type: 'budget_exhausted', details })
-  sum.told = Math.max(sum.told, level)
+  if (level >= WARNED && sum.reported < WARNED) events.push({ type: 'budget_warning', details })
+  if (level >= EXHAUSTED && sum.reported < EXHAUSTED) events.push({ type: 'budget_exhausted', details })
+  sum.reported = Math.max(sum.reported, level)
   return events
 }

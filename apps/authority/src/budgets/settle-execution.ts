@@ -50,7 +50,7 @@ export async function settleExecution(
 
 function readSettle(text: string | null): BudgetSettle {
   const value = readJson(text ?? '')
-  if (!isJsonObject(value)) throw new TypeError('a stored settle has another form')
+  if (!isJsonObject(value)) throw new TypeError('a stored list of executors has another form')
   return value as unknown as BudgetSettle
 }
 
@@ -76,7 +76,7 @@ async function makeFinal({ query, run }: Transaction, use: Use, now: string): Pr
   const amount = String(BigInt(sum?.amount ?? '0') + BigInt(asked))
   await query
     .insertInto('budget_sums')
-    .values({ budget_key, slot, amount, told: 0, kept_until: use.kept_until })
+    .values({ budget_key, slot, amount, reported: 0, kept_until: use.kept_until })
     .onConflict((conflict) => conflict.columns(['budget_key', 'slot']).doUpdateSet({ amount }))
     .execute()
   const wasReleased = live_until !== null && live_until < now

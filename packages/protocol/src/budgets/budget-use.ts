@@ -1,8 +1,8 @@
 import { type JsonObject, type JsonValue, isJsonObject } from '../canonical/utf8.ts'
 import { type Instant, seconds } from '../canonical/time.ts'
 import { type Amount, readRecordedAmount } from './amounts.ts'
-import type { AskedCounter, BudgetCounters } from './budget-step.ts'
-import type { BudgetSettle } from './budget.ts'
+import type { AskedCounter, BudgetCounters } from './counters.ts'
+import type { BudgetSettle } from './limits.ts'
 import { type BudgetWindow, readWindowName } from './windows.ts'
 
 /** A budget step of a decision that asked for an amount, as the step itself says: what is counted is what was signed. */
@@ -87,7 +87,7 @@ export interface CountedUse {
   readonly asked: Amount
   readonly settle: BudgetSettle | null
   readonly validUntil: Instant
-  /** Outcomes of execution entries by executors of the settle. */
+  /** Outcomes of execution entries by the executors of the budget. */
   readonly outcomes: { readonly isDone: boolean; readonly isFailed: boolean }
 }
 

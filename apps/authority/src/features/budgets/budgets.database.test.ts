@@ -144,7 +144,7 @@ describe('counts on execution', () => {
     await executing.stop()
   })
 
-  it('releases what nobody reported after its time, and counts a late success again', async () => {
+  it('releases after its time what no executor reported, and counts a late success again', async () => {
     const executing = await openExecuting()
     const config = { ...COUNT, limit: 1, counts: 'on_execution', executors: ['rotator'], settle_seconds: 600 }
     const limit = await executing.limited(config)

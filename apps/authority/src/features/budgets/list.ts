@@ -15,7 +15,7 @@ import { readCounterRows } from '../../budgets/counter-rows.ts'
 import { type BudgetState, describeCounter, readCounter, stateOf, usedOf } from '../../budgets/view.ts'
 import type { Tables } from '../../database/tables.ts'
 import { readChoiceFilter, readPage, readTextFilter, writeCursor } from '../../requests/paging.ts'
-import type { BudgetsParts } from './index.ts'
+import type { BudgetsParts } from './verify-counters.ts'
 import { countBudgets, findBudget, listBudgets, listUses } from './queries.ts'
 
 type Row = Tables['budgets']
