@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one table of all error codes
 /** One refusal: its usual status, a safe text, and the stability of the code. */
 export interface ErrorEntry {
   readonly status: number

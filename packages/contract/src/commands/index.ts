@@ -1,5 +1,6 @@
 import { admissionCommands } from './admission.ts'
 import { agentCommands } from './agents.ts'
+import { budgetCommands } from './budgets.ts'
 import { agreementCommands } from './agreements.ts'
 import { attestationCommands } from './attestations.ts'
 import { auditCommands } from './audit.ts'
@@ -217,6 +218,7 @@ export const COMMANDS: readonly Command[] = [
   ...boundaryCommands,
   ...mcpCommands,
   ...boundaryPolicyCommands,
+  ...budgetCommands,
   ...trustEvidenceCommands,
   ...disclosureCommands,
   ...consensusCommands,
