@@ -6,8 +6,9 @@ import { type RealNetwork, openNetwork } from '../../testing/real-authority.suit
 let own: RealNetwork
 beforeAll(async () => {
   own = await openNetwork({ EVIDENCE_STORE: 'on' }, 'OWN-NET')
+  const send = own.na.as('privileged')
   const post = async (path: string, body: JsonObject, status = 201): Promise<JsonObject> =>
-    accepted(await own.na.as('privileged')('POST', path, body), status)
+    accepted(await send('POST', path, body), status)
   const budget = { measure: { kind: 'count' }, limit: 1, window: { kind: 'calendar', unit: 'year' } }
   const gates = [{ gate_id: 'g', gate_type: 'budget.v1', order: 1, config: budget }]
   const valid = { valid_from: '2020-01-01T00:00:00Z', valid_until: '2090-01-01T00:00:00Z' }
