@@ -34,6 +34,8 @@ const head = { last_sequence: 0, budget_sequence: 0, last_recorded_at: null }
 const settings = { budgetsMax: 100, budgetWarningPercent: 80 }
 const decision = (decision_id: string) => ({ decision_id, requester: 'agent-7', madeAt: AT })
 
+let entries = 0
+
 /** Counts or reserves one use in a transaction, which fails at its end where the test says so. */
 async function count(use: BudgetUse, effect: Parameters<LockedCounters['add']>[2], decision_id: string, fails = false) {
   await na.core.database.write(async (tx) => {
@@ -44,7 +46,7 @@ async function count(use: BudgetUse, effect: Parameters<LockedCounters['add']>[2
       now,
       head,
     })
-    counters.add([use], decision(decision_id), effect)
+    for (const placed of counters.add([use], decision(decision_id), effect)) placed.store_sequence = entries += 1
     await counters.write(tx)
     if (fails) throw new Error('rolled back')
   })

@@ -1,14 +1,11 @@
-import { budgetNotice } from './notices.ts'
 import {
   CLOCK_TOLERANCE,
-  canonicalJson,
-  asJson,
   instantOf,
   isCounted,
   readInstant,
   slotOf,
-  windowAt,
   writeSortable,
+  isJsonObject,
 } from '@chancery/protocol'
 import type { AskedCounter, BudgetCounters, BudgetUse, CounterState, Instant } from '@chancery/protocol'
 import type { Selectable } from 'kysely'
@@ -229,4 +226,25 @@ export class DecisionCounters implements BudgetCounters {
     if (!this.#locked.has(asked.budget_key)) this.isIncomplete = true
     return this.#read(asked)
   }
+}
+
+const WARNED = 1
+const EXHAUSTED = 2
+
+/** Events of a use that passes a threshold: once for each counter and window. They have no amount. */
+function budgetNotice(
+  { budget_key, source, asked, limit, used_before, inputs }: BudgetUse,
+  sum: { reported: number },
+  warningPercent: number,
+): readonly AuditEvent[] {
+  const percent = Number(((used_before + asked) * 100n) / limit)
+  const level = percent >= 100 ? EXHAUSTED : percent >= warningPercent ? WARNED : 0
+  const { window } = inputs
+  const name = isJsonObject(window) ? (window['name'] ?? null) : null
+  const details = { source, budget_key, window: name, percent }
+  const events: AuditEvent[] = []
+  if (level >= WARNED && sum.reported < WARNED) events.push({ type: 'budget_warning', details })
+  if (level >= EXHAUSTED && sum.reported < EXHAUSTED) events.push({ type: 'budget_exhausted', details })
+  sum.reported = Math.max(sum.reported, level)
+  return events
 }

@@ -1,6 +1,6 @@
 import { budgetStatusForm, shape } from '@chancery/protocol'
 import { type AnswerOf, body } from '../form.ts'
-import { cursorQuery, flag, listOf, nodeProof, signedRecord, text, textOrNull, texts, whole } from '../members.ts'
+import { cursorQuery, flag, listOf, nodeProof, signedRecord, text, textOrNull, whole } from '../members.ts'
 import { type Routes, routes } from '../route.ts'
 import { presentedAttestation } from './boundary.ts'
 

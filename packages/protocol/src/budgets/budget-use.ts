@@ -71,7 +71,7 @@ function readSettle(value: JsonValue | undefined): BudgetSettle | null | undefin
   if (!isJsonObject(value)) return undefined
   const { executors, seconds: length } = value
   const isList = Array.isArray(executors) && executors.every((each) => typeof each === 'string')
-  return isList && typeof length === 'number' ? { executors: executors as string[], seconds: length } : undefined
+  return isList && typeof length === 'number' ? { executors, seconds: length } : undefined
 }
 
 /** What an entry contributes at a time, and whether that may still be released. */

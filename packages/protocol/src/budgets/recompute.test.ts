@@ -153,7 +153,7 @@ function edited(change: JsonObject): Entry[] {
     if (n !== 20) return [n, kind, payload]
     const trace = payload['trace'] as { entries: { inputs: JsonObject }[] }
     const entries = trace.entries.map((entry) => ({ ...entry, inputs: { ...entry.inputs, ...change } }))
-    return [n, kind, { ...payload, trace: { entries } } as unknown as JsonObject]
+    return [n, kind, { ...payload, trace: { entries } }]
   })
 }
 

@@ -1,4 +1,4 @@
-import { Refusal, budgets } from '@chancery/contract'
+import { budgets } from '@chancery/contract'
 import { type Instant, type JsonObject, writeInstant, writeSortable } from '@chancery/protocol'
 import { type Finding, bad, warn } from '@chancery/service-kit'
 import { bind } from '../../auth/access.ts'

@@ -1,10 +1,9 @@
-import { LIMITS, Refusal } from '@chancery/contract'
+import { Refusal } from '@chancery/contract'
 import {
   type CheckedPolicy,
   type Instant,
   type JsonObject,
   asJson,
-  isJsonObject,
   readJson,
   writeAmount,
   writeJson,
