@@ -135,6 +135,8 @@ export const COMMAND_TABLE: Readonly<Record<string, Load>> = {
   'boundary-policy replay': async () =>
     (await import('./commands/boundary-policies/replay.ts')).runBoundaryPolicyReplay,
   'boundary-policy verify': async () => (await import('./commands/boundary-policies/list.ts')).runBoundaryPolicyVerify,
+  'budget list': async () => (await import('./commands/budgets/budgets.ts')).runBudgetList,
+  'budget show': async () => (await import('./commands/budgets/budgets.ts')).runBudgetShow,
   'trust-evidence build': async () => (await import('./commands/trust-evidence/verify.ts')).runTrustEvidenceBuild,
   'trust-evidence verify': async () => (await import('./commands/trust-evidence/verify.ts')).runTrustEvidenceVerify,
   'disclose commit': async () => (await import('./commands/disclosure/disclosure.ts')).runDiscloseCommit,

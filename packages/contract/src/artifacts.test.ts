@@ -30,6 +30,8 @@ const SINGLE_SIGNATURE = [
   'validator vote',
   'capability commitment',
   'capability nullifier',
+  'approval request',
+  'approval statement',
   'store anchor',
 ]
 
@@ -41,6 +43,8 @@ const BETA = [
   'validator vote',
   'capability commitment',
   'capability nullifier',
+  'approval request',
+  'approval statement',
   'store anchor',
 ]
 

@@ -62,8 +62,9 @@ describe('limiters', () => {
     const unusual = names.filter((name) => limiterOf(name).keys.join() !== 'address')
     const nodes = ['node-key', 'renew-key', 'decision', 'decision-relay'] as const
     const operators = ['operator_read', 'operator_decision', 'revocation'] as const
-    expect(unusual).toEqual([...operators, 'admin_auth_failed', ...nodes, 'decision-issuer'])
+    expect(unusual).toEqual([...operators, 'admin_auth_failed', ...nodes, 'decision-issuer', 'approval'])
     expect(LIMITERS['decision-issuer'].keys).toEqual(['issuer'])
+    expect(LIMITERS.approval.keys).toEqual(['address', 'node-key'])
     for (const name of operators) expect(LIMITERS[name].keys).toEqual(['operator-key'])
     expect(LIMITERS.admin_auth_failed.keys).toEqual(['address', 'address-and-key'])
     for (const name of nodes) expect(LIMITERS[name].keys).toEqual(['node-key'])

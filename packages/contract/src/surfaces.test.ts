@@ -87,7 +87,12 @@ describe('mapSurfaces', () => {
     ).toEqual([
       '/agents',
       '/agents/{node_public_key}',
+      '/approvals/cancel',
+      '/approvals/list',
+      '/approvals/show',
+      '/approvals/status',
       '/boundary/request',
+      '/budgets/status',
       '/evidence/execution',
       '/heartbeat',
       '/join',
@@ -110,8 +115,8 @@ describe('mapSurfaces', () => {
       cli: COMMANDS.length,
       browser_safe: group('safe').length,
     })
-    // Without 8 node and 1 executor routes, and /metrics, which no browser should ask.
-    expect(map.counts.browser_safe).toBe(ALL_ROUTES.length - group('operator').length - 10)
+    // Without 13 node and 1 executor routes, and /metrics, which no browser should ask.
+    expect(map.counts.browser_safe).toBe(ALL_ROUTES.length - group('operator').length - 15)
     expect(surfaceAccess('internal')).toBe('internal')
   })
 

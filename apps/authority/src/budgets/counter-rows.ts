@@ -63,7 +63,7 @@ const LOCK: Statement<{ readonly keys: readonly string[]; readonly decisions: re
 
 const LOCK_SECONDS = 2
 
-/** Longer than that nobody waits for a counter: the caller is told to come again. */
+/** A request waits no longer for a counter. Its caller gets 503, and sends it again. */
 const LIMIT_WAITS: Statement<undefined, unknown> = {
   name: 'limit-budget-waits',
   postgres: { text: `select set_config('lock_timeout', '${LOCK_SECONDS}s', true)`, values: () => [] },
@@ -153,10 +153,10 @@ const WRITE_SUMS = inserting<Tables['budget_sums']>(
     ['budget_key', 'text'],
     ['slot', 'bigint'],
     ['amount', 'text'],
-    ['told', 'integer'],
+    ['reported', 'integer'],
     ['kept_until', 'text'],
   ],
-  'on conflict (budget_key, slot) do update set amount = excluded.amount, told = excluded.told',
+  'on conflict (budget_key, slot) do update set amount = excluded.amount, reported = excluded.reported',
 )
 
 const WRITE_USES = inserting<Tables['budget_uses']>(

@@ -1,14 +1,11 @@
-import { budgetNotice } from './notices.ts'
 import {
   CLOCK_TOLERANCE,
-  canonicalJson,
-  asJson,
   instantOf,
   isCounted,
   readInstant,
   slotOf,
-  windowAt,
   writeSortable,
+  isJsonObject,
 } from '@chancery/protocol'
 import type { AskedCounter, BudgetCounters, BudgetUse, CounterState, Instant } from '@chancery/protocol'
 import type { Selectable } from 'kysely'
@@ -31,7 +28,7 @@ export interface PlacedUse {
 
 interface Counter {
   row: Tables['budgets'] | undefined
-  readonly sums: Map<bigint, { amount: bigint; told: number }>
+  readonly sums: Map<bigint, { amount: bigint; reported: number }>
   readonly open: Tables['budget_uses'][]
   isChanged: boolean
 }
@@ -88,8 +85,8 @@ export class LockedCounters {
     const counters = new Map<string, Counter>()
     for (const key of keys) counters.set(key, { row: undefined, sums: new Map(), open: [], isChanged: false })
     for (const row of rows.budgets) (counters.get(row.budget_key) as Counter).row = row
-    for (const { budget_key, slot, amount, told } of rows.sums)
-      counters.get(budget_key)?.sums.set(BigInt(slot), { amount: BigInt(amount), told })
+    for (const { budget_key, slot, amount, reported } of rows.sums)
+      counters.get(budget_key)?.sums.set(BigInt(slot), { amount: BigInt(amount), reported })
     for (const use of rows.open) counters.get(use.budget_key)?.open.push(use)
     const isNew = [...counters.values()].some(({ row }) => row === undefined)
     const openKeys = isNew
@@ -157,7 +154,7 @@ export class LockedCounters {
         outcomes: { isDone: false, isFailed: false },
       })
       this.#uses.push(row)
-      const sum = counter.sums.get(slot) ?? { amount: 0n, told: 0 }
+      const sum = counter.sums.get(slot) ?? { amount: 0n, reported: 0 }
       if (row.state === 'counted') sum.amount += use.asked
       else counter.open.push(row)
       this.events.push(...budgetNotice(use, sum, this.#settings.budgetWarningPercent))
@@ -166,7 +163,7 @@ export class LockedCounters {
         budget_key: use.budget_key,
         slot: row.slot,
         amount: String(sum.amount),
-        told: sum.told,
+        reported: sum.reported,
         kept_until: writeSortable(keptUntil(use.window, slot)),
       })
       this.#keepRow(counter, use, decision, row.kept_until)
@@ -229,4 +226,25 @@ export class DecisionCounters implements BudgetCounters {
     if (!this.#locked.has(asked.budget_key)) this.isIncomplete = true
     return this.#read(asked)
   }
+}
+
+const WARNED = 1
+const EXHAUSTED = 2
+
+/** Events of a use that passes a threshold: once for each counter and window. They have no amount. */
+function budgetNotice(
+  { budget_key, source, asked, limit, used_before, inputs }: BudgetUse,
+  sum: { reported: number },
+  warningPercent: number,
+): readonly AuditEvent[] {
+  const percent = Number(((used_before + asked) * 100n) / limit)
+  const level = percent >= 100 ? EXHAUSTED : percent >= warningPercent ? WARNED : 0
+  const { window } = inputs
+  const name = isJsonObject(window) ? (window['name'] ?? null) : null
+  const details = { source, budget_key, window: name, percent }
+  const events: AuditEvent[] = []
+  if (level >= WARNED && sum.reported < WARNED) events.push({ type: 'budget_warning', details })
+  if (level >= EXHAUSTED && sum.reported < EXHAUSTED) events.push({ type: 'budget_exhausted', details })
+  sum.reported = Math.max(sum.reported, level)
+  return events
 }

@@ -50,7 +50,7 @@ export async function settleExecution(
 
 function readSettle(text: string | null): BudgetSettle {
   const value = readJson(text ?? '')
-  if (!isJsonObject(value)) throw new TypeError('a stored settle has another form')
+  if (!isJsonObject(value)) throw new TypeError('a stored list of executors has another form')
   return value as unknown as BudgetSettle
 }
 
@@ -63,25 +63,25 @@ async function endWithDecision({ query }: Transaction, use: Use): Promise<void> 
     .execute()
 }
 
-async function makeFinal({ query, run }: Transaction, use: Use, now: string): Promise<readonly AuditEvent[]> {
+async function makeFinal(tx: Transaction, use: Use, now: string): Promise<readonly AuditEvent[]> {
   const { budget_key, slot, asked, store_sequence, live_until } = use
-  await query
+  await tx.query
     .updateTable('budget_uses')
     .set({ state: 'counted', live_until: null })
     .where('budget_key', '=', budget_key)
     .where('store_sequence', '=', store_sequence)
     .execute()
-  const rows = await readCounterRows({ run } as Transaction, [budget_key], now)
+  const rows = await readCounterRows(tx, [budget_key], now)
   const sum = rows.sums.find((each) => each.slot === slot)
   const amount = String(BigInt(sum?.amount ?? '0') + BigInt(asked))
-  await query
+  await tx.query
     .insertInto('budget_sums')
-    .values({ budget_key, slot, amount, told: 0, kept_until: use.kept_until })
+    .values({ budget_key, slot, amount, reported: 0, kept_until: use.kept_until })
     .onConflict((conflict) => conflict.columns(['budget_key', 'slot']).doUpdateSet({ amount }))
     .execute()
   const wasReleased = live_until !== null && live_until < now
   const [budget] = rows.budgets
-  return wasReleased && budget !== undefined ? reportOverrun({ query, run } as Transaction, budget, now) : []
+  return wasReleased && budget !== undefined ? reportOverrun(tx, budget, now) : []
 }
 
 /** An amount that was released may have been given to others since: then the budget is used above its limit. */

@@ -210,8 +210,8 @@ export interface BudgetTables {
     /** Until when it counts as used above its limit; null: it was not. */
     overrun_until: string | null
   }
-  /** What was used for good in a slot of a window. `told`: 1 after the event about the warning, 2 after the last one. */
-  budget_sums: { budget_key: string; slot: number; amount: string; told: number; kept_until: string }
+  /** What was used for good in a slot of a window. `reported`: 1 after the event about the warning, 2 after the last one. */
+  budget_sums: { budget_key: string; slot: number; amount: string; reported: number; kept_until: string }
   /** One row for each step that counted. `state` is counted, open or released; an open amount counts through `live_until`. */
   budget_uses: {
     budget_key: string

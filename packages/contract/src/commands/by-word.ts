@@ -28,6 +28,7 @@ const TABLES: readonly (readonly [words: string, load: Load])[] = [
   ['approval', async () => (await import('./approvals.ts')).approvalCommands],
   ['mcp', async () => (await import('./mcp.ts')).mcpCommands],
   ['boundary-policy', async () => (await import('./boundary-policies.ts')).boundaryPolicyCommands],
+  ['budget', async () => (await import('./budgets.ts')).budgetCommands],
   ['trust-evidence', async () => (await import('./trust-evidence.ts')).trustEvidenceCommands],
   ['disclose', async () => (await import('./disclosure.ts')).disclosureCommands],
   ['consensus', async () => (await import('./consensus.ts')).consensusCommands],

@@ -22,6 +22,7 @@ export const COMMAND_GROUPS: Readonly<Record<string, string>> = {
   approval: 'Approve or deny requests that wait for a person',
   mcp: 'Control the tool calls of language models',
   'boundary-policy': 'Write, test and activate boundary policies',
+  budget: 'Show what is used of limits over many requests',
   'trust-evidence': 'Build and verify the proof behind a decision',
   disclose: 'Prove single attributes without the others',
   consensus: 'Collect and verify votes of validators',

@@ -1,5 +1,6 @@
 import { admissionCommands } from './admission.ts'
 import { agentCommands } from './agents.ts'
+import { budgetCommands } from './budgets.ts'
 import { agreementCommands } from './agreements.ts'
 import { approvalCommands } from './approvals.ts'
 import { attestationCommands } from './attestations.ts'
@@ -219,6 +220,7 @@ export const COMMANDS: readonly Command[] = [
   ...approvalCommands,
   ...mcpCommands,
   ...boundaryPolicyCommands,
+  ...budgetCommands,
   ...trustEvidenceCommands,
   ...disclosureCommands,
   ...consensusCommands,

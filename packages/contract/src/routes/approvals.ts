@@ -164,7 +164,7 @@ const facts = {
     success: 200,
     response: 'json',
     summary: 'Deny a request',
-    purpose: 'Stores a signed denial. One ends the approval.',
+    purpose: 'Stores a signed denial, which ends the approval.',
     errors: [...STATEMENT_ERRORS, 'not_an_approver'],
     body: stated,
     answer: shownApproval,

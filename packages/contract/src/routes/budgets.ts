@@ -1,6 +1,6 @@
 import { budgetStatusForm, shape } from '@chancery/protocol'
 import { type AnswerOf, body } from '../form.ts'
-import { cursorQuery, flag, listOf, nodeProof, signedRecord, text, textOrNull, texts, whole } from '../members.ts'
+import { cursorQuery, flag, listOf, nodeProof, signedRecord, text, textOrNull, whole } from '../members.ts'
 import { type Routes, routes } from '../route.ts'
 import { presentedAttestation } from './boundary.ts'
 
@@ -91,7 +91,7 @@ const facts = {
     response: 'json',
     summary: 'Read your budgets',
     purpose:
-      'Gives a member what is left of the budgets of its treaty, and of its own in policies. It stores no decision.',
+      'Gives a member what is left of the budgets of its treaty and of policies that count it alone. It stores no decision.',
     errors: [
       'ambiguous_basis',
       'attestation_not_bound',

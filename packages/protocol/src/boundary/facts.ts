@@ -1,6 +1,6 @@
 import { type JsonObject, type JsonValue, isJsonObject, member } from '../canonical/utf8.ts'
 import type { ApprovalFacts } from '../approvals/found-approval.ts'
-import type { BudgetCounters } from '../budgets/budget-step.ts'
+import type { BudgetCounters } from '../budgets/counters.ts'
 import { FormError } from '../reading/schema.ts'
 import { type EngineAnswers, type ValueType, valueTypeOf } from './engine-question.ts'
 

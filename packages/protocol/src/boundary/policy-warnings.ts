@@ -1,7 +1,8 @@
 import type { BoundaryPolicyIntent, GateSpec } from '../artifacts/boundary-policy.ts'
 import { canonicalJson } from '../canonical/canonical-json.ts'
 import { readOrUndefined } from '../reading/read-or-undefined.ts'
-import { type Budget, readBudgetConfig } from '../budgets/budget.ts'
+import { readBudgetConfig } from '../budgets/budget.ts'
+import type { Budget } from '../budgets/limits.ts'
 import { asJson } from '../signing/verify-any.ts'
 
 /** What an author of a policy should know although the policy is valid. */

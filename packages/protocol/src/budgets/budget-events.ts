@@ -74,7 +74,7 @@ function readDecision({ decision, context }: JsonObject): BudgetEvent | undefine
   return { kind: 'decision', decision_id, authorized, madeAt, validUntil, context, subject, policies }
 }
 
-/** Only decisions under a budget or an approval are kept: a store has many others. */
+/** Only decisions under a budget or an approval are read: a store has many others. */
 function mayCount(decision: JsonObject): boolean {
   const { gate_results, policy_binding } = decision
   if (!Array.isArray(gate_results)) return false

@@ -2,33 +2,12 @@ import { type FactPath, type Facts, findFact } from '../boundary/facts.ts'
 import type { GateOutcome } from '../boundary/gates/gate.ts'
 import { namesCapability } from '../boundary/selector.ts'
 import { type JsonObject, type JsonValue, isJsonObject, member } from '../canonical/utf8.ts'
-import type { Instant } from '../canonical/time.ts'
 import { instantOf } from '../reading/text.ts'
 import { asJson } from '../signing/verify-any.ts'
 import { type Amount, type UnreadAmount, readAmount, writeAmount } from './amounts.ts'
-import { type Budget, type BudgetMatch, type Per, budgetKey } from './budget.ts'
-import { type BudgetWindow, windowAt } from './windows.ts'
-
-/** A counter that a step asks for. */
-export interface AskedCounter {
-  readonly budget_key: string
-  readonly source: string
-  readonly window: BudgetWindow
-  readonly at: Instant
-}
-
-/** What a counter has before a decision. `reserved` is the part of `used` that may still be released. */
-export interface CounterState {
-  readonly used: Amount
-  readonly reserved: Amount
-  /** The approval whose reservation is left out. */
-  readonly replaces: string | null
-}
-
-/** Where the state of counters comes from. Undefined: it cannot be used, and the step does not pass. */
-export interface BudgetCounters {
-  read(asked: AskedCounter): CounterState | undefined
-}
+import { budgetKey } from './budget.ts'
+import type { Budget, BudgetMatch, Per } from './limits.ts'
+import { windowAt } from './windows.ts'
 
 /** The result of one budget: the outcome, its text, and what a proof shows, always with the same members. */
 export interface BudgetReading {

@@ -1,8 +1,8 @@
 import { type JsonObject, type JsonValue, isJsonObject } from '../canonical/utf8.ts'
 import { type Instant, seconds } from '../canonical/time.ts'
 import { type Amount, readRecordedAmount } from './amounts.ts'
-import type { AskedCounter, BudgetCounters } from './budget-step.ts'
-import type { BudgetSettle } from './budget.ts'
+import type { AskedCounter, BudgetCounters } from './counters.ts'
+import type { BudgetSettle } from './limits.ts'
 import { type BudgetWindow, readWindowName } from './windows.ts'
 
 /** A budget step of a decision that asked for an amount, as the step itself says: what is counted is what was signed. */
@@ -71,7 +71,7 @@ function readSettle(value: JsonValue | undefined): BudgetSettle | null | undefin
   if (!isJsonObject(value)) return undefined
   const { executors, seconds: length } = value
   const isList = Array.isArray(executors) && executors.every((each) => typeof each === 'string')
-  return isList && typeof length === 'number' ? { executors: executors as string[], seconds: length } : undefined
+  return isList && typeof length === 'number' ? { executors, seconds: length } : undefined
 }
 
 /** What an entry contributes at a time, and whether that may still be released. */
@@ -87,7 +87,7 @@ export interface CountedUse {
   readonly asked: Amount
   readonly settle: BudgetSettle | null
   readonly validUntil: Instant
-  /** Outcomes of execution entries by executors of the settle. */
+  /** Outcomes of execution entries by the executors of the budget. */
   readonly outcomes: { readonly isDone: boolean; readonly isFailed: boolean }
 }
 

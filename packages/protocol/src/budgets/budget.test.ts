@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { readJson } from '../canonical/read-json.ts'
 import type { JsonObject } from '../canonical/utf8.ts'
 import type { Facts } from '../boundary/facts.ts'
+import { FormError } from '../reading/schema.ts'
 import { CounterNotes } from './budget-use.ts'
 import { runBudget } from './budget-step.ts'
 import { budgetKey, readBudgetConfig } from './budget.ts'
@@ -94,7 +95,7 @@ describe('a config', () => {
     ['settle_seconds without on_execution', { ...COUNT, settle_seconds: 600 }],
     ['an unknown member', { ...COUNT, extra: 1 }],
   ])('with %s is refused', (_name, config) => {
-    expect(() => readBudgetConfig(config)).toThrow()
+    expect(() => readBudgetConfig(config)).toThrow(FormError)
   })
 
   it('of both examples is read', () => {

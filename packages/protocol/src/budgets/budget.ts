@@ -20,46 +20,13 @@ import {
 import { label, plainText } from '../reading/text.ts'
 import { asJson } from '../signing/verify-any.ts'
 import { type Amount, MAX_SCALE, decimal, limitUnits } from './amounts.ts'
+import { type Budget, type BudgetMatch, type BudgetSettle, PER, type Per, type TreatyBudget } from './limits.ts'
 import { type BudgetWindow, budgetWindow } from './windows.ts'
-
-export const PER = ['requester', 'subject', 'node'] as const
-export type Per = (typeof PER)[number]
-
-/** What a budget of a policy and one of a treaty have in common (protocol/budgets-and-approvals 1). */
-export interface Budget {
-  /** As it was written: record and key have it. */
-  readonly measure: JsonObject
-  readonly scale: number
-  /** Undefined for a count. */
-  readonly path: FactPath | undefined
-  readonly unitPath: FactPath | undefined
-  readonly window: BudgetWindow
-  /** By unit; null for the only limit of a budget without units. */
-  readonly limits: ReadonlyMap<string | null, Amount>
-  readonly per: readonly Per[]
-  readonly match: BudgetMatch
-  readonly counts: 'on_allow' | 'on_execution'
-  readonly settle: BudgetSettle | null
-  readonly visible: boolean
-}
-
-export interface BudgetMatch {
-  readonly requesters?: readonly string[]
-  readonly subjects?: readonly string[]
-  readonly nodes?: readonly string[]
-  readonly treaty_ids?: readonly string[]
-  readonly capabilities?: readonly string[]
-}
-
-export interface BudgetSettle {
-  readonly executors: readonly string[]
-  readonly seconds: number
-}
 
 const capabilityPattern: Read<string> = described(
   (value, field) => {
     const text = label(value, field)
-    if (!isCapabilityPattern(text)) throw new FormError(field, '* stands only at the end, after a dot')
+    if (!isCapabilityPattern(text)) throw new FormError(field, '* is allowed only at the end, after a dot')
     return text
   },
   () => ({ type: 'string', minLength: 1 }),
@@ -115,12 +82,6 @@ const treatyShape = closed({
 export function readBudgetConfig(config: JsonObject): Budget {
   const { per, match: matched, visible, ...given } = gateShape(config, '')
   return { ...complete(given, config), per, match: matched, visible }
-}
-
-/** A budget of a treaty, with the patterns it grants. */
-export interface TreatyBudget extends Budget {
-  readonly budget_id: string
-  readonly capabilities: readonly string[]
 }
 
 /** One object of `scope.claims.budgets`. Throws {@link FormError}. */
@@ -188,8 +149,8 @@ function settleOf({
     if (executors === undefined) throw new FormError('executors', 'is needed with on_execution')
     return { executors, seconds: settle_seconds ?? SETTLE_SECONDS }
   }
-  if (executors !== undefined) throw new FormError('executors', 'stands only with on_execution')
-  if (settle_seconds !== undefined) throw new FormError('settle_seconds', 'stands only with on_execution')
+  if (executors !== undefined) throw new FormError('executors', 'is refused without on_execution')
+  if (settle_seconds !== undefined) throw new FormError('settle_seconds', 'is refused without on_execution')
   return null
 }
 

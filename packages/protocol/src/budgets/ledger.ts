@@ -111,7 +111,8 @@ export class BudgetLedger {
     for (const use of uses) {
       if (use.asked === 0n) continue
       const { decision_id, store_sequence, madeAt, validUntil, context } = taken
-      const requester = String(context['requester_sovereign_id'])
+      const asker = context['requester_sovereign_id']
+      const requester = typeof asker === 'string' ? asker : ''
       const slot = slotOf(use.window, madeAt)
       const outcomes = { isDone: false, isFailed: false }
       const named = { use, store_sequence, decision_id, requester, madeAt, validUntil, slot, approval, outcomes }

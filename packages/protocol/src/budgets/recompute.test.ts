@@ -153,7 +153,7 @@ function edited(change: JsonObject): Entry[] {
     if (n !== 20) return [n, kind, payload]
     const trace = payload['trace'] as { entries: { inputs: JsonObject }[] }
     const entries = trace.entries.map((entry) => ({ ...entry, inputs: { ...entry.inputs, ...change } }))
-    return [n, kind, { ...payload, trace: { entries } } as unknown as JsonObject]
+    return [n, kind, { ...payload, trace: { entries } }]
   })
 }
 
@@ -188,7 +188,7 @@ describe('recomputation', () => {
     expect(recompute(swapped).reasons).toContain('budget_used_mismatch')
   })
 
-  it('says of a window that begins before the run that it cannot tell', () => {
+  it('says of a window that begins before the run that it is not recomputable', () => {
     const run = new BudgetRecomputation()
     run.startAt(instantOf('2026-11-02T00:00:00Z'))
     expect(new Set(recompute(worked(), run).reasons)).toEqual(new Set(['budget_not_recomputable']))

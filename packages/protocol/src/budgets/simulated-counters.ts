@@ -1,6 +1,6 @@
 import type { Instant } from '../canonical/time.ts'
 import type { Amount } from './amounts.ts'
-import type { AskedCounter, BudgetCounters, CounterState } from './budget-step.ts'
+import type { AskedCounter, BudgetCounters, CounterState } from './counters.ts'
 import { type RecordedStep, readUses } from './budget-use.ts'
 import { isCounted, slotOf } from './windows.ts'
 

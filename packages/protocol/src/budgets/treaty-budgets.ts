@@ -5,7 +5,8 @@ import { type JsonValue, isJsonObject, member } from '../canonical/utf8.ts'
 import type { JsonObject } from '../canonical/utf8.ts'
 import { FormError } from '../reading/schema.ts'
 import { type BudgetReading, runBudget } from './budget-step.ts'
-import { type TreatyBudget, readTreatyBudget } from './budget.ts'
+import { readTreatyBudget } from './budget.ts'
+import type { TreatyBudget } from './limits.ts'
 
 export const MAX_TREATY_BUDGETS = 16
 

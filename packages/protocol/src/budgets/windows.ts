@@ -76,7 +76,8 @@ export function readWindowForm(value: JsonValue | undefined): BudgetWindow | und
 /** The window that a recorded name stands for; undefined when it is no name. */
 export function readWindowName(name: string): BudgetWindow | undefined {
   const [kind = '', length = ''] = name.split(':')
-  if (kind === 'rolling') return /^[0-9]{2,7}$/.test(length) ? { kind, seconds: Number(length) } : undefined
+  if (kind === 'rolling')
+    return /^[0-9]{2,7}$/.test(length) ? readWindowForm({ kind, seconds: Number(length) }) : undefined
   const unit = CALENDAR_UNITS.find((each) => each === kind)
   return unit === undefined ? undefined : { kind: 'calendar', unit }
 }

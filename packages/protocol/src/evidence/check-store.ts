@@ -62,9 +62,7 @@ export class StoreChecker {
 
   constructor(options: StoreCheckOptions) {
     this.#options = options
-    this.#budgets = new BudgetRecomputation({
-      ...(options.policies === undefined ? {} : { policies: options.policies }),
-    })
+    this.#budgets = new BudgetRecomputation(options.policies === undefined ? {} : { policies: options.policies })
     this.#resources = new ResourceChains(options.boundary?.resource_heads)
     if (options.boundary !== undefined) {
       const received = asReceived(retentionCheckpointForm, options.boundary)

@@ -24,7 +24,7 @@ export const budgets: Migration = {
       .addColumn('budget_key', 'text', (c) => c.notNull())
       .addColumn('slot', bigint, (c) => c.notNull())
       .addColumn('amount', 'text', (c) => c.notNull())
-      .addColumn('told', 'integer', (c) => c.notNull())
+      .addColumn('reported', 'integer', (c) => c.notNull())
       .addColumn('kept_until', 'text', (c) => c.notNull())
       .addPrimaryKeyConstraint('budget_sums_key', ['budget_key', 'slot'])
       .execute()
@@ -55,7 +55,7 @@ const INDEXES: readonly (readonly [table: string, columns: string, where: string
   ['budgets', 'requester, open_until', ''],
   ['budgets', 'source, budget_key', ''],
   ['budget_sums', 'kept_until', ''],
-  ['budget_sums', 'told, kept_until', 'where told > 0'],
+  ['budget_sums', 'reported, kept_until', 'where reported > 0'],
   ['budget_uses', 'kept_until', ''],
   ['budget_uses', 'decision_id', ''],
   ['budget_uses', 'budget_key, live_until', "where state = 'open'"],

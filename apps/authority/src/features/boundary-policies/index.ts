@@ -54,8 +54,8 @@ async function validate(call: OperatorCall, parts: BoundaryPoliciesState): Promi
   const issue_codes = [...new Set(issues.map((issue) => issue.code))]
   const details = { policy_id: shorten(policy_id), version, issue_codes, ...requestDetails(call) }
   await parts.audit.recordAlone([{ type: 'boundary_policy_validated', details }])
-  const active = isPolicyId(policy_id) ? await findActiveVersion(parts.database.read, policy_id) : null
-  const previous = active === null ? undefined : await findPolicyVersion(parts.database.read, policy_id, active)
+  const inForce = isPolicyId(policy_id) ? await findActiveVersion(parts.database.read, policy_id) : null
+  const previous = inForce === null ? undefined : await findPolicyVersion(parts.database.read, policy_id, inForce)
   const before = previous === undefined ? undefined : readStoredPolicy(previous)
   const warnings = findPolicyWarnings(intent, before).map((warning) => ({ ...warning }))
   return { valid: issues.length === 0, issues: issues.map(toJson), warnings, policy_id, next_version: version }

@@ -23,44 +23,16 @@ import type {
   EngineAnswers,
   Evaluation,
   Instant,
-  JsonObject,
 } from '@chancery/protocol'
 import { type Call, type HttpResponse, jsonText } from '@chancery/service-kit'
-import type { NonceClaim } from '../../auth/nonces.ts'
-import { type Asker, BUDGET_OUTCOMES } from '../../metrics.ts'
+import { BUDGET_OUTCOMES } from '../../metrics.ts'
 import type { BasisVersion } from '../../database/locks/decision-basis.ts'
-import type { Attempt } from '../../requests/idempotency.ts'
 import { type BoundaryState, countDecision } from './context.ts'
-import type { ResolvedBasis } from './basis.ts'
 import { budgetEffect } from '../approvals/index.ts'
-import type { ApprovalAsking, ChangedApproval, LockedRequest, PreparedApproval } from '../approvals/index.ts'
-import { BasisChangedError } from '../evidence/index.ts'
-import type { ByteOwner, LockedDecision, SignedItem } from '../evidence/index.ts'
-import { type Evaluated, findHead, ownersOf, signDecision } from './sign-decision.ts'
+import type { ChangedApproval, LockedRequest, PreparedApproval } from '../approvals/index.ts'
+import { BasisChangedError, type LockedDecision, type SignedItem } from '../evidence/index.ts'
+import { type Evaluated, type Question, findHead, ownersOf, signDecision } from './sign-decision.ts'
 import { untilStored } from './until-stored.ts'
-
-/** A question that was read and may be decided. */
-export interface Question extends ResolvedBasis {
-  /** Read before the basis. */
-  readonly basisVersion: BasisVersion
-  /** Reads the basis again, with everything that can refuse the request. */
-  readonly resolveAgain: () => Promise<ResolvedBasis>
-  readonly asked_by: Asker
-  /** Whose share of the engines and other systems it uses. */
-  readonly caller: string
-  /** Names for the audit event. */
-  readonly named?: JsonObject
-  readonly attempt: (now: Instant) => Attempt | undefined
-  /** Whether the response has the context, with which the caller can compute its digest. */
-  readonly showsContext: boolean
-  /** The resource whose head an authorized response has. */
-  readonly resource_id?: string | undefined
-  /** Who asks, and the approval that the request names. */
-  readonly approvalAsking: Omit<ApprovalAsking, 'attestation' | 'resource_id'>
-  readonly callerNonce?: NonceClaim
-  /** Whose bytes of the day the stored decision uses. */
-  readonly owner: ByteOwner
-}
 
 /** Decides under the active policies, signs, and stores decision and audit event before the response is sent. */
 export async function decideAndStore(call: Call, parts: BoundaryState, question: Question): Promise<HttpResponse> {

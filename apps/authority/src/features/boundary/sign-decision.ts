@@ -17,14 +17,43 @@ import type {
   BoundaryDecision,
   ContextRecord,
   Evaluation,
+  Instant,
   JsonObject,
   PresentedBasis,
 } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
 import { type AuditEvent, requestDetails } from '../../audit/record.ts'
+import type { NonceClaim } from '../../auth/nonces.ts'
+import type { BasisVersion } from '../../database/locks/decision-basis.ts'
+import type { Asker } from '../../metrics.ts'
+import type { Attempt } from '../../requests/idempotency.ts'
+import type { ApprovalAsking } from '../approvals/index.ts'
 import type { ByteOwner, SignedItem } from '../evidence/index.ts'
+import type { ResolvedBasis } from './basis.ts'
 import type { BoundaryState } from './context.ts'
-import type { Question } from './decision.ts'
+
+/** A question that was read and may be decided. */
+export interface Question extends ResolvedBasis {
+  /** Read before the basis. */
+  readonly basisVersion: BasisVersion
+  /** Reads the basis again, with everything that can refuse the request. */
+  readonly resolveAgain: () => Promise<ResolvedBasis>
+  readonly asked_by: Asker
+  /** Whose share of the engines and other systems it uses. */
+  readonly caller: string
+  /** Names for the audit event. */
+  readonly named?: JsonObject
+  readonly attempt: (now: Instant) => Attempt | undefined
+  /** Whether the response has the context, with which the caller can compute its digest. */
+  readonly showsContext: boolean
+  /** The resource whose head an authorized response has. */
+  readonly resource_id?: string | undefined
+  /** Who asks, and the approval that the request names. */
+  readonly approvalAsking: Omit<ApprovalAsking, 'attestation' | 'resource_id'>
+  readonly callerNonce?: NonceClaim
+  /** Whose bytes of the day the stored decision uses. */
+  readonly owner: ByteOwner
+}
 
 /** An evaluated request, ready to be signed. */
 export interface Evaluated {

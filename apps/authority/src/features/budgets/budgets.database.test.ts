@@ -3,7 +3,7 @@ import type { JsonObject } from '@chancery/protocol'
 import { accepted, refused, startTestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { rowsOf } from '../../testing/rows.suite.ts'
-import { COUNT, SETTINGS, SUM, limited, openExecuting, openLimited } from './budgets.suite.ts'
+import { COUNT, SETTINGS, SUM, limited, openLimited } from './budgets.suite.ts'
 
 let store: Awaited<ReturnType<typeof openLimited>>
 beforeAll(async () => {
@@ -127,43 +127,6 @@ describe('counting', () => {
   })
 })
 
-describe('counts on execution', () => {
-  it('keeps what succeeded, and releases what failed when the decision ends', async () => {
-    const executing = await openExecuting()
-    const config = { ...COUNT, counts: 'on_execution', executors: ['rotator'], settle_seconds: 600 }
-    const limit = await executing.limited(config)
-    const [first, second] = [await limit.decide(), await limit.decide()]
-    await executing.report(first, limit.capability, 'success')
-    await executing.report(second, limit.capability, 'failure')
-    expect((await limit.decide()).step.inputs).toMatchObject({ used_before: '2', reserved_before: '1' })
-    executing.clock.advance(301)
-    expect((await limit.decide()).step).toMatchObject({
-      result: true,
-      inputs: { used_before: '1', reserved_before: '0' },
-    })
-    await executing.stop()
-  })
-
-  it('releases what nobody reported after its time, and counts a late success again', async () => {
-    const executing = await openExecuting()
-    const config = { ...COUNT, limit: 1, counts: 'on_execution', executors: ['rotator'], settle_seconds: 600 }
-    const limit = await executing.limited(config)
-    const first = await limit.decide()
-    executing.clock.advance(800)
-    expect((await limit.decide()).decision.authorized).toBe(false)
-    executing.clock.advance(200)
-    expect((await limit.decide()).decision.authorized).toBe(true)
-    await executing.report(first, limit.capability, 'success')
-    expect((await limit.decide()).step.inputs).toMatchObject({ used_before: '2', remaining: '0' })
-    const events = accepted(await executing.get('/admin/audit?event=budget_overrun'))['events']
-    expect(events).toMatchObject([{ details: { source: limit.source, percent: 200 } }])
-    expect(accepted(await executing.get('/admin/findings'))['findings']).toContainEqual(
-      expect.objectContaining({ check: 'budget_overrun', status: 'bad', about: limit.source }),
-    )
-    await executing.stop()
-  })
-})
-
 describe('GET /admin/budgets', () => {
   it('200: lists counters by source, requester and state, page by page', async () => {
     const limit = await limited(store.na, { ...SUM, per: ['subject'], visible: true })
@@ -184,7 +147,7 @@ describe('GET /admin/budgets', () => {
     for (let cursor: unknown = undefined; cursor !== null;) {
       const query = cursor === undefined ? '' : `&cursor=${String(cursor)}`
       const page = accepted(await store.get(`/admin/budgets?requester=agent-7&limit=2${query}`))
-      for (const each of page['budgets'] as unknown as JsonObject[]) all.push(`${String(each['source'])}`)
+      for (const each of page['budgets'] as unknown as JsonObject[]) all.push(String(each['source']))
       cursor = page['next_cursor']
     }
     expect(all).toEqual(all.toSorted())

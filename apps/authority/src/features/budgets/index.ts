@@ -1,29 +1,19 @@
-import { Refusal, budgets } from '@chancery/contract'
+import { budgets } from '@chancery/contract'
 import { type Instant, type JsonObject, writeInstant, writeSortable } from '@chancery/protocol'
 import { type Finding, bad, warn } from '@chancery/service-kit'
 import { bind } from '../../auth/access.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { readCounterRows } from '../../budgets/counter-rows.ts'
 import { percentOf, readCounter, usedOf, windowEnd } from '../../budgets/view.ts'
-import type { Core, Feature, FeatureBase } from '../../core.ts'
+import type { Feature } from '../../core.ts'
 import { deleteInParts } from '../../database/large-tables.ts'
 import { withLease } from '../../database/locks/leases.ts'
-import type { AuthoritySettings } from '../../settings/authority-settings.ts'
-import type { BoundaryPolicies } from '../boundary-policies/index.ts'
 import { readEvidenceHead } from '../evidence/index.ts'
 import { countStates, list, show } from './list.ts'
 import { toWireTime } from '../../requests/list-position.ts'
-import { findTold, listOverruns, readCheckTime, storeCheckTime, wasRepaired } from './queries.ts'
-import { checkJson, verifyCounters } from './verify-counters.ts'
+import { findReported, listOverruns, readCheckTime, storeCheckTime, wasRepaired } from './queries.ts'
+import { type BudgetsParts, checkJson, verifyCounters } from './verify-counters.ts'
 import { sql } from 'kysely'
-
-export interface BudgetsParts extends FeatureBase, Pick<Core, 'instance'> {
-  readonly settings: Pick<
-    AuthoritySettings,
-    'boundaryPolicyEnforcement' | 'budgetCheckSeconds' | 'budgetWarningPercent' | 'evidenceStore'
-  >
-  readonly boundaryPolicies: Pick<BoundaryPolicies, 'active'>
-}
 
 export interface Budgets extends Feature {
   /** What needs attention. */
@@ -113,13 +103,13 @@ const BYPASS = warn(
 
 /** Counters from the percent of the warning, those that end first before the others. */
 async function findUsed({ database, settings }: BudgetsParts, now: Instant): Promise<readonly Finding[]> {
-  const told = await findTold(database.read, writeSortable(now), MAX_FINDINGS)
+  const reported = await findReported(database.read, writeSortable(now), MAX_FINDINGS)
   const rows = await readCounterRows(
     database,
-    told.map(({ budget_key }) => budget_key),
+    reported.map(({ budget_key }) => budget_key),
     writeSortable(now),
   )
-  return told.flatMap((row) => {
+  return reported.flatMap((row) => {
     const counter = readCounter(row)
     const percent = percentOf(usedOf(counter, rows, now).used, counter.limit)
     if (percent < settings.budgetWarningPercent) return []

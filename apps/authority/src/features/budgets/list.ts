@@ -1,10 +1,9 @@
-import { LIMITS, Refusal } from '@chancery/contract'
+import { Refusal } from '@chancery/contract'
 import {
   type CheckedPolicy,
   type Instant,
   type JsonObject,
   asJson,
-  isJsonObject,
   readJson,
   writeAmount,
   writeJson,
@@ -15,7 +14,7 @@ import { readCounterRows } from '../../budgets/counter-rows.ts'
 import { type BudgetState, describeCounter, readCounter, stateOf, usedOf } from '../../budgets/view.ts'
 import type { Tables } from '../../database/tables.ts'
 import { readChoiceFilter, readPage, readTextFilter, writeCursor } from '../../requests/paging.ts'
-import type { BudgetsParts } from './index.ts'
+import type { BudgetsParts } from './verify-counters.ts'
 import { countBudgets, findBudget, listBudgets, listUses } from './queries.ts'
 
 type Row = Tables['budgets']

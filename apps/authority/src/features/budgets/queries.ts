@@ -26,13 +26,13 @@ export async function wasRepaired(db: Reader): Promise<boolean> {
   return (await readMoment(db, REPAIRED)) !== undefined
 }
 
-/** Counters whose open window was told about, the newest of them. */
-export function findTold(db: Reader, now: string, limit: number): Promise<Tables['budgets'][]> {
+/** Counters whose open window was reported about, the newest of them. */
+export function findReported(db: Reader, now: string, limit: number): Promise<Tables['budgets'][]> {
   return db
     .selectFrom('budgets')
     .selectAll()
     .where('budget_key', 'in', (sub) =>
-      sub.selectFrom('budget_sums').select('budget_key').where('told', '>', 0).where('kept_until', '>', now),
+      sub.selectFrom('budget_sums').select('budget_key').where('reported', '>', 0).where('kept_until', '>', now),
     )
     .orderBy('open_until')
     .limit(limit)
@@ -95,7 +95,7 @@ export function listUses(db: Reader, key: string, limit: number): Promise<Tables
     .execute()
 }
 
-/** Counters with an open window, and those of them that were told about at each level. */
+/** Counters with an open window, and those of them that were reported about at each level. */
 export async function countBudgets(
   db: Reader,
   now: string,
@@ -105,14 +105,14 @@ export async function countBudgets(
     .select(({ fn }) => fn.countAll<number | string>().as('count'))
     .where('open_until', '>', now)
     .executeTakeFirstOrThrow()
-  const told = await db
+  const reported = await db
     .selectFrom('budget_sums')
-    .select(({ fn }) => ['told', fn.count<number | string>('budget_key').distinct().as('count')])
-    .where('told', '>', 0)
+    .select(({ fn }) => ['reported', fn.count<number | string>('budget_key').distinct().as('count')])
+    .where('reported', '>', 0)
     .where('kept_until', '>', now)
-    .groupBy('told')
+    .groupBy('reported')
     .execute()
-  const countAt = (level: number): number => Number(told.find((row) => row.told === level)?.count ?? 0)
+  const countAt = (level: number): number => Number(reported.find((row) => row.reported === level)?.count ?? 0)
   const [warned, exhausted] = [countAt(1), countAt(2)]
   return { open: Math.max(0, Number(all.count) - warned - exhausted), warned, exhausted }
 }

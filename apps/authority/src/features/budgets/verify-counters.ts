@@ -14,13 +14,23 @@ import {
   writeSortable,
 } from '@chancery/protocol'
 import { sql } from 'kysely'
+import type { Core, FeatureBase } from '../../core.ts'
+import type { AuthoritySettings } from '../../settings/authority-settings.ts'
+import type { BoundaryPolicies } from '../boundary-policies/index.ts'
 import { writeCounterRows } from '../../budgets/counter-rows.ts'
 import { hasBudget, keptUntil } from '../../budgets/slots.ts'
 import { toBudgetRow, toUseRow } from '../../budgets/use-row.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import type { Tables } from '../../database/tables.ts'
 import { lockEvidenceHead, moveBudgetSequence, readEvidenceHead } from '../evidence/index.ts'
-import type { BudgetsParts } from './index.ts'
+
+export interface BudgetsParts extends FeatureBase, Pick<Core, 'instance'> {
+  readonly settings: Pick<
+    AuthoritySettings,
+    'boundaryPolicyEnforcement' | 'budgetCheckSeconds' | 'budgetWarningPercent' | 'evidenceStore'
+  >
+  readonly boundaryPolicies: Pick<BoundaryPolicies, 'active'>
+}
 
 /** Entries of one statement. Other requests go on between two of them. */
 const SLICE = 2000
@@ -178,7 +188,7 @@ function hasOpenAmounts({ row, sums, uses }: Stored, now: Instant): boolean {
   return isOpen || (identity === undefined && uses.length > 0)
 }
 
-/** Whether amounts and reservations are the same. When something was told is not in the entries. */
+/** Whether amounts and reservations are the same. When something was reported is not in the entries. */
 function isSame(wanted: Computed | undefined, found: Stored | undefined, now: Instant): boolean {
   if (wanted !== undefined && found?.row === undefined) return false
   const slots = new Set([...(wanted?.sums.keys() ?? []), ...(found?.sums.keys() ?? [])])
@@ -218,7 +228,7 @@ async function replaceCounter(
     budget_key,
     slot,
     amount: String(amount),
-    told: found?.sums.get(slot)?.told ?? 0,
+    reported: found?.sums.get(slot)?.reported ?? 0,
     kept_until: writeSortable(keptUntil(wanted.of.window, BigInt(slot))),
   }))
   const row = { ...wanted.row, overrun_until: found?.row?.overrun_until ?? null }

@@ -1,18 +1,17 @@
 import { Refusal, type RefusalCode } from '@chancery/contract'
-import { asJson, canonicalJson, decisionSubject, executionSubject } from '@chancery/protocol'
-import type { BoundaryDecision, ContextRecord, JsonObject, JustificationProof, LinkedEntry } from '@chancery/protocol'
-import type { AuditEvent } from '../../audit/record.ts'
+import { asJson, canonicalJson, executionSubject } from '@chancery/protocol'
+import type { JsonObject, LinkedEntry } from '@chancery/protocol'
 import { faultPoint } from '#faults'
-import { decisionFacts } from './decision-facts.ts'
 import type { EvidenceState } from './resources.ts'
 import type { Transaction } from '../../database/database.ts'
 import { lockEvidenceHead } from './queries/chain.ts'
 import { findNamed } from './queries/lookups.ts'
-import { type StoredResponse, storeDecisionResponse } from '../../requests/idempotency.ts'
+import type { StoredResponse } from '../../requests/idempotency.ts'
 import { type BasisVersion, holdBasisVersion } from '../../database/locks/decision-basis.ts'
-import { type DecisionClaim, type ViolationItem, appendViolation, claimDecision } from './claim-decision.ts'
+import { type ViolationItem, appendViolation, claimDecision } from './claim-decision.ts'
 import { type Submission, SubmissionChecker, namedIds } from './check-submission.ts'
 import { AppendBatch } from './append-batch.ts'
+import { type DecisionItem, appendDecision } from './append-decision.ts'
 import { type LockedDecisionItem, decideLocked, lockRows } from './locked-decision.ts'
 import type { DuplicatesItem, RejectionFields, SummaryItem } from './rejections.ts'
 import { settleExecution } from '../../budgets/settle-execution.ts'
@@ -23,20 +22,6 @@ export interface ChangeItem {
   /** The decision whose counters it may change. */
   readonly decision_id: string
   readonly change: (tx: Transaction, batch: AppendBatch) => Promise<void>
-}
-
-/** A signed decision with its inputs. The entries of its justification follow it directly. */
-export interface DecisionItem extends DecisionClaim {
-  readonly kind: 'decision'
-  readonly decision: BoundaryDecision
-  readonly context: ContextRecord
-  readonly proof?: JustificationProof
-  /** C of decision and proof, where the deciding route has them. */
-  readonly texts?: { readonly decision: string; readonly proof: string }
-  /** C of the attestation of a partner that the decision is based on. It is stored nowhere else. */
-  readonly attestation?: string
-  /** The audit events of the deciding route, stored in the same transaction. */
-  readonly events: readonly AuditEvent[]
 }
 
 export interface ExecutionItem extends Submission {
@@ -87,7 +72,7 @@ export async function appendBatch(
   } = await parts.database.write(
     async (tx) => {
       // Sent together: the second waits for the lock of the first, and sees what the last holder committed. Rows of
-      // budgets come first, then those of approvals, then the head: everyone locks in this order.
+      // budgets come first, then those of approvals, then the head: every transaction locks in this order.
       const changed = items.flatMap((item) => (item.kind === 'change' ? [item.decision_id] : []))
       const rows = lockRows(tx, locked, [...named.decisions, ...changed])
       if (locked.some(({ lock }) => lock !== undefined)) await rows
@@ -144,30 +129,6 @@ async function appendItem(
     case 'change':
       return appendChange(tx, batch, item)
   }
-}
-
-/** Appends a decision whose key and nonce are claimed, and its justification directly after it. */
-export async function appendDecision(
-  tx: Transaction,
-  batch: AppendBatch,
-  item: Omit<DecisionItem, 'kind' | 'basisVersion'>,
-): Promise<StoredResponse> {
-  const { decision, proof, texts } = item
-  const context = canonicalJson(asJson(item.context))
-  const subject = decisionSubject({ decision, context: item.context })
-  // C({ context, decision }), and before them the attestation of a partner.
-  const presented = item.attestation === undefined ? '' : `"attestation":${item.attestation},`
-  const payload = `{${presented}"context":${context},"decision":${texts?.decision ?? canonicalJson(asJson(decision))}}`
-  const { entry } = batch.append(subject, payload, null, decisionFacts(decision, item.context))
-  const { store_sequence } = entry
-  if (item.attempt !== undefined)
-    await storeDecisionResponse(tx, item.attempt, item.answer, { context, store_sequence })
-  if (proof !== undefined)
-    batch.append({ ...subject, entry_kind: 'justification' }, texts?.proof ?? canonicalJson(asJson(proof)), null)
-  const { decision_id } = decision
-  batch.addEvent({ type: 'decision_stored', details: { decision_id, store_sequence } })
-  for (const event of item.events) batch.addEvent(event)
-  return item.answer
 }
 
 async function appendExecution(

@@ -28,7 +28,7 @@ import type { StoredResponse } from '../../requests/idempotency.ts'
 import type { Feature } from '../../core.ts'
 import { EvidenceAppender, refuseWithoutRoom } from './appender.ts'
 import { BasisChangedError, type DecisionClaim, UnchainedDecisions, type ViolationItem } from './claim-decision.ts'
-import type { AppendItem, DecisionItem } from './append.ts'
+import type { AppendItem } from './append.ts'
 import type { LockedDecisionItem } from './locked-decision.ts'
 import { type ByteOwner, DailyBytes } from './daily-bytes.ts'
 import { EntryRoom } from '../../database/partitions/evidence-partitions.ts'
@@ -136,6 +136,22 @@ async function findResourceHead({ database }: EvidenceParts, resource_id: string
   return { resource_sequence: head.resource_sequence, record_digest: head.record_digest }
 }
 
+/** Its bytes are about right: the texts are not known before they are signed. */
+async function storeLocked(
+  own: EvidenceState,
+  appender: EvidenceAppender,
+  { owners, bytes, ...item }: LockedDecision,
+): Promise<StoredResponse> {
+  await refuseWithoutRoom(own)
+  const takeBack = await own.dailyBytes.take(owners, bytes + SIGNED_BYTES + OTHER_ROWS_BYTES)
+  try {
+    return await appender.append({ kind: 'locked-decision', ...item })
+  } catch (error) {
+    if (isNothingStored(error)) takeBack()
+    throw error
+  }
+}
+
 /** A decision that is made under locks, and about how many bytes it adds. */
 export interface LockedDecision extends Omit<LockedDecisionItem, 'kind'> {
   readonly owners: readonly ByteOwner[]
@@ -225,16 +241,7 @@ export function openEvidence(parts: EvidenceParts): Evidence {
         parts.settings.evidenceStore ? appender.append({ kind: 'decision', ...made }) : unchained.record(made),
       )
     },
-    async recordLocked({ owners, bytes, ...item }) {
-      await refuseWithoutRoom(own)
-      const takeBack = await own.dailyBytes.take(owners, bytes + SIGNED_BYTES + OTHER_ROWS_BYTES)
-      try {
-        return await appender.append({ kind: 'locked-decision', ...item })
-      } catch (error) {
-        if (isNothingStored(error)) takeBack()
-        throw error
-      }
-    },
+    recordLocked: (made) => storeLocked(own, appender, made),
     basisVersion: async () => own.lastBasis.version ?? readBasisVersion(parts.database),
     appendSummaries: (now) => appender.appendSummaries(now),
     append: (item) => appender.append(item),

@@ -1,4 +1,4 @@
-import { type Budget, readBudgetConfig } from '../../budgets/budget.ts'
+import { readBudgetConfig } from '../../budgets/budget.ts'
 import { runBudget } from '../../budgets/budget-step.ts'
 import type { GateType } from './gate.ts'
 
@@ -6,7 +6,7 @@ import type { GateType } from './gate.ts'
 export const budget: GateType = {
   name: 'budget.v1',
   prepare(config) {
-    const read: Budget = readBudgetConfig(config)
+    const read = readBudgetConfig(config)
     return (facts, { gate_name }) => {
       const { outcome, text, inputs } = runBudget(read, `policy:${gate_name}`, facts)
       return { outcome, text, path: '', type: 'other', value: undefined, condition: {}, inputs }

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../../canonical/utf8.ts'
 import type { ApprovalRule } from '../../approvals/rule.ts'
-import type { Budget } from '../../budgets/budget.ts'
+import type { Budget } from '../../budgets/limits.ts'
 import { FormError, type Read, described } from '../../reading/schema.ts'
 import { readRecord } from '../../reading/shape.ts'
 import { type EngineQuestion, type Scalar, type ValueType, isScalar } from '../engine-question.ts'
