@@ -5,7 +5,7 @@ import { type RealNetwork, openNetwork } from '../../testing/real-authority.suit
 
 let own: RealNetwork
 beforeAll(async () => {
-  own = await openNetwork({ EVIDENCE_STORE: 'on' }, 'OWN-NET')
+  own = await openNetwork({ EVIDENCE_STORE: 'on' })
   const send = own.na.as('privileged')
   const post = async (path: string, body: JsonObject, status = 201): Promise<JsonObject> =>
     accepted(await send('POST', path, body), status)
