@@ -9,7 +9,7 @@ export const createClient = (options) => {
   const client = create(options)
   const { evidence } = client
   return Object.assign(Object.create(client), {
-    evidence: Object.assign(Object.create(evidence), { page: evidence.search }),
+    evidence: Object.assign(Object.create(evidence), { page: (...asked) => evidence.search(...asked) }),
   })
 }
 

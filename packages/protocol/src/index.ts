@@ -6,6 +6,7 @@ export * from './canonical/base64.ts'
 export * from './canonical/digest.ts'
 export * from './canonical/byte-blocks.ts'
 export * from './canonical/time.ts'
+export * from './canonical/write-time.ts'
 export type { Ed25519Backend, KeySigner } from './signing/platform.ts'
 export {
   readPrivateKeyFile,

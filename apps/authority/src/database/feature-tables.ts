@@ -140,7 +140,7 @@ export interface DecisionTables {
 }
 
 /** Requests that wait for a person. */
-export interface ApprovalTables {
+interface ApprovalTables {
   approvals: {
     approval_id: string
     /** Of the request and of who asked. One row with it is open at most. */
@@ -195,7 +195,7 @@ export interface ApprovalTables {
 }
 
 /** Counters of budgets, derived from the entries of the evidence store. Amounts are whole numbers of their unit, as text. */
-export interface BudgetTables {
+interface BudgetTables {
   /** One row for each counter that has an open window. `identity_json`: C of what its key is the digest of, less the source. */
   budgets: {
     budget_key: string
@@ -227,3 +227,5 @@ export interface BudgetTables {
     kept_until: string
   }
 }
+
+export type LimitTables = ApprovalTables & BudgetTables

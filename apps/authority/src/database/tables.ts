@@ -1,9 +1,8 @@
 import type { ColumnType, Generated } from 'kysely'
 import type {
   AdmissionTables,
-  ApprovalTables,
-  BudgetTables,
   DecisionTables,
+  LimitTables,
   LivenessTables,
   LogTables,
   UpkeepTables,
@@ -15,15 +14,7 @@ import type { PartnerTables } from './partner-tables.ts'
  * 0 or 1; `*_json` holds a record as it was signed, so that its canonical form reproduces the signed bytes.
  */
 export interface Tables
-  extends
-    AdmissionTables,
-    ApprovalTables,
-    BudgetTables,
-    DecisionTables,
-    LivenessTables,
-    LogTables,
-    PartnerTables,
-    UpkeepTables {
+  extends AdmissionTables, DecisionTables, LimitTables, LivenessTables, LogTables, PartnerTables, UpkeepTables {
   schema_version: { version: number; applied_at: string; serves_from?: number | null }
   heads: { name: string; version: ColumnType<number, number, number> }
   nonces: { claim: Uint8Array; expires_at: string }

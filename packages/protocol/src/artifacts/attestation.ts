@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../canonical/utf8.ts'
-import { type Instant, hours, writeInstant } from '../canonical/time.ts'
+import { type Instant, hours } from '../canonical/time.ts'
+import { writeInstant } from '../canonical/write-time.ts'
 import { FormError, type ReadBy } from '../reading/schema.ts'
 import { arrayOf, closed, nullable, oneOf, readRecord, required, withDefault } from '../reading/shape.ts'
 import { freeForm, identifier, plainText, publicKey, requireOrder, signatures, timestamp } from '../reading/text.ts'

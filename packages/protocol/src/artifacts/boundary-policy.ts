@@ -1,6 +1,7 @@
 import { digestOf } from '../canonical/digest.ts'
 import type { JsonValue } from '../canonical/utf8.ts'
-import { type Instant, writeInstant } from '../canonical/time.ts'
+import type { Instant } from '../canonical/time.ts'
+import { writeInstant } from '../canonical/write-time.ts'
 import { type Scalar, isScalar } from '../boundary/engine-question.ts'
 import { FormError, type Read, type ReadBy, described } from '../reading/schema.ts'
 import { arrayOf, boolean, integer, object, oneOf, string } from '../reading/shape.ts'

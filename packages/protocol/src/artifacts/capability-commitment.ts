@@ -1,4 +1,5 @@
-import { type Instant, writeInstant } from '../canonical/time.ts'
+import type { Instant } from '../canonical/time.ts'
+import { writeInstant } from '../canonical/write-time.ts'
 import type { ReadBy } from '../reading/schema.ts'
 import { isTrue, integer } from '../reading/shape.ts'
 import { digest, identifier, timestamp } from '../reading/text.ts'

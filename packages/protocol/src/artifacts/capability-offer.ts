@@ -1,4 +1,5 @@
-import { type Instant, writeInstant } from '../canonical/time.ts'
+import type { Instant } from '../canonical/time.ts'
+import { writeInstant } from '../canonical/write-time.ts'
 import type { ReadBy } from '../reading/schema.ts'
 import { integer, object, string } from '../reading/shape.ts'
 import { identifier, label, requireOrder, timestamp } from '../reading/text.ts'

@@ -1,4 +1,5 @@
-import { type Instant, seconds, writeInstant } from '../canonical/time.ts'
+import { type Instant, seconds } from '../canonical/time.ts'
+import { writeInstant } from '../canonical/write-time.ts'
 import type { ReadBy } from '../reading/schema.ts'
 import { boolean, integer, string } from '../reading/shape.ts'
 import { identifier, timestamp } from '../reading/text.ts'

@@ -1,5 +1,6 @@
 import type { JsonValue } from '../canonical/utf8.ts'
-import { HOUR, type Instant, writeInstant } from '../canonical/time.ts'
+import { HOUR, type Instant } from '../canonical/time.ts'
+import { writeInstant } from '../canonical/write-time.ts'
 import { arrayOf, closed, integer, oneOf, readRecord, required, string, withDefault } from '../reading/shape.ts'
 import type { Read } from '../reading/schema.ts'
 import { identifier, requireOrder, signatures, timestamp, uncheckedSignatures } from '../reading/text.ts'

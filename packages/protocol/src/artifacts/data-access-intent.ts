@@ -1,4 +1,5 @@
-import { type Instant, seconds, writeInstant } from '../canonical/time.ts'
+import { type Instant, seconds } from '../canonical/time.ts'
+import { writeInstant } from '../canonical/write-time.ts'
 import { FormError, type Read, type ReadBy } from '../reading/schema.ts'
 import { identifier, keyId, label, publicKeys, timestamp } from '../reading/text.ts'
 import { type RecordForm, closedPart, listOf, orNull, signedOnceForm, yes } from '../reading/trust-form.ts'

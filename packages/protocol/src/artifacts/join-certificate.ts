@@ -1,6 +1,7 @@
 import { canonicalJson } from '../canonical/canonical-json.ts'
 import { type JsonValue, toUtf8 } from '../canonical/utf8.ts'
-import { CLOCK_TOLERANCE, type Instant, hours, readInstant, writeInstant } from '../canonical/time.ts'
+import { CLOCK_TOLERANCE, type Instant, hours, readInstant } from '../canonical/time.ts'
+import { writeInstant } from '../canonical/write-time.ts'
 import { arrayOf, closed, readRecord, required, string, withDefault } from '../reading/shape.ts'
 import type { Read, ReadBy } from '../reading/schema.ts'
 import {

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../canonical/utf8.ts'
-import { type Instant, writeInstant } from '../canonical/time.ts'
+import type { Instant } from '../canonical/time.ts'
+import { writeInstant } from '../canonical/write-time.ts'
 import { FormError, type Read, type ReadBy, described } from '../reading/schema.ts'
 import { boolean, integer, object, string } from '../reading/shape.ts'
 import { identifier, timestamp } from '../reading/text.ts'

@@ -1,5 +1,6 @@
 import { type JsonObject, type JsonValue, isJsonObject, member } from '../canonical/utf8.ts'
-import { hasOffset, readInstant, writeInstant } from '../canonical/time.ts'
+import { hasOffset, readInstant } from '../canonical/time.ts'
+import { writeInstant } from '../canonical/write-time.ts'
 import { EMPTY_SELECTOR, GATE_READERS, SELECTOR_READERS, description } from '../artifacts/boundary-policy.ts'
 import type { BoundaryPolicyIntent, GateSpec, PolicySelector } from '../artifacts/boundary-policy.ts'
 import { FormError, type Read } from '../reading/schema.ts'

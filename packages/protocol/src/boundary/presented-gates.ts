@@ -1,5 +1,6 @@
 import { member } from '../canonical/utf8.ts'
-import { CLOCK_TOLERANCE, type Instant, seconds, writeInstant } from '../canonical/time.ts'
+import { CLOCK_TOLERANCE, type Instant, seconds } from '../canonical/time.ts'
+import { writeInstant } from '../canonical/write-time.ts'
 import { instantOf } from '../reading/text.ts'
 import type { ContextFacts } from './facts.ts'
 import { type GateStep, builtInStep, runInOrder } from './agreement-gates.ts'

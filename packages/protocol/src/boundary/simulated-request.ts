@@ -1,5 +1,6 @@
 import { type JsonObject, type JsonValue, isJsonObject, member } from '../canonical/utf8.ts'
-import { type Instant, readInstant, writeInstant } from '../canonical/time.ts'
+import { type Instant, readInstant } from '../canonical/time.ts'
+import { writeInstant } from '../canonical/write-time.ts'
 import { FormError } from '../reading/schema.ts'
 import { arrayOf, integer, object, string } from '../reading/shape.ts'
 import { label } from '../reading/text.ts'

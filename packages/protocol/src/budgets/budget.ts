@@ -123,7 +123,7 @@ export interface GivenLimits {
 /** Limits by unit, or the only one under null. Throws {@link FormError}. */
 export function readLimits({ scale, hasUnits, limit, limits }: GivenLimits): ReadonlyMap<string | null, Amount> {
   if ((limit === undefined) === (limits === undefined)) throw new FormError('limit', 'exactly one of limit and limits')
-  if (hasUnits !== (limits !== undefined)) throw new FormError('limits', 'stands with unit_path, and only there')
+  if (hasUnits !== (limits !== undefined)) throw new FormError('limits', 'needs unit_path, and unit_path needs it')
   const units = Object.entries(limits ?? {})
   if (hasUnits && (units.length === 0 || units.length > MAX_UNITS))
     throw new FormError('limits', `1 to ${MAX_UNITS} units`)

@@ -1,4 +1,5 @@
-import { type Instant, SECOND, readInstant, writeInstant } from '../canonical/time.ts'
+import { type Instant, SECOND, readInstant } from '../canonical/time.ts'
+import { writeInstant } from '../canonical/write-time.ts'
 import type { JsonValue } from '../canonical/utf8.ts'
 import { readOrUndefined } from '../reading/read-or-undefined.ts'
 import { FormError, type Read, described } from '../reading/schema.ts'

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { DAY, HOUR, type Instant, SECOND, hours, readInstant, seconds, writeInstant, writeSortable } from './time.ts'
+import { DAY, HOUR, type Instant, SECOND, hours, readInstant, seconds } from './time.ts'
+import { writeInstant, writeSortable } from './write-time.ts'
 
 const FIRST = readInstant('0001-01-01T00:00:00Z') as Instant
 const LAST = readInstant('9999-12-31T23:59:59.999999Z') as Instant

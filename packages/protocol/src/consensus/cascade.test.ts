@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { writeInstant } from '../canonical/time.ts'
+import { writeInstant } from '../canonical/write-time.ts'
 import { type CascadeVote, scoreCascade } from './verify-consensus.ts'
 
 const START = 1_893_456_000_000_000n

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { HOUR, type Instant, SECOND, readInstant, writeInstant } from '../canonical/time.ts'
+import { HOUR, type Instant, SECOND, readInstant } from '../canonical/time.ts'
+import { writeInstant } from '../canonical/write-time.ts'
 import { type TreatyRecordState, isActiveState, nextBoundary, treatyLifecycle } from './lifecycle.ts'
 
 const NOW: Instant = readInstant('2030-01-01T06:00:00Z') ?? 0n

@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest'
 import { canonicalJson } from '../canonical/canonical-json.ts'
 import { digestOf } from '../canonical/digest.ts'
 import type { JsonObject } from '../canonical/utf8.ts'
-import { HOUR, readInstant, writeInstant } from '../canonical/time.ts'
+import { HOUR, readInstant } from '../canonical/time.ts'
+import { writeInstant } from '../canonical/write-time.ts'
 import core from '../vectors/core.json' with { type: 'json' }
 import {
   buildConnectome,

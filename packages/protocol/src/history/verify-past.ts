@@ -1,5 +1,6 @@
 import type { Attestation } from '../artifacts/attestation.ts'
-import { type Instant, requireInstant, writeInstant } from '../canonical/time.ts'
+import { type Instant, requireInstant } from '../canonical/time.ts'
+import { writeInstant } from '../canonical/write-time.ts'
 import { finding, outsideFinding, verifyOwn, verifyStated } from './verify-own.ts'
 import type { HistoryFinding, TrustNote, TrustReason } from './verify-own.ts'
 import {

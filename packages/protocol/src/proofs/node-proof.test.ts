@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { JsonFloat, type JsonObject, type JsonValue, fromUtf8 } from '../canonical/utf8.ts'
 import { readJson } from '../canonical/read-json.ts'
-import { readInstant, seconds, writeInstant } from '../canonical/time.ts'
+import { readInstant, seconds } from '../canonical/time.ts'
+import { writeInstant } from '../canonical/write-time.ts'
 import { type Signer, seedSigner } from '../signing/keys.ts'
 import core from '../vectors/core.json' with { type: 'json' }
 import { type NodeAction, type NodeProofReason, nodeProofBytes, signNodeProof, verifyNodeProof } from './node-proof.ts'

@@ -1,4 +1,5 @@
-import { type Instant, writeInstant } from '../canonical/time.ts'
+import type { Instant } from '../canonical/time.ts'
+import { writeInstant } from '../canonical/write-time.ts'
 
 /** Why the operator's policy does not admit a certificate at all (protocol/gateway 8.1), in the order of its checks. */
 export type PolicyCause =

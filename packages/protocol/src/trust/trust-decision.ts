@@ -1,4 +1,5 @@
-import { type Instant, seconds, writeInstant } from '../canonical/time.ts'
+import { type Instant, seconds } from '../canonical/time.ts'
+import { writeInstant } from '../canonical/write-time.ts'
 import type { CertificateResult } from './evaluate-certificate.ts'
 import { type Finding, reasonText } from './findings.ts'
 

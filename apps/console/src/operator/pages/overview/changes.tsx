@@ -6,7 +6,6 @@ import { session } from '../../key.ts'
 import { Shape, type ShapeName, type Tone } from '../../parts/state.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useLive } from '../../parts/use-live.ts'
-import { eventActor, eventText } from '../../words/events.ts'
 import { mostRows } from './most-rows.ts'
 
 /** Changes of the network, at most 10 types: what the authority takes in one request. */
@@ -33,10 +32,18 @@ interface Change {
 export function Changes(): JSX.Element {
   const { value } = useLive(
     'recent changes',
-    (signal) => read<AuditPage>(at`/admin/audit`, { event: Object.keys(MARKS).join(','), limit: mostRows() }, signal),
+    // The sentences of all events are loaded while the authority answers: the page shows the rest before.
+    async (signal) => {
+      const asked = { event: Object.keys(MARKS).join(','), limit: mostRows() }
+      const [page, words] = await Promise.all([
+        read<AuditPage>(at`/admin/audit`, asked, signal),
+        import('../../words/events.ts'),
+      ])
+      return { page, words }
+    },
     ['audit'],
   )
-  const changes = (value?.events ?? []) as unknown as readonly Change[]
+  const changes = (value?.page.events ?? []) as unknown as readonly Change[]
   return (
     <section class="panel">
       <header>
@@ -55,8 +62,8 @@ export function Changes(): JSX.Element {
             <li key={event_id}>
               <Shape {...(MARKS[event_type] ?? { shape: 'circle', tone: 'ended' })} />
               <span>
-                {eventText(event_type, details)}{' '}
-                <span class="quiet">· {eventActor(event_type, details, session.get()?.keyId ?? '')}</span>
+                {value?.words.eventText(event_type, details)}{' '}
+                <span class="quiet">· {value?.words.eventActor(event_type, details, session.get()?.keyId ?? '')}</span>
               </span>
               <Time at={created_at} />
             </li>
