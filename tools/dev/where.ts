@@ -14,6 +14,8 @@ export interface ServedRoute {
   readonly place: string
 }
 
+const FEATURES = globSync('apps/authority/src/features/*/index.ts', { cwd: ROOT })
+
 /** Every route of both services. */
 export const SERVED_ROUTES: readonly ServedRoute[] = [
   ...ALL_ROUTES.map((route) => {
@@ -25,19 +27,20 @@ export const SERVED_ROUTES: readonly ServedRoute[] = [
       service: 'authority' as const,
       method,
       path,
-      place: placeOf([index], `[(](?:${feature}|routes)[.]${member}`),
+      // A route that another feature answers has the name of its own in the binding.
+      place: placeOf([index, ...FEATURES], (file) => `[(](?:${feature}${file === index ? '|routes' : ''})[.]${member}`),
     }
   }),
   ...Object.entries<GatewayRoute>(GATEWAY_ROUTES).map(([name, { method, path }]) => {
     const indexes = globSync('apps/gateway/src/features/*/index.ts', { cwd: ROOT })
-    return { service: 'gateway' as const, method, path, place: placeOf(indexes, `GATEWAY_ROUTES[.]${name}`) }
+    return { service: 'gateway' as const, method, path, place: placeOf(indexes, () => `GATEWAY_ROUTES[.]${name}`) }
   }),
 ]
 
 /** The features bind each route to a function, which they declare or import. */
-function placeOf(indexes: readonly string[], route: string): string {
-  const binding = new RegExp(`${route}\\b,([^]*?)(?:\\),?\\n|\\)\\]|\\},?\\n|\\} *\\])`)
+function placeOf(indexes: readonly string[], routeIn: (index: string) => string): string {
   for (const index of indexes) {
+    const binding = new RegExp(`${routeIn(index)}\\b,([^]*?)(?:\\),?\\n|\\)\\]|\\},?\\n|\\} *\\])`)
     const text = readFileSync(join(ROOT, index), 'utf8')
     const bound = binding.exec(text)?.[1]
     if (bound === undefined) continue
@@ -47,7 +50,7 @@ function placeOf(indexes: readonly string[], route: string): string {
     const file = from === undefined ? index : join(dirname(index), from)
     return `${file}:${lineOf(file, name)}`
   }
-  throw new Error(`no feature binds ${route}`)
+  throw new Error(`no feature binds ${indexes.slice(0, 1).map(routeIn).join('')}`)
 }
 
 function lineOf(file: string, name: string): number {

@@ -34,6 +34,7 @@ const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   'POST /admin/admission-rules/{rule_id}/test': ['x', { token: 'x' }],
   'POST /admin/admission-rules/{rule_id}/remove': ['x'],
   'GET /admin/approvals/{approval_id}': ['x'],
+  'GET /admin/budgets/{budget_key}': ['x'],
   'POST /admin/approvals/{approval_id}/approve': ['x', {}],
   'POST /admin/approvals/{approval_id}/deny': ['x', {}],
   'POST /admin/approvals/{approval_id}/cancel': ['x', { reason: 'x' }],
@@ -73,6 +74,9 @@ const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
 }
 const ROUTES_WITH_OPTIONS_FIRST = (route: { readonly method: string }): readonly unknown[] =>
   route.method === 'GET' ? [] : [{}]
+
+/** Any OAuth client or resource server calls these; a node asks for a token with `tokenFrom` (tokens/tokens.test.ts). */
+const OAUTH = new Set(['token', 'introspect', 'tokenKeys', 'authorizationServer', 'protectedResource'])
 
 type Answer = Promise<unknown> | AsyncGenerator
 type Methods = Readonly<Record<string, (...args: readonly unknown[]) => Answer>>
@@ -121,6 +125,7 @@ describe('the methods of the library', () => {
   it('call every route of a gateway', async () => {
     const client = createGatewayClient({ url: 'http://na', fetch, token: 't' })
     for (const [name, route] of Object.entries<GatewayRoute>(GATEWAY_ROUTES)) {
+      if (OAUTH.has(name)) continue
       const method = name.startsWith('forward') ? 'call' : name
       const id = `${route.method} ${route.path}`
       const request = await requestOf(id, method, client as unknown as Methods, seen)

@@ -91,7 +91,7 @@ const facts = {
     response: 'json',
     summary: 'Read your budgets',
     purpose:
-      'Gives a member what is left of the budgets of its treaty and of policies that count it alone. It stores no decision.',
+      'Gives a member what is left of the budgets of its treaty and of policies that count it alone; no decision is stored.',
     errors: [
       'ambiguous_basis',
       'attestation_not_bound',

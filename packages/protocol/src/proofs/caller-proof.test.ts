@@ -61,6 +61,7 @@ describe('verifyCallerProof (protocol/request-proof 6)', () => {
     expect(await verifyCallerProof(await proof(), { asked: ASKED, now: NOW })).toEqual({
       ok: true,
       caller: {
+        kind: 'request_proof',
         certificate: CERTIFICATE,
         audience: 'https://ledger.example',
         nonce: 'nonce-0000000001',

@@ -33,8 +33,9 @@ async function bundle(entry: string): Promise<string> {
 it.each([
   ['verify', 'index.ts', 27],
   // Verdicts carry the record and what was checked.
-  ['verify/pack', '../evidence-pack/index.ts', 33],
-  ['verify/history', '../trust-history/index.ts', 40],
+  // With the results of budgets and approvals, and what replays them.
+  ['verify/pack', '../evidence-pack/index.ts', 41],
+  ['verify/history', '../trust-history/index.ts', 44],
   ['verify/bundle', '../decision-bundle/index.ts', 25],
 ])(
   '%s is small, and imports nothing: neither a module of Node nor another package',

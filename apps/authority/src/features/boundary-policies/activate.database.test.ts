@@ -147,7 +147,7 @@ describe('the active set', () => {
       problems: [],
       active: [{ policy_id: policy['policy_id'], version: 1, gate_count: 1, policy }],
     })
-    expect(active['registry_gate_types']).toHaveLength(11)
+    expect(active['registry_gate_types']).toHaveLength(13)
     const { boundary_policies } = accepted(await second.request('GET', '/dashboard.json'))
     expect(boundary_policies).toMatchObject({
       enforcement: 'required',

@@ -34,6 +34,7 @@ describe('POST /admin/boundary-policies/simulate', () => {
       unchanged: 4,
       newly_allowed: 0,
       newly_denied: 1,
+      newly_held: 0,
       sample: [
         { index: 2, change: 'newly_denied', active: { authorized: true, denial_reason: null }, candidate: denied },
       ],

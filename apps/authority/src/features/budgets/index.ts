@@ -10,6 +10,7 @@ import { deleteInParts } from '../../database/large-tables.ts'
 import { withLease } from '../../database/locks/leases.ts'
 import { readEvidenceHead } from '../evidence/index.ts'
 import { countStates, list, show } from './list.ts'
+import { readForm } from '../../requests/read-fields.ts'
 import { toWireTime } from '../../requests/list-position.ts'
 import { findReported, listOverruns, readCheckTime, storeCheckTime, wasRepaired } from './queries.ts'
 import { type BudgetsParts, checkJson, verifyCounters } from './verify-counters.ts'
@@ -24,7 +25,8 @@ export interface Budgets extends Feature {
  * POST /admin/budgets/verify
  * Computes the counters of all open windows again from the evidence store. A counter that differs is repaired.
  */
-async function verify(_call: OperatorCall, parts: BudgetsParts): Promise<JsonObject> {
+async function verify(call: OperatorCall, parts: BudgetsParts): Promise<JsonObject> {
+  readForm(budgets.verify.body, call.body)
   return checkJson(await verifyAndCount(parts))
 }
 

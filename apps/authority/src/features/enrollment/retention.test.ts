@@ -1,3 +1,4 @@
+import { ALL_ROUTES } from '@chancery/contract'
 import { DAY, writeSortable } from '@chancery/protocol'
 import {
   ManualClock,
@@ -14,6 +15,7 @@ import { coreJobs } from '../../startup/core-jobs.ts'
 import type { Core } from '../../core.ts'
 import { jobsOf, openFeatures } from '../../features.ts'
 import { DAILY_DELAY_MS, NONCE_DELAY_MS, PurgeClock } from '../../clock/purge-clock.ts'
+import { createMetrics } from '../../metrics.ts'
 import { rowsOf } from '../../testing/rows.suite.ts'
 
 const clock = new ManualClock('2026-03-01T00:00:00Z')
@@ -34,7 +36,9 @@ function restarted(at: ManualClock = clock): Core {
 
 const JOBS = ['purge-clock', 'retention', 'purge-idempotency-keys']
 async function run(core: Core): Promise<void> {
-  const jobs = [...coreJobs(core, na.settings), ...jobsOf(openFeatures(core, na.settings), core)]
+  // Features register gauges, once in a process.
+  const fresh = { ...core, metrics: createMetrics(ALL_ROUTES, core.clock) }
+  const jobs = [...coreJobs(core, na.settings), ...jobsOf(openFeatures(fresh, na.settings), fresh)]
   for (const job of jobs) if (JOBS.includes(job.name)) await job.run(new AbortController().signal)
 }
 

@@ -82,7 +82,14 @@ export interface EvaluatedFile {
   readonly context?: JsonObject
 }
 
-const MEMBERS: ReadonlySet<string> = new Set(['decision', 'justification_proof', 'context', 'resource_head'])
+const MEMBERS: ReadonlySet<string> = new Set([
+  'decision',
+  'justification_proof',
+  'context',
+  'resource_head',
+  'decision_stored',
+  'approval',
+])
 
 /** Accepts the fields of a response only, because any other field makes the meaning unclear. */
 export function findEvaluated(value: JsonObject): EvaluatedFile | undefined {
