@@ -129,6 +129,8 @@ const RUNS: readonly (readonly [line: string, saysOtherwise?: RegExp])[] = [
   [`partner pull PARTNER-NET ${OPERATOR}`],
   [`feed import <partner> ${OPERATOR}`],
   [`admission remove fleet --yes ${OPERATOR}`],
+  [`approval list ${OPERATOR}`],
+  [`approval show 00000000-0000-4000-8000-000000000000 ${OPERATOR}`, /There is no approval with this id/],
   [`treaty list ${OPERATOR}`],
   [`treaty renew <treaty> ${OPERATOR}`],
   [`treaty replace <treaty> --key partner/keys/network-authority.pub --key next.pub --yes ${OPERATOR}`],

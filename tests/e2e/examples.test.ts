@@ -12,6 +12,7 @@ import {
   createInvite,
   createTestDatabase,
   createTestNetwork,
+  freePort,
   startAuthorityProcess,
   testSeed,
   testSigner,
@@ -27,12 +28,21 @@ let na: AuthorityProcess
 let client: Client
 let folder: string
 let env: Record<string, string>
+let webhookPort: number
 beforeAll(async () => {
   network = await createTestNetwork('EXAMPLE-NET')
   database = await createTestDatabase('sqlite')
+  webhookPort = await freePort()
   na = await startAuthorityProcess({
     network,
-    settings: { ...database.settings, EVIDENCE_STORE: 'on', NA_ANCHOR_INTERVAL_SECONDS: '1', NA_NODE_DECISIONS: 'own' },
+    settings: {
+      ...database.settings,
+      EVIDENCE_STORE: 'on',
+      NA_ANCHOR_INTERVAL_SECONDS: '1',
+      NA_NODE_DECISIONS: 'own',
+      NA_APPROVAL_WEBHOOK_URL: `http://127.0.0.1:${webhookPort}/`,
+      NA_APPROVAL_WEBHOOK_ADDRESSES: 'loopback',
+    },
   })
   folder = await mkdtemp(join(tmpdir(), 'chancery-examples-'))
   const operator = { signer: network.operators.privileged, audience: network.authority.publicKey }
@@ -67,9 +77,9 @@ afterEach(() => {
   for (const child of running.splice(0)) child.kill('SIGKILL')
 })
 
-/** Runs an example as its reader would: a separate program with all settings in its environment. */
-function run(name: string, more: Readonly<Record<string, string>> = {}): Program {
-  const child = spawn(process.execPath, ['--conditions=development', join(EXAMPLES, name)], {
+/** Runs an example as its reader would: a separate program with its settings in its environment or its arguments. */
+function run(name: string, more: Readonly<Record<string, string>> = {}, words: readonly string[] = []): Program {
+  const child = spawn(process.execPath, ['--conditions=development', join(EXAMPLES, name), ...words], {
     env: { ...env, ...more },
     cwd: folder,
   })
@@ -107,6 +117,7 @@ describe('examples', () => {
     const names = (await readdir(EXAMPLES)).filter((name) => name.endsWith('.ts'))
     expect(names.toSorted()).toEqual([
       'agent.ts',
+      'approval-webhook.ts',
       'auditor.ts',
       'controller.ts',
       'gateway-caller.ts',
@@ -238,6 +249,44 @@ describe('examples', () => {
       await node.stop()
     }
     expect(await service.end()).toBe(0)
+  })
+
+  it('approval-webhook.ts prints the event of a held request, and refuses what the authority did not sign', async () => {
+    const receiver = run('approval-webhook.ts', {}, [network.authority.publicKey, String(webhookPort)])
+    await receiver.says('waiting for events')
+    const headers = { 'Chancery-Timestamp': new Date().toISOString(), 'Chancery-Signature': 'A'.repeat(86) + '==' }
+    const forged = await fetch(`http://127.0.0.1:${webhookPort}/`, { method: 'POST', headers, body: '{}' })
+    expect(forged.status).toBe(401)
+    const config = { title: 'A payment', approvers: [{ kind: 'operators', count: 1 }] }
+    await client.boundaryPolicies.publish({
+      policy_id: 'payments',
+      description: 'A person approves each payment.',
+      valid_from: '2020-01-01T00:00:00Z',
+      valid_until: '2090-01-01T00:00:00Z',
+      selector: { capabilities: ['payment.send'] },
+      gates: [{ gate_id: 'person', gate_type: 'approval.v1', order: 0, config }],
+    })
+    await client.boundaryPolicies.activate('payments', { version: 1 })
+    const node = await Node.join({
+      url: na.url,
+      genesis: await readGenesisFile(env['GENESIS'] ?? ''),
+      store: new FileNodeStore(join(folder, 'payer')),
+      invite: await invite(),
+    })
+    try {
+      const { attestation_id } = await client.attestations.issue({
+        subject_id: 'payer',
+        subject_public_key: node.publicKey,
+        roles: ['role:client'],
+        claims: { capabilities: ['payment.send'] },
+      })
+      const context = { request_parameters: { environment: 'staging' } }
+      const answer = await node.ask('payment.send', { attestation_id, context })
+      if (!answer.held) throw new Error(`not held: ${JSON.stringify(answer)}`)
+      expect(await receiver.says('A payment')).toContain(answer.approvalId)
+    } finally {
+      await node.stop()
+    }
   })
 })
 

@@ -2,7 +2,7 @@ import { randomBytes, randomInt } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { faultAfterCommit } from '#faults'
 import { type RawBuilder, sql } from 'kysely'
-import { type Query, type Transaction, storeTime } from './database.ts'
+import { type Query, type Statement, type Transaction, storeTime } from './database.ts'
 import { DiskFullError, LockTimeoutError, UnknownOutcomeError } from './errors.ts'
 import { lockBasisOf } from './locks/decision-basis.ts'
 import { raiseVersion } from './locks/domains.ts'
@@ -160,4 +160,25 @@ export async function growPostgres(query: Query): Promise<void> {
     // Short enough to be stored as they are.
     await sql`insert into ${table} select repeat('x', 1900) from generate_series(1, 32)`.execute(open)
   })
+}
+
+// A node key is a lock: issuing a certificate for it shares the lock, revoking it as compromised takes it exclusively.
+// Without the lock a certificate could be issued while its key is revoked, and no list would contain it. SQLite has one
+// writer and needs no lock.
+const locking = (name: string, lock: string): Statement<readonly string[], unknown> => ({
+  name,
+  postgres: {
+    // Keys in order, so that two transactions cannot wait for each other.
+    text: `select ${lock}(hashtextextended(k, 77)) from (select distinct k from unnest($1::text[]) k order by k) keys`,
+    values: (keys) => [keys],
+  },
+  sqlite: () => [],
+})
+
+export const SHARE_NODE_KEYS = locking('share-node-keys', 'pg_advisory_xact_lock_shared')
+export const LOCK_NODE_KEYS = locking('lock-node-keys', 'pg_advisory_xact_lock')
+
+/** Locks keys exclusively until the transaction ends. */
+export async function lockNodeKeys(tx: Transaction, keys: readonly string[]): Promise<void> {
+  if (keys.length > 0) await tx.run(LOCK_NODE_KEYS, keys)
 }

@@ -17,7 +17,7 @@ import {
 import type { Instant, JsonObject } from '@chancery/protocol'
 import { sql } from 'kysely'
 import { deleteInParts } from '../../database/large-tables.ts'
-import { lockNodeKeys } from '../../database/locks/node-keys.ts'
+import { lockNodeKeys } from '../../database/transaction.ts'
 import { findDescriptor, insertTombstone, loadForRemoval, unlistAgents } from './queries/agents.ts'
 import { type Call, type HttpResponse, jsonText } from '@chancery/service-kit'
 import { requestDetails } from '../../audit/record.ts'

@@ -10,7 +10,7 @@ import {
   meetsAny,
   writeSortable,
 } from '@chancery/protocol'
-import type { Call } from '@chancery/service-kit'
+import type { Call, Job } from '@chancery/service-kit'
 import { requestDetails } from '../../audit/record.ts'
 import { bind } from '../../auth/access.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
@@ -165,6 +165,11 @@ async function evaluateOrReadAgain(parts: ApprovalsParts, request: LockedRequest
 
 export function openApprovals(parts: ApprovalsParts): Approvals {
   registerGauge(parts)
+  const webhook: Job = {
+    name: 'approval-webhook',
+    everySeconds: WEBHOOK_SECONDS,
+    run: (signal) => sendNotices(parts, signal),
+  }
   return {
     routes: [
       bind(approvals.list, (call) => list(call, parts)),
@@ -180,7 +185,7 @@ export function openApprovals(parts: ApprovalsParts): Approvals {
     ],
     jobs: [
       { name: 'approval-expiry', everySeconds: EXPIRY_SECONDS, run: (signal) => expireApprovals(parts, signal) },
-      { name: 'approval-webhook', everySeconds: WEBHOOK_SECONDS, run: (signal) => sendNotices(parts, signal) },
+      ...(parts.settings.approvalWebhookUrl === undefined ? [] : [webhook]),
     ],
     prepare: (named) => prepareApproval(parts, named),
     evaluate: (request) => evaluateOrReadAgain(parts, request),

@@ -6,7 +6,7 @@ import { raise, reclaimRoom, relist, removeReservedLists, reportRolledBack, toEn
 import type { BatchChanges, CrlParts } from './lists.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import { type Attempt, type StoredResponse, findStoredResponse, storeResponse } from '../../requests/idempotency.ts'
-import { lockNodeKeys } from '../../database/locks/node-keys.ts'
+import { lockNodeKeys } from '../../database/transaction.ts'
 import { dropAgents } from '../agents/index.ts'
 import { type RevocableCertificate, listCertificates, listOtherCertificates, markRevoked } from '../enrollment/index.ts'
 import { listRulesOf } from '../admission/index.ts'

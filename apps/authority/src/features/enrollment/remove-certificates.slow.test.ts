@@ -1,3 +1,4 @@
+import { ALL_ROUTES } from '@chancery/contract'
 import { DAY, HOUR, type Instant, type JoinCertificate, hours, writeSortable } from '@chancery/protocol'
 import { ManualClock, accepted, seedCertificates, startTestAuthority, testSigner } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
@@ -7,6 +8,7 @@ import { coreJobs } from '../../startup/core-jobs.ts'
 import { jobsOf, openFeatures } from '../../features.ts'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 import { DAILY_DELAY_MS, NONCE_DELAY_MS, PurgeClock } from '../../clock/purge-clock.ts'
+import { createMetrics } from '../../metrics.ts'
 import { findRollback, readHeads } from '../../rollback/positions.ts'
 import type { Tables } from '../../database/tables.ts'
 import { inspectStore } from '../evidence/verify-store.ts'
@@ -109,7 +111,9 @@ describe('removeCertificates', () => {
       const core = { ...na.core, purgeClock }
       for (const passed of [0, 12 * 3600]) {
         clock.advance(passed)
-        for (const job of [...coreJobs(core, na.settings), ...jobsOf(openFeatures(core, na.settings), core)])
+        // Features register gauges, once in a process.
+        const fresh = { ...core, metrics: createMetrics(ALL_ROUTES, core.clock) }
+        for (const job of [...coreJobs(core, na.settings), ...jobsOf(openFeatures(fresh, na.settings), fresh)])
           if (jobs.includes(job.name)) await job.run(new AbortController().signal)
       }
       if (half === 58) expect(await stored()).toContain(ended.cert_id)

@@ -5,7 +5,7 @@ import { TokenRefusedError, requestToken } from '@chancery/sdk'
 import { connectAsNode, findCertificate } from '../../connection/node-folder.ts'
 import type { CommandContext } from '../../context.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
-import { OWNER_ONLY, typed, writeNewFile } from '../../files/files.ts'
+import { OWNER_ONLY, requireReadable, typed, writeNewFile } from '../../files/files.ts'
 import { loadRecord } from '../../files/json-file.ts'
 import { type Result, fields } from '../../output/screen.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
@@ -176,6 +176,8 @@ export async function runResourceMetadata(context: CommandContext, args: Argumen
 async function describe({ cwd }: CommandContext, options: Options) {
   const { commands } = await import('@chancery/gateway')
   const { settings } = gatewayFiles(resolve(cwd, options.required('gateway')))
+  // A missing folder is a wrong call, as in every command.
+  await requireReadable(cwd, settings)
   try {
     return await commands.describeTokens(settings)
   } catch (error) {

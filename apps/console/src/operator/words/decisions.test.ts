@@ -68,6 +68,16 @@ describe('storyText', () => {
     expect(text).toContain('needs amount, which the request does not have')
   })
 
+  it('states what is left of a budget, that an approval is needed, and otherwise the reason', () => {
+    const story = (inputs: JsonObject, type: string, outcome: string): string =>
+      storyText(decisionOf(), CONTEXT, [traceOf(inputs, type, outcome)])
+    const budget = { budget_key: 'k', limit: '100', remaining: '10' }
+    expect(story(budget, 'budget.v1', 'fail')).toMatch(/ version 2 has a budget with only 10 of 100 left\.$/)
+    expect(story(budget, 'budget.v1', 'missing_context')).toMatch(/ does not allow it: the number is beyond/)
+    expect(story({}, 'approval.v1', 'pending')).toMatch(/ version 2 needs an approval first\.$/)
+    expect(story({}, 'approval.v1', 'fail')).toMatch(/ does not allow it: the number is beyond/)
+  })
+
   it('names the policies that allow a request', () => {
     const decision = decisionOf({ authorized: true, denial_reason: null, gate_results: [PASSED] })
     expect(storyText(decision, CONTEXT, [])).toBe('The attestation grants it. Policy spending 2 allows it.')
@@ -87,6 +97,15 @@ describe('ruleText', () => {
     const fact = { origin: 'https://opa.example', question_digest: 'cd'.repeat(32), answer: false }
     expect(ruleText(traceOf(fact, 'external_fact.v1'))).toBe('https://opa.example, question cdcdcdcdcdcd: false')
     expect(ruleText(traceOf({}, 'external_fact.v1'))).toContain('no answer')
+  })
+
+  it('shows the numbers of a budget, and what an approval is for', () => {
+    const budget = { budget_key: 'k', limit: '100', unit: 'EUR', used_before: '90', asked: '20' }
+    const inputs = { ...budget, window: { name: 'day:2026-11-18' } }
+    expect(ruleText(traceOf(inputs, 'budget.v1'))).toBe('90 used and 20 asked of 100 EUR in day:2026-11-18')
+    expect(ruleText(traceOf({ ...inputs, unit: null }, 'TreatyBudgetGate'))).toContain('of 100 in day')
+    expect(ruleText(traceOf({ ...inputs, budget_key: null, asked: null }, 'budget.v1'))).toBe('a budget')
+    expect(ruleText(traceOf({ title: 'Large payment' }, 'approval.v1'))).toBe('approval: Large payment')
   })
 
   it('writes the condition of a gate in one line', () => {

@@ -97,17 +97,23 @@ export function storyText(
 
 /** What a policy gate allows, as the end of a sentence that begins with the policy. */
 function limitText({ gate_type, inputs, metadata, reason }: GateTraceEntry): string {
-  if (asksOthers(gate_type)) return `does not allow it: ${reason}`
-  const name = lastPart(plain(inputs['path']))
-  if (metadata['outcome'] === 'missing_context') return `needs ${name}, which the request does not have`
-  if (metadata['outcome'] !== 'fail') return `cannot check ${name}: ${reason}`
-  const condition = objectOf(inputs['condition'])
+  const { outcome } = metadata
   const sentence = LIMITS[gate_type.replace(/\.v[0-9]+$/, '')]
+  const isOwn = outcome !== undefined && outcome === SENTENCE_FOR[gate_type]
+  if (sentence !== undefined && isOwn) return sentence('', inputs)
+  if (asksOthers(gate_type) || Object.hasOwn(SENTENCE_FOR, gate_type)) return `does not allow it: ${reason}`
+  const name = lastPart(plain(inputs['path']))
+  if (outcome === 'missing_context') return `needs ${name}, which the request does not have`
+  if (outcome !== 'fail') return `cannot check ${name}: ${reason}`
+  const condition = objectOf(inputs['condition'])
   return sentence === undefined ? `does not allow ${name}: ${reason}` : sentence(name, condition)
 }
 
 /** Gates whose trace has digests and an answer in place of a path. */
 const asksOthers = (gateType: string): boolean => /^(?:cedar|external_fact)\./.test(gateType)
+
+/** Gates without a path, and the outcome that their sentence is about. Other outcomes have a reason. */
+const SENTENCE_FOR: Readonly<Record<string, string>> = { 'approval.v1': 'pending', 'budget.v1': 'fail' }
 
 type Limit = (name: string, condition: JsonObject) => string
 
@@ -116,8 +122,10 @@ const listText = (value: JsonValue | undefined): string =>
 
 const LIMITS: Readonly<Record<string, Limit>> = {
   allowlist: (name, { allowed }) => `allows ${name} only as one of: ${listText(allowed)}`,
+  approval: () => 'needs an approval first',
   attestation_claim: (name, { claim }) => `needs ${name} in the claim ${valueText(claim)} of the attestation`,
   boolean_required: (name, { expected }) => `needs ${name} to be ${valueText(expected)}`,
+  budget: (_, { remaining, limit }) => `has a budget with only ${plain(remaining)} of ${plain(limit)} left`,
   cedar: () => 'does not allow it by its Cedar rules',
   denylist: (name) => `refuses this value of ${name}`,
   external_fact: () => 'does not allow it by the answer of another system',
@@ -134,6 +142,8 @@ export const LIMIT_TYPES: readonly string[] = Object.keys(LIMITS)
 export function ruleText({ gate_name, gate_type, inputs }: GateTraceEntry): string {
   const { path, condition } = inputs
   if (asksOthers(gate_type)) return askedText(gate_type, inputs)
+  if (inputs['budget_key'] !== undefined) return budgetText(inputs)
+  if (gate_type === 'approval.v1') return `approval: ${plain(inputs['title'])}`
   if (path === undefined) return BUILT_IN_GATES[gate_name] ?? gate_type
   const { operator, max, min, allowed, denied, expected, claim } = objectOf(condition)
   const at = plain(path)
@@ -154,6 +164,13 @@ function askedText(gate_type: string, inputs: JsonObject): string {
   }
   const found = answer === undefined ? plain(failure ?? 'no answer') : valueText(answer)
   return `${plain(origin)}, question ${plain(question_digest).slice(0, 12)}: ${found}`
+}
+
+/** Of a policy or a treaty. Amounts are null where the budget does not apply or cannot be read. */
+function budgetText({ limit, unit, window, asked, used_before }: JsonObject): string {
+  if (typeof asked !== 'string' || typeof used_before !== 'string') return 'a budget'
+  const most = `${plain(limit)}${typeof unit === 'string' ? ` ${unit}` : ''}`
+  return `${used_before} used and ${asked} asked of ${most} in ${plain(objectOf(window)['name'])}`
 }
 
 const SIGNS: Readonly<Record<string, string>> = { '<=': '≤', '>=': '≥', '<': '<', '>': '>' }

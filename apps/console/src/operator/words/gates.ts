@@ -1,8 +1,10 @@
 /** What each type of gate checks. A type without a sentence is shown by its name. */
 export const GATE_WORDS: Readonly<Record<string, string>> = {
   allowlist: 'the value is one of the listed values',
+  approval: 'a person approved the request',
   attestation_claim: 'the attestation has the claim with the expected value',
   boolean_required: 'the value is true',
+  budget: 'many requests together stay within a limit',
   cedar: 'a Cedar policy set allows the request',
   denylist: 'the value is none of the listed values',
   external_fact: 'another system gives the expected answer',

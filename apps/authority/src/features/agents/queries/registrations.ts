@@ -1,7 +1,7 @@
 import { faultAfterAudit } from '#faults'
 import { type AuditRow, INSERT_AUDIT_EVENTS } from '../../../audit/insert.ts'
 import type { Database, Statement } from '../../../database/database.ts'
-import { LOCK_NODE_KEYS } from '../../../database/locks/node-keys.ts'
+import { LOCK_NODE_KEYS } from '../../../database/transaction.ts'
 
 /** A descriptor whose signature has verified. */
 export interface RegistrationRow {

@@ -2,7 +2,7 @@ import { faultAfterAudit } from '#faults'
 import { readInstant, writeSortable } from '@chancery/protocol'
 import { auditInsertFrom, insertAuditRows, subjectsText } from '../../../audit/insert.ts'
 import type { Database, Prepare, Statement, Transaction } from '../../../database/database.ts'
-import { SHARE_NODE_KEYS } from '../../../database/locks/node-keys.ts'
+import { SHARE_NODE_KEYS } from '../../../database/transaction.ts'
 
 /** A certificate that is signed and waits for its invite and nonce to be spent. */
 export interface JoinRow {

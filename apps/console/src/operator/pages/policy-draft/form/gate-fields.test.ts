@@ -8,6 +8,7 @@ interface Schema {
   readonly format?: string
   readonly enum?: readonly string[]
   readonly items?: Schema
+  readonly anyOf?: readonly Schema[]
   readonly properties?: Readonly<Record<string, Schema>>
   readonly required?: readonly string[]
   readonly default?: unknown
@@ -18,12 +19,18 @@ interface Expected {
   readonly isOptional: boolean
 }
 
-function kindOf({ type, format, items }: Schema): FieldKind {
+function kindOf({ type, format, items, anyOf }: Schema): FieldKind {
+  // A list, or a word that an empty field means. Other choices are of objects.
+  if (anyOf !== undefined) return anyOf.some((each) => each.type === 'array') ? 'texts' : 'json'
   if (Array.isArray(type)) return 'scalar'
   if (type === 'array') {
     if (items?.enum !== undefined) return 'words'
     if (Array.isArray(items?.type)) return 'scalars'
-    return items?.type === 'object' ? 'json' : items?.type === 'integer' ? 'days' : 'texts'
+    return items?.type === 'object' || items?.anyOf !== undefined
+      ? 'json'
+      : items?.type === 'integer'
+        ? 'days'
+        : 'texts'
   }
   if (type === 'object') return 'json'
   if (type === 'boolean') return 'yes'

@@ -51,9 +51,38 @@ const entity = (name: string, label: string): readonly GateField[] => [
   { name: `${name}.id`, label: `${label} id`, kind: 'path', hint: 'The fact that has the id.' },
 ]
 
+const list = (name: string, label: string): GateField => ({ name, label, kind: 'texts', isOptional: true })
+const seconds = (name: string, label: string, hint: string): GateField => ({
+  name,
+  label,
+  kind: 'number',
+  isOptional: true,
+  hint,
+})
+
 /** The fields of each gate type. A test compares them with the schemas of the protocol. */
 export const GATE_FIELDS: Readonly<Record<string, readonly GateField[]>> = {
   'allowlist.v1': [PATH, VALUES],
+  'approval.v1': [
+    { name: 'title', label: 'Title', kind: 'text', hint: 'Approvers read it.' },
+    {
+      name: 'when',
+      label: 'When as JSON',
+      kind: 'json',
+      isOptional: true,
+      hint: 'Always when empty. Or {"kind":"above","path":"request_parameters.amount","scale":2,"limit":1000}.',
+    },
+    {
+      name: 'approvers',
+      label: 'Approvers as JSON',
+      kind: 'json',
+      hint: 'All must be met. Such as [{"kind":"operators","count":2}].',
+    },
+    { ...list('show', 'Facts that approvers see'), hint: 'One path per line. All when this is empty.' },
+    seconds('expires_seconds', 'Seconds to approve', '86400 when this is empty.'),
+    seconds('use_within_seconds', 'Seconds to use the approval', '900 when this is empty.'),
+    { ...list('bind_except', 'Facts that may differ at the use'), hint: 'One path per line.' },
+  ],
   'attestation_claim.v1': [PATH, { name: 'claim', label: 'Claim of the attestation', kind: 'text' }],
   'boolean_required.v1': [
     PATH,
@@ -65,6 +94,50 @@ export const GATE_FIELDS: Readonly<Record<string, readonly GateField[]>> = {
       isYes: true,
       words: ['must be true', 'must be false'],
     },
+  ],
+  'budget.v1': [
+    {
+      name: 'measure',
+      label: 'Measure as JSON',
+      kind: 'json',
+      hint: '{"kind":"count"}, or {"kind":"sum","path":"request_parameters.amount","scale":2}.',
+    },
+    {
+      name: 'window',
+      label: 'Window as JSON',
+      kind: 'json',
+      hint: '{"kind":"calendar","unit":"day"}, or {"kind":"rolling","seconds":3600}.',
+    },
+    { name: 'limit', label: 'Limit', kind: 'scalar', isOptional: true, hint: 'A fraction in quotes: "19.99".' },
+    {
+      name: 'limits',
+      label: 'Limits by unit as JSON',
+      kind: 'json',
+      isOptional: true,
+      hint: 'In place of the limit, with unit_path: {"EUR":1000}.',
+    },
+    {
+      name: 'counts',
+      label: 'Counts',
+      kind: 'text',
+      isOptional: true,
+      hint: 'on_allow or on_execution. on_allow when this is empty.',
+    },
+    { ...list('executors', 'Executors'), hint: 'One per line, only with on_execution.' },
+    seconds('settle_seconds', 'Seconds to report', 'Only with on_execution. 3600 when this is empty.'),
+    {
+      name: 'per',
+      label: 'One counter for each',
+      kind: 'words',
+      isOptional: true,
+      choices: ['requester', 'subject', 'node'],
+    },
+    list('match.requesters', 'Only requesters'),
+    list('match.subjects', 'Only subjects'),
+    list('match.nodes', 'Only nodes'),
+    list('match.treaty_ids', 'Only treaties'),
+    list('match.capabilities', 'Only capabilities'),
+    { name: 'visible', label: 'The member may read it', kind: 'yes', isOptional: true },
   ],
   'cedar.v1': [
     { name: 'policy_set_digest', label: 'Digest of the policy set', kind: 'text' },
