@@ -23,7 +23,7 @@ const GENERAL = new Set(['--yes', '--json', '--url', '--config', '--env-file'])
 /** A problem of a setting has its check from a table of patterns. */
 const OF_PATTERNS = ['oidc', 'quota', 'collector']
 
-/** Budgets have findings of their own, and the names of their checks and of those of approvals have an underscore. */
+/** Budgets have findings too, and the names of their checks and of those of approvals have an underscore. */
 const WITH_UNDERSCORE = globSync('apps/authority/src/features/{findings,budgets}/*.ts', { cwd: ROOT })
   .filter((path) => !/\.(?:test|suite)\.ts$/.test(path))
   .flatMap((path) => [

@@ -27,7 +27,7 @@ export const SERVED_ROUTES: readonly ServedRoute[] = [
       service: 'authority' as const,
       method,
       path,
-      // A route that another feature answers has the name of its own in the binding.
+      // A route that another feature answers has the name of this one in its binding.
       place: placeOf([index, ...FEATURES], (file) => `[(](?:${feature}${file === index ? '|routes' : ''})[.]${member}`),
     }
   }),
