@@ -25,10 +25,10 @@ const TYPED_CALLERS = `
 import type { Express } from 'express'
 import type { FastifyInstance } from 'fastify'
 import { Hono } from 'hono'
-import { type Node, type RefreshingRelyingParty, callerBasis, readJson } from '@chancery/sdk'
+import { callerBasis, readJson, type Node, type RefreshingRelyingParty } from '@chancery/sdk'
 import { expressNodeProof } from '@chancery/sdk/express'
 import { fastifyNodeProof } from '@chancery/sdk/fastify'
-import { type NodeVariables, honoNodeProof } from '@chancery/sdk/hono'
+import { honoNodeProof, type NodeVariables } from '@chancery/sdk/hono'
 
 export function serve(app: Express, fastify: FastifyInstance, node: Node, trust: RefreshingRelyingParty) {
   const options = { audience: 'https://print.example.org', trust }
@@ -217,7 +217,7 @@ export const own = (node: Node): typeof fetch => node.fetchAs('https://print.exa
     await cp(join(ROOT, 'examples'), project, { recursive: true })
     await writeFile(
       join(project, 'wrong.ts'),
-      `import { createClient } from '@chancery/sdk'\nexport const client: number = createClient({ url: 'http://127.0.0.1' })\n`,
+      `import { createAuthorityClient } from '@chancery/sdk'\nexport const client: number = createAuthorityClient({ url: 'http://127.0.0.1' })\n`,
     )
     const files = (await readdir(project)).filter((name) => name.endsWith('.ts'))
     const options = ['--ignoreConfig', '--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2024']

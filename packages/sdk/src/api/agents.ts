@@ -11,7 +11,7 @@ import {
   signList,
   writeInstant,
 } from '@chancery/protocol'
-import { RequestError, ResponseError } from '../errors.ts'
+import { UsageError, ResponseError } from '../errors.ts'
 import type { CallOptions, Connection } from '../http/call.ts'
 import { requireNode } from '../http/node-signing.ts'
 import { json } from '../http/read-response.ts'
@@ -66,7 +66,7 @@ export function agentsApi(connection: Connection): AgentsApi {
   const api = routeApi(agents, connection)
   const search: AgentsApi['search'] = async (capability, page, options) => {
     // Without a tag the route returns only the number.
-    if (capability === '') throw new RequestError('a capability is required')
+    if (capability === '') throw new UsageError('a capability is required')
     const { agents: found, ...answer } = await api.search({ capability, ...page }, options)
     if (found === undefined)
       throw new ResponseError({ status: 200, problem: 'it names no agents', requestId: undefined })
@@ -136,7 +136,7 @@ function readFacts(draft: () => AgentDescriptor): AgentDescriptor {
   try {
     return draft()
   } catch (error) {
-    if (error instanceof FormError) throw new RequestError(error.message, { cause: error })
+    if (error instanceof FormError) throw new UsageError(error.message, { cause: error })
     throw error
   }
 }
