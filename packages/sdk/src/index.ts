@@ -51,7 +51,6 @@ export { EvidenceNotStoredError } from './governed/errors.ts'
 export { MemoryOutbox } from './governed/outbox.ts'
 export type { Outbox, OutboxContent, OutboxEntry } from './governed/outbox.ts'
 export {
-  requireValid,
   verifyAgent,
   verifyAttestation,
   verifyCertificate,
@@ -61,19 +60,9 @@ export {
   verifyRecord,
   verifyTreaty,
 } from './verify/records.ts'
-export type {
-  AllowedDecision,
-  AnyVerdict,
-  Decision,
-  DecisionVerdict,
-  DenialReason,
-  DeniedDecision,
-  InvalidReason,
-  RecordKind,
-  RecordTrust,
-  RecordTypes,
-  Verdict,
-} from './verify/records.ts'
+export type { AnyVerdict, RecordKind, RecordTrust, RecordTypes } from './verify/records.ts'
+export { requireValid } from './verify/verdict.ts'
+export type { AllowedDecision, Decision, DecisionVerdict, DenialReason, DeniedDecision, InvalidReason, Verdict } from './verify/verdict.ts'
 export {
   ChanceryError,
   RefusedError,

@@ -10,7 +10,7 @@ import {
 } from '../http/call.ts'
 import { json } from '../http/read-response.ts'
 import type { NetworkIdentity } from '../trust/identity.ts'
-import type { AllowedDecision, DeniedDecision } from '../verify/records.ts'
+import type { AllowedDecision, DeniedDecision } from '../verify/verdict.ts'
 import { type TokenSource, bearerHeader } from './bearer.ts'
 
 /** Names of the AuthZEN Authorization API 1.0. */

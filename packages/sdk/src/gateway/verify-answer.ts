@@ -17,7 +17,7 @@ import { type Answer, toAnswer } from '../node/answer.ts'
 import type { AskOptions } from '../node/decider.ts'
 import { callerBasis } from '../request-proof/caller-basis.ts'
 import { readIdentity } from '../trust/identity.ts'
-import type { Decision } from '../verify/records.ts'
+import type { Decision } from '../verify/verdict.ts'
 import { type EvaluationRequest, type EvaluationResponse, type Verifying, askOne } from './authzen.ts'
 import { findOtherQuestion } from './check-question.ts'
 

@@ -1,9 +1,9 @@
 import { isJsonObject, readJson } from '@chancery/protocol'
 import type { Attestation, AuthorityKeys, JoinCertificate, JsonObject, Signer } from '@chancery/protocol'
 import type { NodeDecision, NodeDecisionRequest } from '@chancery/contract'
-import { type BoundaryApi, boundaryApi } from '../api/boundary.ts'
+import { type DecisionRequest, decisionRequest } from '../api/decision-request.ts'
 import { UsageError } from '../errors.ts'
-import { openConnection } from '../http/connection.ts'
+import { openKeyed } from '../http/keyed-connection.ts'
 import { callerBasis } from '../request-proof/caller-basis.ts'
 import type { Caller } from '../request-proof/caller.ts'
 import { type NetworkIdentity, readIdentity } from '../trust/identity.ts'
@@ -33,7 +33,7 @@ export interface Decider {
 
 /** Who asks. */
 export interface Asking {
-  readonly boundary: BoundaryApi
+  readonly request: DecisionRequest
   readonly publicKey: string
   /** The network that decides. */
   readonly network: string
@@ -59,7 +59,7 @@ export async function askAuthority(asking: Asking, capability: string, options: 
   const cert = certificate === null ? {} : { cert_id: certificate.cert_id }
   const request: NodeDecisionRequest = { ...named, requested_capability: capability, ...cert }
   const requestId = crypto.randomUUID()
-  const response = await asking.boundary.request(request, { requestId, ...(signal === undefined ? {} : { signal }) })
+  const response = await asking.request(request, { requestId, ...(signal === undefined ? {} : { signal }) })
   const { publicKey, keys, now } = asking
   await requireNodeDecision(response, { request, publicKey, authorityKeys: keys(), now: now() })
   const { decision, justification_proof: justification, context } = response
@@ -120,9 +120,9 @@ export function createDecider(options: DeciderOptions): Decider {
   const { signer, certificate, attestation, ...given } = options
   const keys = readIdentity(options)
   const { genesis } = keys
-  const connection = openConnection({ ...given, node: { signer, audience: genesis.network_authority.public_key } })
+  const connection = openKeyed({ ...given, node: { signer, audience: genesis.network_authority.public_key } })
   const asking: Asking = {
-    boundary: boundaryApi(connection),
+    request: decisionRequest(connection),
     publicKey: signer.publicKey,
     network: genesis.network_name,
     certificate: async () => (typeof certificate === 'function' ? certificate() : certificate),

@@ -122,7 +122,7 @@ class RunningNode implements NetworkNode {
     const given = attestation === undefined ? {} : { attestation }
     const { publicKey, network } = this
     const keys = (): AuthorityKeys => followed.keys
-    this.#asking = { boundary: client.boundary, publicKey, network, certificate, keys, now: clock, attestation }
+    this.#asking = { request: client.boundary.request, publicKey, network, certificate, keys, now: clock, attestation }
     const wits = new WitSource(client, clock)
     const wit = (held: JoinCertificate): Promise<string> => wits.current(held)
     this.#identity = { signer, certificate, clock, wit, ...given, ...(fetch === undefined ? {} : { fetch }) }

@@ -1,7 +1,7 @@
 import { LIMITS } from '@chancery/contract'
 import { DAY, instantOf, readInstant, verifyList, writeJson } from '@chancery/protocol'
 import type { Instant, JoinCertificate } from '@chancery/protocol'
-import type { AgentFacts } from '../api/agents.ts'
+import type { AgentFacts } from '../api/agent-calls.ts'
 import type { NodeAreas } from './areas.ts'
 import { RefusedError } from '../errors.ts'
 import {

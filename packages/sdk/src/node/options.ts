@@ -1,5 +1,5 @@
 import type { AgentDescriptor, Attestation, CrlEntry } from '@chancery/protocol'
-import type { AgentFacts } from '../api/agents.ts'
+import type { AgentFacts } from '../api/agent-calls.ts'
 import type { ConnectionOptions } from '../http/call.ts'
 import type { NetworkIdentity } from '../trust/identity.ts'
 import type { NodeEvent } from './events.ts'

@@ -1,7 +1,7 @@
 import { type JoinCertificate, type RevocationList, readJson, readRevocationList } from '@chancery/protocol'
 import { UsageError } from '../errors.ts'
 import { type ConnectionOptions, clockOf } from '../http/call.ts'
-import { openConnection } from '../http/connection.ts'
+import { openKeyed } from '../http/keyed-connection.ts'
 import type { NodeStore } from '../node/followed.ts'
 import { retrySeconds } from '../node/schedule.ts'
 import type { CertificateTrust, CertificateVerdict } from './certificate-verdict.ts'
@@ -139,7 +139,7 @@ class FollowedNetwork {
     const { genesis, history } = readIdentity(this.#network)
     const stored = await readStoredList(store)
     const party = await FollowedParty.open({
-      client: listSource(openConnection(this.#network), (text) => (this.#listText = text)),
+      client: listSource(openKeyed(this.#network), (text) => (this.#listText = text)),
       genesis,
       clock: this.#now,
       ...(history === undefined ? {} : { keyHistory: history }),

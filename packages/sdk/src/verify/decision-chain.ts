@@ -1,7 +1,7 @@
 import { boundaryDecisionForm, readReceived, verifyForeignDecision } from '@chancery/protocol'
 import type { ForeignDecision, ForeignDecisionFault } from '@chancery/protocol'
 import { type Time, timeOf } from '../trust/signing-time.ts'
-import { type DecisionVerdict, toDecisionVerdict } from './records.ts'
+import { type DecisionVerdict, toDecisionVerdict } from './verdict.ts'
 
 export interface DecisionChain {
   readonly decision: object

@@ -3,7 +3,6 @@
  * and does not load the rest of the library.
  */
 export {
-  requireValid,
   verifyAgent,
   verifyAgreement,
   verifyAnchor,
@@ -33,21 +32,9 @@ export {
   verifyTrustEvidence,
   verifyVote,
 } from './records.ts'
-export type {
-  AllowedDecision,
-  AnyVerdict,
-  Decision,
-  DecisionVerdict,
-  DenialReason,
-  DeniedDecision,
-  InvalidReason,
-  RecordKind,
-  RecordTrust,
-  RecordTypes,
-  Verdict,
-  VerifyDecision,
-  VerifyRecord,
-} from './records.ts'
+export type { AnyVerdict, RecordKind, RecordTrust, RecordTypes, VerifyDecision, VerifyRecord } from './records.ts'
+export { requireValid } from './verdict.ts'
+export type { AllowedDecision, Decision, DecisionVerdict, DenialReason, DeniedDecision, InvalidReason, Verdict } from './verdict.ts'
 export { verifyDecisionChain } from './decision-chain.ts'
 export type { DecisionChain, DecisionChainVerdict } from './decision-chain.ts'
 // Only this reader preserves the form of numbers: JSON.parse makes 90 of 90.0, and then the signature is invalid.

@@ -4,7 +4,6 @@ import {
   commitmentForm,
   detectRecordKind,
   isJsonObject,
-  meaningOf,
   readGenesisBlock,
   readJson,
   readReceived,
@@ -13,8 +12,6 @@ import {
 } from '@chancery/protocol'
 import type {
   BoundaryDecision,
-  CheckedPart,
-  DecisionMeaning,
   GenesisBlock,
   JsonObject,
   JsonValue,
@@ -23,10 +20,10 @@ import type {
   RecordKindName,
   RecordsByKind,
   Signature,
-  Unproven,
 } from '@chancery/protocol'
-import { UsageError, VerificationError } from '../errors.ts'
+import { UsageError } from '../errors.ts'
 import { type Time, timeOf } from '../trust/signing-time.ts'
+import { type Decision, type DecisionVerdict, type Invalid, type Verdict, toDecisionVerdict } from './verdict.ts'
 
 /** What a verifier trusts, and the time. */
 export interface RecordTrust {
@@ -50,63 +47,9 @@ export interface RecordTrust {
   readonly at?: Time
 }
 
-export type AllowedDecision = BoundaryDecision & { readonly authorized: true; readonly denial_reason: null }
-export type DeniedDecision = BoundaryDecision & { readonly authorized: false; readonly denial_reason: string }
-/** `authorized` and `denial_reason` are names of the signed record. This library says allowed and denied. */
-export type Decision = AllowedDecision | DeniedDecision
-
 /** The type of the record of each kind. */
 export type RecordTypes = Omit<RecordsByKind, 'boundary-decision'> & { readonly 'boundary-decision': Decision }
 export type RecordKind = RecordKindName
-
-/** Why a record is not valid. Further codes are those of one kind, or of a newer release. */
-export type InvalidReason =
-  | 'malformed'
-  | 'unknown_kind'
-  | 'keys_needed'
-  | 'party_keys_needed'
-  | 'unknown_issuer'
-  | 'invalid_signature'
-  | 'not_yet_valid'
-  | 'expired'
-  | 'invalid_key_history'
-  // oxlint-disable-next-line typescript/ban-types -- keeps the known codes for completion in an editor
-  | (string & {})
-
-/** Why a decision denies. */
-export type DenialReason =
-  // oxlint-disable-next-line typescript/ban-types -- a later release may have more
-  (DecisionMeaning extends infer Word ? (Word extends `unauthorized_${infer Code}` ? Code : never) : never) | (string & {})
-
-/** Facts of a valid record besides itself. */
-interface ValidFacts {
-  /** The key id of the signature that counts; undefined for a record without one. */
-  readonly signedBy: string | undefined
-  readonly checked: readonly CheckedPart[]
-  /** What the verdict does not prove: see {@link Unproven}. */
-  readonly unproven: readonly Unproven[]
-}
-
-interface Invalid {
-  readonly valid: false
-  readonly kind: RecordKind | undefined
-  readonly reason: InvalidReason
-  readonly detail: string
-}
-
-/** Whether one record is genuine and in its time. What it says is in `record`. */
-export type Verdict<Rec> = ({ readonly valid: true; readonly record: Rec } & ValidFacts) | Invalid
-
-/** `allowed` is on every member: `if (verdict.allowed)` needs no second check. */
-export type DecisionVerdict =
-  | ({ readonly valid: true; readonly allowed: true; readonly record: AllowedDecision } & ValidFacts)
-  | ({
-      readonly valid: true
-      readonly allowed: false
-      readonly record: DeniedDecision
-      readonly reason: DenialReason
-    } & ValidFacts)
-  | (Invalid & { readonly allowed: false })
 
 type ValidOf<Kind extends RecordKind> = Kind extends 'boundary-decision'
   ? Extract<DecisionVerdict, { readonly valid: true }>
@@ -137,20 +80,6 @@ function readArrived(record: JsonValue | object | string): JsonObject | undefine
     if (error instanceof JsonError) return undefined
     throw error
   }
-}
-
-/** Says of a decision whether it allows. */
-export function toDecisionVerdict(verdict: Verdict<BoundaryDecision>): DecisionVerdict {
-  if (!verdict.valid) return { ...verdict, allowed: false }
-  const { record } = verdict
-  // The form has a reason exactly when the decision denies.
-  if (record.authorized) return { ...verdict, allowed: true, record: record as AllowedDecision }
-  return { ...verdict, allowed: false, record: record as DeniedDecision, reason: denialReason(record) }
-}
-
-/** Why a decision denies, as a code. */
-export function denialReason(decision: BoundaryDecision): DenialReason {
-  return meaningOf(decision).replace('unauthorized_', '')
 }
 
 async function verifyKind<Kind extends RecordKind>(
@@ -231,12 +160,6 @@ function verifierOf<Kind extends RecordKind>(kind: Kind): VerifyRecord<Kind> {
     if (value === undefined) return { valid: false, kind, reason: 'malformed', detail: 'it is no JSON object' }
     return verifyKind(kind, value, trust)
   }
-}
-
-/** Returns the record of a valid verdict; throws {@link VerificationError} otherwise. */
-export function requireValid<Rec>(verdict: Verdict<Rec>): Rec {
-  if (verdict.valid) return verdict.record
-  throw new VerificationError(verdict.reason, verdict.kind ?? 'record', verdict.detail)
 }
 
 const verifyDecisionRecord = verifierOf('boundary-decision')

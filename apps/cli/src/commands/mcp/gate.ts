@@ -167,7 +167,7 @@ export class Gate {
     const { context, connection } = this.#parts
     const { followed, signer } = connection
     const asking: Asking = {
-      boundary: this.#client.boundary,
+      request: this.#client.boundary.request,
       publicKey: signer.publicKey,
       network: followed.keys.genesis.network_name,
       certificate: () => Promise.resolve(this.#certificate),
