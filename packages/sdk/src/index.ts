@@ -18,18 +18,16 @@ export { createSigningFetch } from './request-proof/sign.ts'
 export type { FetchIdentity, FetchOptions, SigningFetch } from './request-proof/sign.ts'
 export type { ProofProfile } from './request-proof/profile.ts'
 export type { ResponseTrust } from './request-proof/response.ts'
-export type { Caller } from './request-proof/caller.ts'
-export type { ReceivedProof } from './request-proof/verify.ts'
+export type { Caller, ReceivedProof } from './request-proof/caller.ts'
 export { createAuthorizer } from './request-proof/authorizer.ts'
 export type {
   Authentication,
   Authorization,
   Authorizer,
   AuthorizerOptions,
-  ProofReason,
-  Refusal,
   Requirement,
 } from './request-proof/authorizer.ts'
+export type { ProofReason, Refusal } from './request-proof/refusal.ts'
 export { MemoryNonceStore } from './request-proof/nonces.ts'
 export type { NonceStore } from './request-proof/nonces.ts'
 export { trustNetworks } from './trust/trust-networks.ts'

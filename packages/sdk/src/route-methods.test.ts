@@ -1,7 +1,8 @@
 import { ALL_ROUTES, GATEWAY_ROUTES, type GatewayRoute, ROUTES, type Route } from '@chancery/contract'
 import { seedSigner } from '@chancery/protocol'
 import { describe, expect, it } from 'vitest'
-import { type RouteMethods, createAuthorityClient } from './client.ts'
+import { createAuthorityClient } from './authority/client.ts'
+import type { RouteMethods } from './client.ts'
 import { NA_PUBLIC_KEY, OPERATOR_SEED } from './testing/records.suite.ts'
 
 // The compiler is the test here: `npm run check` fails as soon as this line is no error any more.

@@ -1,6 +1,7 @@
 import { type JsonValue, seedSigner } from '@chancery/protocol'
 import { afterEach, expect, it } from 'vitest'
-import { type Client, createAuthorityClient } from '../client.ts'
+import { createAuthorityClient } from '../authority/client.ts'
+import type { Client } from '../client.ts'
 import { type TestServer, isSignedFor, listen } from '../http/http-server.suite.ts'
 import { DESCRIPTOR, NA_PUBLIC_KEY, OPERATOR_SEED } from '../testing/records.suite.ts'
 

@@ -1,6 +1,7 @@
 import { type JsonValue, seedSigner, verifyGenesisBlock, verifyList } from '@chancery/protocol'
 import { afterEach, describe, expect, it } from 'vitest'
-import { type Client, createAuthorityClient } from '../client.ts'
+import { createAuthorityClient } from '../authority/client.ts'
+import type { Client } from '../client.ts'
 import { type Reply, type TestServer, listen } from '../http/http-server.suite.ts'
 import { CRL, GENESIS, METADATA, NA_PUBLIC_KEY, OPERATOR_SEED, POLICY } from '../testing/records.suite.ts'
 

@@ -1,7 +1,8 @@
 import { type JsonObject, boundaryPolicyDigest } from '@chancery/protocol'
 import { type TestAuthority, startTestAuthority, testSigner } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Client, createAuthorityClient } from '../client.ts'
+import { createAuthorityClient } from '../authority/client.ts'
+import type { Client } from '../client.ts'
 
 let na: TestAuthority
 let client: Client

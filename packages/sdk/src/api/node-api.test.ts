@@ -10,7 +10,8 @@ import {
 } from '@chancery/protocol'
 import type { AgentDelete, JsonObject, JsonValue, NodeAction } from '@chancery/protocol'
 import { afterEach, describe, expect, it } from 'vitest'
-import { type Client, createAuthorityClient } from '../client.ts'
+import { createAuthorityClient } from '../authority/client.ts'
+import type { Client } from '../client.ts'
 import type { ClientOptions } from '../http/connection.ts'
 import { type Received, type Reply, type TestServer, isSignedFor, listen, refusal } from '../http/http-server.suite.ts'
 import {

@@ -2,7 +2,8 @@ import type { TrustDecision } from '@chancery/contract'
 import { type AgreementRecord, JsonFloat, asJson, writeJson } from '@chancery/protocol'
 import { ManualClock, type TestAuthority, foreignSovereign, startTestAuthority, testSigner } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Client, createAuthorityClient } from '../client.ts'
+import { createAuthorityClient } from '../authority/client.ts'
+import type { Client } from '../client.ts'
 import { ResponseError } from '../errors.ts'
 
 const clock = new ManualClock('2026-01-02T03:04:05Z')

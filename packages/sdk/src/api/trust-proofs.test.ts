@@ -18,7 +18,8 @@ import {
 } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Client, createAuthorityClient } from '../client.ts'
+import { createAuthorityClient } from '../authority/client.ts'
+import type { Client } from '../client.ts'
 import { ResponseError, RefusedError } from '../errors.ts'
 import { listen } from '../http/http-server.suite.ts'
 

@@ -1,10 +1,9 @@
 /** All routes of an authority: import it as `@chancery/sdk/authority`. No other entry loads it. */
-export { createAuthorityClient } from '../client.ts'
+export { createAuthorityClient } from './client.ts'
+export type { AuthorityClient, AuthorityClientOptions, Through } from './client.ts'
 export type {
   AdmissionApi,
   AuditApi,
-  AuthorityClient,
-  AuthorityClientOptions,
   ChangesApi,
   Client,
   ConsensusApi,
@@ -15,7 +14,6 @@ export type {
   PartnersApi,
   RecognitionPolicyApi,
   SovereignApi,
-  Through,
   TrustEvidenceApi,
 } from '../client.ts'
 export { evidenceApi, partnersApi, policyApi } from './groups.ts'

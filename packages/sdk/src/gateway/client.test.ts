@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { type JoinCertificate, seedSigner } from '@chancery/protocol'
 import { testSeed } from '@chancery/testkit'
 import { type Reply, type TestServer, listen } from '../http/http-server.suite.ts'
-import { createAuthorityClient } from '../client.ts'
+import { createAuthorityClient } from '../authority/client.ts'
 import { type GatewayClient, type GatewayOptions, createGatewayClient } from './client.ts'
 
 let server: TestServer | undefined

@@ -9,7 +9,8 @@ import type { AskOptions, Decider } from '../node/decider.ts'
 import { type CertificateTrust, type CertificateVerdict, toVerdict } from '../trust/certificate-verdict.ts'
 import type { NetworkIdentity } from '../trust/identity.ts'
 import type { Time } from '../trust/signing-time.ts'
-import { type AuthzenClient, authzenOver } from './authzen.ts'
+import { authzenOver } from './authzen.ts'
+import type { AuthzenClient } from './authzen-forms.ts'
 import { type TokenSource, bearerHeader } from './bearer.ts'
 
 export interface GatewayOptions extends ConnectionOptions {

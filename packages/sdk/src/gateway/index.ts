@@ -15,7 +15,7 @@ export type {
   EvaluationsResponse,
   EvaluationsSemantic,
   Verifying,
-} from './authzen.ts'
+} from './authzen-forms.ts'
 export type { TokenSource } from './bearer.ts'
 export type { ConnectionOptions as Connection } from '../http/call.ts'
 export type { Answer } from '../node/answer.ts'

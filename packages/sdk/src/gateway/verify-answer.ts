@@ -18,7 +18,7 @@ import type { AskOptions } from '../node/decider.ts'
 import { callerBasis } from '../request-proof/caller-basis.ts'
 import { readIdentity } from '../trust/identity.ts'
 import type { Decision } from '../verify/verdict.ts'
-import { type EvaluationRequest, type EvaluationResponse, type Verifying, askOne } from './authzen.ts'
+import { type EvaluationRequest, type EvaluationResponse, type Verifying, askOne } from './authzen-forms.ts'
 import { findOtherQuestion } from './check-question.ts'
 
 /** Loaded when the first decision is verified: a service that only checks certificates does not need it. */

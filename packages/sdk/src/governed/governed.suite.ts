@@ -1,6 +1,7 @@
 import type { Attestation, ExecutionEvidence, JsonObject } from '@chancery/protocol'
 import { ManualClock, type TestAuthority, startTestAuthority, testSigner } from '@chancery/testkit'
-import { type Client, createAuthorityClient } from '../client.ts'
+import { createAuthorityClient } from '../authority/client.ts'
+import type { Client } from '../client.ts'
 import { pinAttestation } from './decision.ts'
 import { GovernedActionRunner } from './action-runner.ts'
 import type { GovernedAction, GovernedStep } from './ask-decision.ts'

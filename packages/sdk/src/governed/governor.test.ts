@@ -3,7 +3,7 @@ import { ManualClock, type TestAuthority, createInvite, startTestAuthority, test
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { governTools } from '../frameworks/ai-sdk.ts'
 import { governed } from '../frameworks/langchain.ts'
-import { type AuthorityClient, createAuthorityClient } from '../client.ts'
+import { type AuthorityClient, createAuthorityClient } from '../authority/client.ts'
 import { UsageError } from '../errors.ts'
 import { DeniedError, NoDecisionError } from '../node/answer.ts'
 import { type NetworkNode, joinNetwork } from '../node/join-network.ts'

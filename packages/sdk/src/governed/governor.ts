@@ -24,7 +24,7 @@ export interface GovernorOptions {
   readonly authority: ConnectionOptions & NetworkIdentity
   /** Policies that an allowing decision must rest on; `any` when not given. */
   readonly expectedPolicies?: ExpectedPolicies
-  /** Told failures outside an action, such as an outbox that cannot be read. They are tried again. */
+  /** Gets failures outside an action, such as an outbox that cannot be read. They are tried again. */
   readonly onError?: (error: unknown) => void
 }
 

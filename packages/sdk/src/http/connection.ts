@@ -8,7 +8,7 @@ export interface ClientOptions extends ConnectionOptions {
   readonly operator?: Operator
   /** Proves possession of a node key: join, heartbeat, renew, and the registrations of an agent. */
   readonly node?: NodeKey
-  /** Told the clock of this machine minus that of the authority, with every response that has a time. */
+  /** Gets the clock of this machine minus that of the authority, with every response that has a time. */
   readonly onOffset?: (seconds: number) => void
 }
 

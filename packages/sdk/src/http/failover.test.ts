@@ -1,6 +1,7 @@
 import { seedSigner } from '@chancery/protocol'
 import { afterEach, describe, expect, it } from 'vitest'
-import { type Client, createAuthorityClient } from '../client.ts'
+import { createAuthorityClient } from '../authority/client.ts'
+import type { Client } from '../client.ts'
 import type { ClientOptions } from './connection.ts'
 import { ChanceryError } from '../errors.ts'
 import { type Reply, type TestServer, listen, refusal } from './http-server.suite.ts'

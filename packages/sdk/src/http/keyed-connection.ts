@@ -5,7 +5,7 @@ import { type NodeKey, nodeIdentity } from './node-signing.ts'
 export interface KeyedOptions extends ConnectionOptions {
   /** Its audience is pinned. */
   readonly node?: NodeKey
-  /** Told the clock of this machine minus that of the authority, with every response that has a time. */
+  /** Gets the clock of this machine minus that of the authority, with every response that has a time. */
   readonly onOffset?: (seconds: number) => void
 }
 

@@ -14,7 +14,7 @@ import {
 } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { createAuthorityClient } from '../client.ts'
+import { createAuthorityClient } from '../authority/client.ts'
 import { MemoryNonceStore } from '../request-proof/nonces.ts'
 import type { Caller } from '../request-proof/caller.ts'
 import { verifyRequest } from '../request-proof/verify.ts'

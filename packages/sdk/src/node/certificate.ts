@@ -12,7 +12,7 @@ import {
 import type { AuthorityKeys, CrlEntry, Instant, JoinCertificate } from '@chancery/protocol'
 import { ChanceryError, RefusedError, RevokedError, UsageError, VerificationError } from '../errors.ts'
 import type { NodeAreas } from './areas.ts'
-import type { NodeSettings } from './node-loop.ts'
+import type { NodeSettings } from './settings.ts'
 import type { FollowedKeys, NodeStore } from './followed.ts'
 
 /** An error of this library; any other is a defect of the platform or of a store. */

@@ -13,7 +13,8 @@ import { enroll } from './enroll.ts'
 import { type NodeEnd, emitterOf } from './events.ts'
 import { FollowedKeys } from './followed.ts'
 import { NodeLists } from './lists.ts'
-import { NodeLoop, type NodeSettings } from './node-loop.ts'
+import { NodeLoop } from './node-loop.ts'
+import type { NodeSettings } from './settings.ts'
 import type { JoinOptions, NodeParts, RunOptions } from './options.ts'
 import { readRenewHours } from './schedule.ts'
 import { WitSource } from './wit-source.ts'
@@ -222,7 +223,7 @@ function ignoreStop(signal: AbortSignal): (error: unknown) => void {
   }
 }
 
-/** The facts of an agent: a descriptor has those of an earlier registration, which are signed anew. */
+/** The facts of an agent: a descriptor has those of an earlier registration, which are signed again. */
 function toFacts(agent: RunOptions['agent'], network_name: string): NodeSettings['agent'] {
   if (agent === undefined) return undefined
   if (!('signatures' in agent)) return { ...agent, network_name }

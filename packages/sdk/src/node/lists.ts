@@ -16,7 +16,7 @@ import type { HeartbeatResponse } from '@chancery/contract'
 import type { NodeAreas } from './areas.ts'
 import type { FollowedKeys, NodeStore } from './followed.ts'
 import type { RefusedList } from './events.ts'
-import type { NodeSettings } from './node-loop.ts'
+import type { NodeSettings } from './settings.ts'
 
 export interface ListParts {
   readonly client: NodeAreas

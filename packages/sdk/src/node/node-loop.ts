@@ -17,7 +17,8 @@ import {
 } from './certificate.ts'
 import type { Expected } from './certificate.ts'
 import { type PlatformEvidence, freshEvidence } from './evidence.ts'
-import type { EmitEvent, NodeAction } from './events.ts'
+import type { NodeAction } from './events.ts'
+import type { NodeSettings } from './settings.ts'
 import type { FollowedKeys, NodeStore } from './followed.ts'
 import type { NodeLists } from './lists.ts'
 import {
@@ -30,14 +31,6 @@ import {
   retrySeconds,
   sleepMs,
 } from './schedule.ts'
-
-/** What a run of the node decides. */
-export interface NodeSettings {
-  emit: EmitEvent
-  status: string | (() => string)
-  followsCrl: boolean
-  agent: AgentFacts | undefined
-}
 
 export interface NodeLoopParts {
   readonly client: NodeAreas

@@ -35,7 +35,7 @@ export async function readAttestationFile(path: string): Promise<Attestation> {
 /** What needs files or node:http: import it as `@chancery/sdk/nodejs`. The rest of the library also runs in browsers. */
 export { FileNodeStore } from './file-node-store.ts'
 export { FileOutbox, StoreInUseError } from './file-outbox.ts'
-export { authenticate, authorize } from '../servers/node-http.ts'
+export { authenticate, authorize } from './node-http.ts'
 export type { AllowedAnswer } from '../node/answer.ts'
 export type { NodeDocument, NodeStore } from '../node/followed.ts'
 export type { Outbox, OutboxContent, OutboxEntry } from '../governed/outbox.ts'

@@ -2,15 +2,15 @@ import { coversAuthorization } from '@chancery/protocol'
 import type { Time } from '../trust/signing-time.ts'
 import { RefusedError, UnreachableError, UsageError, isUnavailable } from '../errors.ts'
 import { clockOf } from '../http/call.ts'
-import type { AllowedAnswer, DeniedAnswer } from '../node/answer.ts'
+import type { AllowedAnswer } from '../node/answer.ts'
 import type { AskOptions, Decider } from '../node/decider.ts'
-import type { CertificateTrust, CertificateVerdict, TrustReason } from '../trust/certificate-verdict.ts'
+import type { CertificateTrust, CertificateVerdict } from '../trust/certificate-verdict.ts'
 import type { Caller } from './caller.ts'
 import { MemoryNonceStore, type NonceStore } from './nonces.ts'
 import type { AnyFieldRequest, ProofProfile, VerifyingProfile } from './profile.ts'
-import { toResponse } from './refusal.ts'
+import { type Refusal, toResponse } from './refusal.ts'
 import { targetOf } from './target.ts'
-import { type ProofRefusal, type ProofVerdict, verifyRequest } from './verify.ts'
+import { type ProofVerdict, verifyRequest } from './verify.ts'
 
 export interface AuthorizerOptions {
   /** The name this service goes by. */
@@ -28,33 +28,9 @@ export interface AuthorizerOptions {
   readonly clock?: () => Time
   /** Refuse a request with the field Authorization that its proof does not cover. */
   readonly requireSignedAuthorization?: boolean
-  /** Told every refusal, with what the caller does not get. */
+  /** Called for every refusal, with what the caller does not get. */
   readonly onRefusal?: (refusal: Refusal) => void
 }
-
-/** Why a request was refused before a decision (docs/protocol/request-proof.md section 3). */
-export type ProofReason =
-  | Exclude<
-      ProofRefusal,
-      'certificate_untrusted' | 'wit_untrusted' | 'body_too_large' | 'nonces_unavailable' | 'trust_unavailable'
-    >
-  | 'attestation_missing'
-  /** The authority did not accept the proof that was handed over. */
-  | 'proof_not_relayable'
-
-/** A request that is not answered by the service. */
-export type Refusal =
-  | { readonly status: 401; readonly code: 'proof_required'; readonly reason: ProofReason }
-  | { readonly status: 403; readonly code: 'certificate_untrusted'; readonly reasons: readonly TrustReason[] }
-  | { readonly status: 403; readonly code: 'denied'; readonly answer: DeniedAnswer }
-  | { readonly status: 413; readonly code: 'body_too_large' }
-  | { readonly status: 429; readonly code: 'too_many_decisions'; readonly retryAfterSeconds: number }
-  | {
-      readonly status: 503
-      readonly code: 'trust_unavailable' | 'decision_unavailable' | 'nonces_unavailable'
-      readonly retryAfterSeconds: number
-      readonly error?: unknown
-    }
 
 interface Refused {
   readonly ok: false

@@ -1,5 +1,11 @@
-import type { Attestation, JoinCertificate } from '@chancery/protocol'
-import type { ReceivedProof } from './verify.ts'
+import type { Attestation, JoinCertificate, ProofHeaders, SignedRequest } from '@chancery/protocol'
+
+/** A proof as it came, which a service can hand to its authority. */
+export interface ReceivedProof extends SignedRequest {
+  readonly headers: ProofHeaders
+  /** Of a profile whose fields may have other signatures: nonce and signature (Base64) that were verified. */
+  readonly verified?: { readonly nonce: string; readonly signature: string }
+}
 
 /** Who made a request. */
 export interface Caller {

@@ -21,7 +21,6 @@ import type {
   ProofParameters,
   ProofProfile,
   RequestProof,
-  SignedRequest,
 } from '@chancery/protocol'
 import type { CertificateVerdict } from '../trust/certificate-verdict.ts'
 import { type Time, timeOf } from '../trust/signing-time.ts'
@@ -87,13 +86,6 @@ interface AttestedProfile extends ProofProfile {
 }
 
 type PolicyNow = Omit<ProofPolicy, 'at'> & { readonly now: Instant }
-
-/** A proof as it came, which a service can hand to its authority. */
-export interface ReceivedProof extends SignedRequest {
-  readonly headers: ProofHeaders
-  /** Of a profile whose fields may have other signatures: nonce and signature (Base64) that were verified. */
-  readonly verified?: { readonly nonce: string; readonly signature: string }
-}
 
 export type ProofVerdict =
   | {

@@ -5,7 +5,7 @@ import { seconds, signWit, toBase64Url, toUtf8, signJws, writeJson, toBase64 } f
 import type { JsonObject } from '@chancery/protocol'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type CardNetwork, NOW, cardNetwork } from '../a2a/card.suite.ts'
-import { authenticate } from '../servers/node-http.ts'
+import { authenticate } from '../nodejs/node-http.ts'
 import { callerBasis } from './caller-basis.ts'
 import { MemoryNonceStore } from './nonces.ts'
 import { firstReads, firstSigns, secondReads } from './readers.suite.ts'

@@ -2,7 +2,7 @@ import type { Request, RequestHandler } from 'express'
 import type { AllowedAnswer } from '../node/answer.ts'
 import type { Authorizer, Requirement } from '../request-proof/authorizer.ts'
 import type { Caller } from '../request-proof/caller.ts'
-import { answerAt, authenticateAtNode, authorizeAtNode, callerAt, sendRefusal } from './node-request.ts'
+import { answerAt, authenticateAtNode, authorizeAtNode, callerAt, sendRefusal } from '../nodejs/node-request.ts'
 
 /** Middleware for Express: import it as `@chancery/sdk/express`. */
 
@@ -42,7 +42,7 @@ export function answerOf(request: Request): AllowedAnswer {
   return answerAt(request)
 }
 
-/** `_body` tells parsers that there is nothing left to read. */
+/** With `_body` parsers read nothing more. */
 function leaveBody(request: { readonly headers: Request['headers']; body?: unknown }, body: Buffer): void {
   if ('_body' in request) return
   Object.assign(request, { body: parsed(request.headers['content-type'] ?? '', body), _body: true })

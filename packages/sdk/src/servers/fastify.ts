@@ -1,9 +1,8 @@
-import { Readable } from 'node:stream'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest, preHandlerAsyncHookHandler } from 'fastify'
 import type { AllowedAnswer } from '../node/answer.ts'
 import type { Authorizer, Requirement } from '../request-proof/authorizer.ts'
 import type { Caller } from '../request-proof/caller.ts'
-import { answerAt, authenticateAtNode, authorizeAtNode, callerAt } from './node-request.ts'
+import { answerAt, authenticateAtNode, authorizeAtNode, callerAt, readAgain } from '../nodejs/node-request.ts'
 
 /** Hooks for Fastify: import it as `@chancery/sdk/fastify`. */
 
@@ -14,14 +13,13 @@ import { answerAt, authenticateAtNode, authorizeAtNode, callerAt } from './node-
 export const authenticate: FastifyPluginAsync<{ readonly authorizer: Authorizer }> = Object.assign(
   async (...[app, { authorizer }]: Parameters<FastifyPluginAsync<{ readonly authorizer: Authorizer }>>) => {
     app.addHook('preParsing', (request, reply, payload, done) => {
-      const work = async (): Promise<Readable | undefined> => {
+      const work = async (): Promise<ReturnType<typeof readAgain> | undefined> => {
         const found = await authenticateAtNode(authorizer, request.raw, payload as AsyncIterable<Uint8Array>)
         if (found instanceof Response) {
           await send(reply, found)
           return undefined
         }
-        // Fastify compares it with Content-Length.
-        return Object.assign(Readable.from([found.body]), { receivedEncodedLength: found.body.length })
+        return readAgain(found.body)
       }
       work().then(
         (checked) => {

@@ -11,7 +11,7 @@ import { RelyingParty } from '../verify/relying-party.ts'
 import * as onExpress from './express.ts'
 import * as onFastify from './fastify.ts'
 import * as onHono from './hono.ts'
-import * as onHttp from './node-http.ts'
+import * as onHttp from '../nodejs/node-http.ts'
 
 /** A proof is about the target as received: what a server or its routes make of it is not what the node signed. */
 const NOW = instantOf('2030-01-02T03:00:00Z')

@@ -19,7 +19,7 @@ export type CertificateVerdict =
       readonly trusted: false
       readonly network: string | undefined
       readonly reasons: readonly [TrustReason, ...TrustReason[]]
-      /** refuse: the certificate is bad. unavailable: this service lacks a current list, so it cannot tell. */
+      /** refuse: the certificate is bad. unavailable: this service lacks a current list, so it does not know. */
       readonly cause: 'refuse' | 'unavailable'
       readonly decision?: TrustDecision
     }

@@ -27,7 +27,7 @@ import {
 } from '@chancery/testkit'
 import type { NodeCaller, Succeeded, TestAuthority, TestDatabase } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { createAuthorityClient } from '../client.ts'
+import { createAuthorityClient } from '../authority/client.ts'
 import { UsageError, UnreachableError } from '../errors.ts'
 import { FollowedParty, type FollowedPartyOptions } from './followed-party.ts'
 import { FileNodeStore } from '../nodejs/file-node-store.ts'

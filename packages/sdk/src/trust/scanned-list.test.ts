@@ -1,7 +1,7 @@
 import { instantOf, seconds, writeJson } from '@chancery/protocol'
 import { testCertificate, testIssuer, testList } from '@chancery/testkit'
 import { afterEach, expect, it } from 'vitest'
-import { createAuthorityClient } from '../client.ts'
+import { createAuthorityClient } from '../authority/client.ts'
 import { ResponseError, UsageError } from '../errors.ts'
 import { type TestServer, listen } from '../http/http-server.suite.ts'
 import { systemClock } from '../http/system-clock.ts'

@@ -39,7 +39,7 @@ export interface NetworksTrust extends CertificateTrust, AsyncDisposable {
 export interface TrustOptions {
   /** Time between two refreshes, from 1 to 86400; 30 when not given. After a failure 5 s, then doubled up to 60 s. */
   readonly refreshSeconds?: number
-  /** Told every failed refresh. The current list stays in use until it expires. */
+  /** Called for every failed refresh. The current list stays in use until it expires. */
   readonly onError?: (error: unknown, network: string) => void
   readonly clock?: () => Time
 }
@@ -211,7 +211,7 @@ class FollowedNetwork {
     const { signal } = this.#stop
     const { sleep = restUnreferenced } = this.#options
     while (!signal.aborted) {
-      // Failures of a refresh are in the state, and onError is told of them.
+      // Failures of a refresh are in the state, and onError gets them.
       await sleep(this.#pauseSeconds() * 1000, signal).catch(() => undefined)
       if (!signal.aborted) await this.refresh().catch(() => undefined)
     }

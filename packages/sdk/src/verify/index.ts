@@ -46,12 +46,11 @@ export type { Time } from '../trust/signing-time.ts'
 export { MemoryNonceStore } from '../request-proof/nonces.ts'
 export type { NonceStore } from '../request-proof/nonces.ts'
 export { verifyRequest } from '../request-proof/verify.ts'
-export type { Caller } from '../request-proof/caller.ts'
+export type { Caller, ReceivedProof } from '../request-proof/caller.ts'
 export type {
   IncomingRequest,
   ProofPolicy,
   ProofRefusal,
   ProofVerdict,
-  ReceivedProof,
 } from '../request-proof/verify.ts'
 export type * from '../record-types.ts'

@@ -9,7 +9,7 @@ import { testSeed } from '../keys.ts'
 import { startTestGateway } from '../start-gateway.ts'
 import { type Front, openFront } from './front.ts'
 
-/** A network as a gateway is told of it. */
+/** A network that a gateway trusts. */
 export interface GatewaySource {
   readonly url: string
   readonly name: string

@@ -1,6 +1,6 @@
 import type { ClientHttp2Session, IncomingHttpHeaders } from 'node:http2'
 import { type Socket, connect as connectSocket } from 'node:net'
-import { PlatformError } from '../node/evidence.ts'
+import { PlatformError } from '../../node/evidence.ts'
 
 /** A call was answered with a status other than 0. */
 export class GrpcError extends PlatformError {

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { PlatformError, type PlatformSource, boundAudience } from '../node/evidence.ts'
+import { PlatformError, type PlatformSource, boundAudience } from '../../node/evidence.ts'
 import { GRPC_STATUS, GrpcError, callGrpc } from './grpc.ts'
 import { type KeyObject, createPrivateKey, sign } from 'node:crypto'
 

@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
 import { UsageError } from '../errors.ts'
 import type { AllowedAnswer } from '../node/answer.ts'
 import { type Arrived, type Authorizer, type Requirement, coreOf, joinParts } from '../request-proof/authorizer.ts'
 import type { Caller } from '../request-proof/caller.ts'
-import { optionsOf } from './requirement.ts'
+import { optionsOf } from '../servers/requirement.ts'
 
 /** What the servers of Node.js share. */
 
@@ -44,7 +45,7 @@ async function readBody(
   return joinParts(parts, size)
 }
 
-/** What is known of a request: kept beside it, so that no global type of a framework changes. */
+/** What is known of a request: stored next to it, so that no global type of a framework changes. */
 interface Known {
   readonly authorizer: Authorizer
   readonly caller: Caller
@@ -98,6 +99,11 @@ export function answerAt(request: object): AllowedAnswer {
   const answer = KNOWN.get(request)?.answer
   if (answer === undefined) throw new UsageError('answerOf() needs authorize() before this route')
   return answer
+}
+
+/** The checked body for a parser. Fastify compares the length with Content-Length. */
+export function readAgain(body: Buffer): Readable & { readonly receivedEncodedLength: number } {
+  return Object.assign(Readable.from([body]), { receivedEncodedLength: body.length })
 }
 
 export async function sendRefusal(response: ServerResponse, refusal: Response): Promise<void> {

@@ -1,5 +1,5 @@
-import type { Fetch } from '../http/transport.ts'
-import { PlatformError, type PlatformSource, boundAudience } from '../node/evidence.ts'
+import type { Fetch } from '../../http/transport.ts'
+import { PlatformError, type PlatformSource, boundAudience } from '../../node/evidence.ts'
 import { readFile } from 'node:fs/promises'
 
 const MAX_CHARACTERS = 8192
