@@ -11,13 +11,7 @@
  */
 import { readFile } from 'node:fs/promises'
 import { createGovernor, joinNetwork } from '@chancery/sdk'
-import {
-  FileNodeStore,
-  FileOutbox,
-  readAttestationFile,
-  readGenesisFile,
-  readSignerFile,
-} from '@chancery/sdk/nodejs'
+import { FileNodeStore, FileOutbox, readAttestationFile, readGenesisFile, readSignerFile } from '@chancery/sdk/nodejs'
 
 const { NA_URL = 'http://127.0.0.1:8443', GENESIS = 'genesis.json', OUTBOX = 'outbox' } = process.env
 const { NODE_HOME = 'node', INVITE, EXECUTOR_KEY = 'executor.key' } = process.env

@@ -17,10 +17,9 @@ const { AUDIENCE = 'https://print.example.org', PORT = '0' } = process.env
 // Fetches the first list from the authority and verifies its signature with the key of the genesis block. Then it
 // refreshes keys and lists every 30 seconds. Only a newer list replaces the current one. When no new list arrives, the
 // current list expires and requests get 503. A new key of the authority is accepted when the root key signed it.
-const trust = await trustNetworks(
-  [{ url: NA_URL, genesis: await readGenesisFile(GENESIS), roles: ['role:client'] }],
-  { onError: (error) => console.log('no list:', error) },
-)
+const trust = await trustNetworks([{ url: NA_URL, genesis: await readGenesisFile(GENESIS), roles: ['role:client'] }], {
+  onError: (error) => console.log('no list:', error),
+})
 // onError gets the failure, so it needs no second handler.
 process.on('SIGHUP', () => void trust.refresh().catch(() => undefined))
 

@@ -197,7 +197,9 @@ interface Answered {
 
 /** The agent of BETA calls the service of ALPHA with a proof of profile v2. */
 async function call(server: string, capability: string): Promise<Answered> {
-  const response = await agent.fetchWith({ audience: AUDIENCE, attestation })(`${services.get(server)?.url}/${capability}`)
+  const response = await agent.fetchWith({ audience: AUDIENCE, attestation })(
+    `${services.get(server)?.url}/${capability}`,
+  )
   const text = await response.text()
   const body = readJson(text) as Record<string, JsonObject>
   if (body['decision'] === undefined) throw new Error(text)

@@ -60,7 +60,15 @@ export {
 } from './verify/records.ts'
 export type { AnyVerdict, RecordKind, RecordTrust, RecordTypes } from './verify/records.ts'
 export { requireValid } from './verify/verdict.ts'
-export type { AllowedDecision, Decision, DecisionVerdict, DenialReason, DeniedDecision, InvalidReason, Verdict } from './verify/verdict.ts'
+export type {
+  AllowedDecision,
+  Decision,
+  DecisionVerdict,
+  DenialReason,
+  DeniedDecision,
+  InvalidReason,
+  Verdict,
+} from './verify/verdict.ts'
 export {
   ChanceryError,
   RefusedError,

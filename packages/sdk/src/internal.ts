@@ -24,13 +24,7 @@ export { pinAttestation } from './governed/decision.ts'
 export { denialCode } from './governed/denial-code.ts'
 export { requireServerName } from './governed/tool-call.ts'
 export type { ToolCall } from './governed/tool-call.ts'
-export {
-  DECISION_META,
-  deniedResult,
-  outcomeOf,
-  refusedResult,
-  runToolCall,
-} from './mcp/govern-server.ts'
+export { DECISION_META, deniedResult, outcomeOf, refusedResult, runToolCall } from './mcp/govern-server.ts'
 export type { GovernedToolCall, ToolCallOutcome } from './mcp/govern-server.ts'
 export { BUNDLE_FORMS, DecisionBundleError, MAX_BUNDLE_LENGTH } from './decision-bundle/format.ts'
 export { EvidencePackError, MAX_PACK_LENGTH, isEvidencePack, sealPack } from './evidence-pack/format.ts'

@@ -167,8 +167,7 @@ function changeRecord(whole: Whole, other: Whole, random: Random): Change | unde
         : changePart(pack, other.pack, random)
   if (done === undefined) return undefined
   const { way, changed } = done
-  if (writePack({ ...changed, contents: pack.contents, pack_digest: pack.pack_digest }) === whole.text)
-    return undefined
+  if (writePack({ ...changed, contents: pack.contents, pack_digest: pack.pack_digest }) === whole.text) return undefined
   return isResealed ? { way: `${way}, resealed`, changed: sealPack(changed) } : { way, changed }
 }
 

@@ -35,7 +35,10 @@ export function readEvidenceOptions(
 }
 
 /** The evidence that the configuration of a node names; undefined when it joined with an invite. */
-export function storedEvidence(context: Pick<CommandContext, 'env'>, { evidence }: Config): PlatformEvidence | undefined {
+export function storedEvidence(
+  context: Pick<CommandContext, 'env'>,
+  { evidence }: Config,
+): PlatformEvidence | undefined {
   const { rule, source, file } = evidence
   if (rule === undefined || source === undefined) return undefined
   return toEvidence(context, { rule, source, ...(file === undefined ? {} : { file }) })

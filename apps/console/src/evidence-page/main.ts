@@ -1,6 +1,12 @@
 import { readPublicKey, visible } from '@chancery/protocol'
 import type { EvidencePack } from '@chancery/sdk/authority'
-import { verifyPack, explainPack, type EvidencePackReport, type PackCheck, type PackStory } from '@chancery/sdk/evidence'
+import {
+  verifyPack,
+  explainPack,
+  type EvidencePackReport,
+  type PackCheck,
+  type PackStory,
+} from '@chancery/sdk/evidence'
 import { EvidencePackError, PACK_CHECK_WORDS, readEmbedded } from '@chancery/sdk/internal'
 
 /** The page form of an evidence pack. It verifies the pack inside it and sends nothing. Values are shown as text only. */

@@ -16,7 +16,12 @@ let partnerKey = ''
 async function connect(authority: TestAuthority): Promise<Client> {
   const signer = await testSigner('op-privileged')
   const audience = authority.genesis.network_authority.public_key
-  return createAuthorityClient({ url: authority.url, operator: { signer, audience }, clock: () => clock.now(), retry: false })
+  return createAuthorityClient({
+    url: authority.url,
+    operator: { signer, audience },
+    clock: () => clock.now(),
+    retry: false,
+  })
 }
 
 beforeAll(async () => {

@@ -13,7 +13,12 @@ beforeAll(async () => {
   na = await startTestAuthority({ backend: 'sqlite', clock, settings: { NA_CLOCK_CHECK: 'off' } })
   const audience = na.genesis.network_authority.public_key
   const signer = await testSigner('op-privileged')
-  client = createAuthorityClient({ url: na.url, operator: { signer, audience }, retry: false, clock: () => clock.now() })
+  client = createAuthorityClient({
+    url: na.url,
+    operator: { signer, audience },
+    retry: false,
+    clock: () => clock.now(),
+  })
   await client.recognitionTreaties.issue({
     subject_sovereign_id: 'bolt-net',
     subject_public_keys: [foreignSovereign('bolt-net').publicKey],

@@ -44,7 +44,10 @@ async function recordedClient(): Promise<{ readonly client: Client; readonly sen
     return Promise.resolve(new Response('no', { status: 400 }))
   }
   const signer = await testSigner('ops')
-  return { client: createAuthorityClient({ url: 'http://na', fetch, operator: { signer, audience: signer.publicKey } }), sent }
+  return {
+    client: createAuthorityClient({ url: 'http://na', fetch, operator: { signer, audience: signer.publicKey } }),
+    sent,
+  }
 }
 
 describe('existing names', () => {

@@ -64,7 +64,8 @@ export function evidenceStoreNames({ evidence }: Client, sender: EvidenceSender 
       yield* page.entries
       const next = page.next_after_sequence
       // A position that does not move would cause an endless loop.
-      if (next !== null && next <= after) throw new VerificationError('page_order', 'response', 'the next page does not follow this one')
+      if (next !== null && next <= after)
+        throw new VerificationError('page_order', 'response', 'the next page does not follow this one')
       after = next
     }
   }

@@ -216,8 +216,7 @@ export function readPack(text: string): EvidencePack {
     const { format: _format, version: _version, log, ...rest } = readParts(readJson(text), '')
     const pack = { ...rest, log: withoutNull(log) }
     // Another spelling of the same values would be a change that no check detects.
-    if (writePack(pack) !== text)
-      throw new EvidencePackError('The text of the pack was changed: it is not canonical.')
+    if (writePack(pack) !== text) throw new EvidencePackError('The text of the pack was changed: it is not canonical.')
     return pack
   } catch (error) {
     if (error instanceof FormError || error instanceof JsonError)

@@ -3,7 +3,14 @@
  * browsers, uses no module of Node.js and sends no requests.
  */
 export { readPack, writePack } from '../evidence-pack/format.ts'
-export type { EvidencePack, PackContents, PackExecutorKey, PackLog, PackProof, PackRecords } from '../evidence-pack/format.ts'
+export type {
+  EvidencePack,
+  PackContents,
+  PackExecutorKey,
+  PackLog,
+  PackProof,
+  PackRecords,
+} from '../evidence-pack/format.ts'
 export { verifyPack } from '../evidence-pack/check.ts'
 export type { EvidencePackReport, PackCheck, PackCheckName, PackTrust } from '../evidence-pack/report.ts'
 export { explainPack } from '../evidence-pack/explain.ts'

@@ -18,9 +18,7 @@ import { type NetworkIdentity, readIdentity } from '../trust/identity.ts'
 
 /** Whose store it is, and the executors whose records it has. */
 export interface StoreTrust extends NetworkIdentity {
-  readonly executors?: Readonly<
-    Record<string, { readonly public_key: string; readonly executor_sovereign_id: string }>
-  >
+  readonly executors?: Readonly<Record<string, { readonly public_key: string; readonly executor_sovereign_id: string }>>
   /** Anchors of another time or place: they show a store that was rewritten. */
   readonly anchors?: readonly StoreAnchor[]
 }

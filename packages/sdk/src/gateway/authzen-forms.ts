@@ -92,11 +92,7 @@ export interface Verifying extends Pick<ConnectionOptions, 'clock'> {
   readonly trust?: NetworkIdentity | readonly NetworkIdentity[]
 }
 
-export function askOne(
-  call: Caller,
-  request: EvaluationRequest,
-  options?: CallOptions,
-): Promise<EvaluationResponse> {
+export function askOne(call: Caller, request: EvaluationRequest, options?: CallOptions): Promise<EvaluationResponse> {
   return call({
     route: authzenRoute('accessEvaluation'),
     body: asJson(request) as JsonObject,
@@ -117,5 +113,6 @@ function readResponse(value: JsonValue, place: string): EvaluationResponse {
   return { ...shape.object(value, place), decision }
 }
 
-export const readResponses: Read<{ readonly evaluations: readonly EvaluationResponse[] }> = shape.open({ evaluations: shape.required(shape.arrayOf(readResponse, { max: 10_000 })) })
-
+export const readResponses: Read<{ readonly evaluations: readonly EvaluationResponse[] }> = shape.open({
+  evaluations: shape.required(shape.arrayOf(readResponse, { max: 10_000 })),
+})

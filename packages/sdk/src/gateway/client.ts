@@ -74,8 +74,7 @@ export function createGatewayClient(options: GatewayOptions): GatewayClient {
     },
     authzen,
     ready: () => askReady(call),
-    networks: () =>
-      call({ route: gatewayRoute('networks'), read: json((value) => readNetworks(value, '').networks) }),
+    networks: () => call({ route: gatewayRoute('networks'), read: json((value) => readNetworks(value, '').networks) }),
   }
 }
 
@@ -90,9 +89,10 @@ async function askReady(call: Caller): ReturnType<GatewayClient['ready']> {
 }
 
 function textsOf(details: object): Readonly<Record<string, string>> {
-  const entries = Object.entries(details).map(
-    ([name, value]): readonly [string, string] => [name, typeof value === 'string' ? value : JSON.stringify(value)],
-  )
+  const entries = Object.entries(details).map(([name, value]): readonly [string, string] => [
+    name,
+    typeof value === 'string' ? value : JSON.stringify(value),
+  ])
   return Object.fromEntries(entries)
 }
 

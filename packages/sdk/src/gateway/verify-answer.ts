@@ -97,4 +97,3 @@ function subjectOf({ attestation, caller }: AskOptions): { readonly id: string; 
   if (typeof attestation !== 'string') return { id: attestation.attestation_id, proof: {} }
   return { id: attestation, proof: {} }
 }
-

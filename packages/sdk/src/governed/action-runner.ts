@@ -206,8 +206,7 @@ export class GovernedActionRunner {
     const head = resource === undefined ? undefined : await resourceHead()
     const now = clock()
     // Reading the head took time. The action must begin inside the window, or its evidence is refused.
-    if (now > instantOf(decision.decision_valid_until))
-      throw notReliedUpon('decision_expired', decision)
+    if (now > instantOf(decision.decision_valid_until)) throw notReliedUpon('decision_expired', decision)
     const begun = instantOf(decision.decision_made_at)
     const intent: Intent = {
       evidence_id: crypto.randomUUID(),

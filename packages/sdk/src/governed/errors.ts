@@ -2,7 +2,10 @@ import { type BoundaryDecision, hasSecretMaterial, type JsonObject } from '@chan
 import { ChanceryError, UsageError, VerificationError } from '../errors.ts'
 
 /** A decision that does not meet the requirements; no action was done. */
-export function notReliedUpon(reason: string, { decision_id }: Pick<BoundaryDecision, 'decision_id'>): VerificationError {
+export function notReliedUpon(
+  reason: string,
+  { decision_id }: Pick<BoundaryDecision, 'decision_id'>,
+): VerificationError {
   return new VerificationError(reason, 'boundary-decision', `${decision_id} is not relied upon: ${reason}`)
 }
 

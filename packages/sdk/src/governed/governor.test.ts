@@ -166,7 +166,11 @@ describe('adapters', () => {
     const client = { description: 'runs at the client' }
     const tools = governTools(
       govern,
-      { rotate: { execute: async (input: { n: number }, _o: object) => input.n + 1 }, open: { execute: () => 1 }, client },
+      {
+        rotate: { execute: async (input: { n: number }, _o: object) => input.n + 1 },
+        open: { execute: () => 1 },
+        client,
+      },
       { capability: (name) => (name === 'rotate' ? 'secret.rotate' : 'vault.open') },
     )
     expect(await tools.rotate.execute({ n: 1 }, {})).toBe(2)

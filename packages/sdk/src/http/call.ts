@@ -152,7 +152,8 @@ async function bodyOf<Answer>(parts: CallerParts, { body, route }: Call<Answer>)
 }
 
 function signerOf(parts: CallerParts, route: CallRoute): OperatorSign {
-  if (parts.sign === undefined) throw new UsageError(`${route.id} needs an operator: createAuthorityClient({ operator })`)
+  if (parts.sign === undefined)
+    throw new UsageError(`${route.id} needs an operator: createAuthorityClient({ operator })`)
   return parts.sign
 }
 

@@ -1,7 +1,13 @@
 import { type BoundaryDecision, type ContextRecord, type JustificationProof, instantOf } from '@chancery/protocol'
 import { ChanceryError, VerificationError } from '../errors.ts'
 import { denialText, missingParameters } from '../governed/explain-denial.ts'
-import { type AllowedDecision, type DecisionVerdict, type DenialReason, type DeniedDecision, denialReason } from '../verify/verdict.ts'
+import {
+  type AllowedDecision,
+  type DecisionVerdict,
+  type DenialReason,
+  type DeniedDecision,
+  denialReason,
+} from '../verify/verdict.ts'
 
 /** What a denial says. */
 export interface Denial {

@@ -37,13 +37,19 @@ export interface Expected {
 /** Checks a certificate before it is used. */
 async function requireOwnCertificate(certificate: JoinCertificate, expected: Expected): Promise<void> {
   const { keys, publicKey, now } = expected
-  if (certificate.node_public_key !== publicKey) throw new VerificationError('certificate_key_mismatch', 'certificate', 'it is of another node key')
+  if (certificate.node_public_key !== publicKey)
+    throw new VerificationError('certificate_key_mismatch', 'certificate', 'it is of another node key')
   const verdict = await verifyJoinCertificate(certificate, {
     network_name: keys.genesis.network_name,
     authorityKey: authorityKeysAt(keys, certificate.issued_at),
     now,
   })
-  if (!verdict.ok) throw new VerificationError(verdict.reason, 'certificate', `${certificate.cert_id} is not usable: ${verdict.reason}`)
+  if (!verdict.ok)
+    throw new VerificationError(
+      verdict.reason,
+      'certificate',
+      `${certificate.cert_id} is not usable: ${verdict.reason}`,
+    )
 }
 
 /** Returns the certificate of an earlier run if it is still valid; otherwise the node must join. */
@@ -82,10 +88,18 @@ export async function requireOwnOrFollow(
 
 /** Uses a newer block and emits an event; emits a refusal once. */
 export class Follower {
-  readonly #parts: { readonly client: NodeAreas; readonly followed: FollowedKeys; readonly settings: Pick<NodeSettings, 'emit'> }
+  readonly #parts: {
+    readonly client: NodeAreas
+    readonly followed: FollowedKeys
+    readonly settings: Pick<NodeSettings, 'emit'>
+  }
   #reported = ''
 
-  constructor(parts: { readonly client: NodeAreas; readonly followed: FollowedKeys; readonly settings: Pick<NodeSettings, 'emit'> }) {
+  constructor(parts: {
+    readonly client: NodeAreas
+    readonly followed: FollowedKeys
+    readonly settings: Pick<NodeSettings, 'emit'>
+  }) {
     this.#parts = parts
   }
 

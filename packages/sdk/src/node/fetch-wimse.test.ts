@@ -84,14 +84,18 @@ describe('fetchWith the profile of WIMSE', () => {
 
   it('refuses an attestation, which this profile does not carry', () => {
     const attestation = {} as never
-    expect(() => node.fetchWith({ audience: AUDIENCE, profile: wimse(), attestation })).toThrow('carries no attestation')
+    expect(() => node.fetchWith({ audience: AUDIENCE, profile: wimse(), attestation })).toThrow(
+      'carries no attestation',
+    )
   })
 
   it('fails with the reason of an authority that issues no tokens', async () => {
     const other = await join(off)
     const failed = other.fetchWith({ audience: AUDIENCE, profile: wimse() })(url)
     await expect(failed).rejects.toThrow(RefusedError)
-    await expect(other.fetchWith({ audience: AUDIENCE, profile: wimse() })(url)).rejects.toMatchObject({ code: 'wimse_disabled' })
+    await expect(other.fetchWith({ audience: AUDIENCE, profile: wimse() })(url)).rejects.toMatchObject({
+      code: 'wimse_disabled',
+    })
     await other.stop()
   })
 

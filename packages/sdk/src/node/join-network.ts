@@ -74,9 +74,7 @@ export async function openNode(options: JoinOptions & NodeParts): Promise<Networ
   const stored = await readStored(text, expected())
   const parts = { ...options, client, followed, expected, clock }
   const certificate =
-    stored ??
-    (await rejoinStored(parts, text)) ??
-    (await enroll({ ...parts, pause: (ms) => rest(ms, undefined) }))
+    stored ?? (await rejoinStored(parts, text)) ?? (await enroll({ ...parts, pause: (ms) => rest(ms, undefined) }))
   const stop = new AbortController()
   const settings: NodeSettings = { emit: emitterOf(undefined), status: 'healthy', followsCrl: false, agent: undefined }
   const shared = { client, store, followed, settings, clock, signal: stop.signal }
@@ -84,7 +82,16 @@ export async function openNode(options: JoinOptions & NodeParts): Promise<Networ
   const renewBeforeHours = readRenewHours(options.renewBeforeHours)
   const loop = new NodeLoop({ ...shared, lists, random, renewBeforeHours, expected, certificate, evidence: platform })
   const { attestation } = options
-  node = new RunningNode({ ...shared, loop, signer, stop, rest, attestation, fetch: options.fetch, resumed: stored !== undefined })
+  node = new RunningNode({
+    ...shared,
+    loop,
+    signer,
+    stop,
+    rest,
+    attestation,
+    fetch: options.fetch,
+    resumed: stored !== undefined,
+  })
   return node
 }
 
@@ -209,7 +216,8 @@ class RunningNode implements NetworkNode {
       }
     } catch (error) {
       this.#note(error)
-      ended = error instanceof RevokedError ? { reason: 'revoked', error } : { reason: 'failed', error: toNodeError(error) }
+      ended =
+        error instanceof RevokedError ? { reason: 'revoked', error } : { reason: 'failed', error: toNodeError(error) }
     }
     signal?.removeEventListener('abort', end)
     await loop.finish(FINISH_MS)

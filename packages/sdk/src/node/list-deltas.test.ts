@@ -64,10 +64,10 @@ describe('a large list that changes', () => {
     const store = new MemoryNodeStore()
     const refused: string[] = []
     const emit = (event: NodeEvent): void => {
-    if (event.type !== 'list_refused') return
-    const { reason } = event
-    refused.push(reason)
-  }
+      if (event.type !== 'list_refused') return
+      const { reason } = event
+      refused.push(reason)
+    }
     const settings = { emit, followsCrl: true }
     const parts = { client, store, followed, settings, clock: () => now, signal }
     const lists = await NodeLists.open(parts)

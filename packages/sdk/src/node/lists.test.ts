@@ -176,11 +176,11 @@ describe('the policy a node holds', () => {
   it('is not replaced by one of a former key once the current key signs, also after a restart', async () => {
     const former = await testIssuer('agency', 'na-former')
     const refused: unknown[] = []
-      const emit = (event: NodeEvent): void => {
-    if (event.type !== 'list_refused') return
-    const { list: which, reason } = event
-    refused.push([which, reason])
-  }
+    const emit = (event: NodeEvent): void => {
+      if (event.type !== 'list_refused') return
+      const { list: which, reason } = event
+      refused.push([which, reason])
+    }
     const sign = (issuer: typeof by, policy_id: string, away: Instant): Promise<PolicyManifest> =>
       signList(
         draftPolicyManifest({
@@ -241,11 +241,11 @@ describe('the policy a node holds', () => {
   it('is not replaced by one of a former key when the list is of the current one', async () => {
     const former = await testIssuer('agency', 'na-former')
     const refused: unknown[] = []
-      const emit = (event: NodeEvent): void => {
-    if (event.type !== 'list_refused') return
-    const { list: which, reason } = event
-    refused.push([which, reason])
-  }
+    const emit = (event: NodeEvent): void => {
+      if (event.type !== 'list_refused') return
+      const { list: which, reason } = event
+      refused.push([which, reason])
+    }
     const terms = defaultPolicyTerms()
     const old = draftPolicyManifest({ policy_id: 'old', issued_at: writeInstant(NOW - DAY), issued_by: 'x', terms })
     const offered = await signList(old, former.signer)

@@ -158,7 +158,11 @@ export class NodeLoop {
   }
 
   /** A list that could not be fetched is left to the next heartbeat: lists may lag, they never grant. */
-  async #follow(action: 'revocations' | 'policy' | 'keys', retryInSeconds: number, work: () => Promise<void>): Promise<void> {
+  async #follow(
+    action: 'revocations' | 'policy' | 'keys',
+    retryInSeconds: number,
+    work: () => Promise<void>,
+  ): Promise<void> {
     try {
       await work()
       this.#failures.delete(action)

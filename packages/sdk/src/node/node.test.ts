@@ -45,15 +45,7 @@ async function runUntil(node: StartedNode, isDone: () => boolean): Promise<void>
 
 function record(node: StartedNode): { readonly name: string; readonly at: bigint }[] {
   const logged: { name: string; at: bigint }[] = []
-  for (const name of [
-    'started',
-    'heartbeat',
-    'renewed',
-    'registered',
-    'revocations',
-    'policy',
-    'failed',
-  ] as const)
+  for (const name of ['started', 'heartbeat', 'renewed', 'registered', 'revocations', 'policy', 'failed'] as const)
     node.on(name, () => logged.push({ name, at: clock.now() }))
   return logged
 }
@@ -146,8 +138,14 @@ describe('a node', () => {
 
   it('ends when its certificate is revoked, and says why', async () => {
     const node = await startNode(options(new MemoryNodeStore()))
-    node.on('revocations', () => void na.as('privileged')('POST', '/admin/revoke', { cert_id: node.certificate.cert_id }))
-    expect(await node.ended).toMatchObject({ reason: 'revoked', error: { kind: 'revoked', code: 'certificate_revoked' } })
+    node.on(
+      'revocations',
+      () => void na.as('privileged')('POST', '/admin/revoke', { cert_id: node.certificate.cert_id }),
+    )
+    expect(await node.ended).toMatchObject({
+      reason: 'revoked',
+      error: { kind: 'revoked', code: 'certificate_revoked' },
+    })
   })
 
   it('goes on trying while the authority is away', async () => {

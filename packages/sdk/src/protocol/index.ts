@@ -22,5 +22,12 @@ export {
   signNodeProof,
   signOperatorRequest,
 } from '@chancery/protocol'
-export type { KeyFile, NodeAction, OperatorHeaders, OperatorRequest, ProofField, ProofHeaders } from '@chancery/protocol'
+export type {
+  KeyFile,
+  NodeAction,
+  OperatorHeaders,
+  OperatorRequest,
+  ProofField,
+  ProofHeaders,
+} from '@chancery/protocol'
 export type * from '../record-types.ts'

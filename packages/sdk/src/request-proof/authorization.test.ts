@@ -25,7 +25,12 @@ type Options = Pick<AuthorizerOptions, 'requireSignedAuthorization'>
 async function check(headers: Sent, options: Options = {}): Promise<Authentication> {
   const authorizer = createAuthorizer({ audience: AUDIENCE, trust: await own.party(), clock: () => NOW, ...options })
   const field = (name: string): readonly string[] => (headers[name] === undefined ? [] : [headers[name]])
-  return coreOf(authorizer).authenticate({ method: 'POST', target: '/print', field, body: () => Promise.resolve(toUtf8('x')) })
+  return coreOf(authorizer).authenticate({
+    method: 'POST',
+    target: '/print',
+    field,
+    body: () => Promise.resolve(toUtf8('x')),
+  })
 }
 
 async function reason(headers: Sent, options: Options = {}): Promise<string> {
@@ -78,7 +83,10 @@ describe('a proof that covers Authorization', () => {
     const init = { method: 'POST', body: 'x', headers: { authorization: 'Bearer x' } }
     await createSigningFetch(identity, { audience: AUDIENCE })(ABOUT.url, init)
     await createSigningFetch(identity, { audience: AUDIENCE, signAuthorization: true })(ABOUT.url, init)
-    await createSigningFetch(identity, { audience: AUDIENCE, signAuthorization: true })(ABOUT.url, { method: 'POST', body: 'x' })
+    await createSigningFetch(identity, { audience: AUDIENCE, signAuthorization: true })(ABOUT.url, {
+      method: 'POST',
+      body: 'x',
+    })
     expect(sent.map((each) => each.get('signature-input')?.includes('"authorization"'))).toEqual([false, true, false])
     expect(sent[1]?.get('content-digest')).toBe(contentDigest(toUtf8('x')))
     expect(await reason(Object.fromEntries(sent[1] ?? []), REQUIRED)).toBe('ok')

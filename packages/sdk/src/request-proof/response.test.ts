@@ -44,10 +44,7 @@ const accepted = (network: CardNetwork) => ({ trustDomain: DOMAIN, keys: () => [
 /** A service whose responses pass through `change` after they were signed. */
 async function serve(
   by: () => Promise<ResponseSigner>,
-  change: (fields: Fields, answer: Answer, caller: Caller) => [Fields, Answer] = (fields, answer) => [
-    fields,
-    answer,
-  ],
+  change: (fields: Fields, answer: Answer, caller: Caller) => [Fields, Answer] = (fields, answer) => [fields, answer],
 ): Promise<string> {
   const networks = { agency: accepted(own) }
   const profile: VerifyingProfile = {
@@ -232,8 +229,6 @@ describe('a response is refused', () => {
     const by = { signer: own.node, certificate: service.certificate }
     await expect(signResponse(caller as unknown as Caller, { status: 200 }, by)).rejects.toThrow('of another key')
     const token = { signer: own.node, wit: await tokenOf(service) }
-    await expect(signResponse(caller as unknown as Caller, { status: 200 }, token)).rejects.toThrow(
-      'of another key',
-    )
+    await expect(signResponse(caller as unknown as Caller, { status: 200 }, token)).rejects.toThrow('of another key')
   })
 })

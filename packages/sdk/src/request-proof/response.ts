@@ -54,7 +54,11 @@ export async function signResponse(
     signer: by.signer,
   }
   const signed = { status, contentDigest: digest, contentType, identity }
-  const made = await signResponseFields(signed, { method: caller.proof.method, target: caller.proof.target, ...proof }, facts)
+  const made = await signResponseFields(
+    signed,
+    { method: caller.proof.method, target: caller.proof.target, ...proof },
+    facts,
+  )
   return { 'content-digest': digest, [identity.field]: identity.value, ...made }
 }
 

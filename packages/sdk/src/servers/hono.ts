@@ -1,6 +1,12 @@
 import type { Context, MiddlewareHandler } from 'hono'
 import type { AllowedAnswer } from '../node/answer.ts'
-import { type Authentication, type Authorizer, type Requirement, arrivedOf, coreOf } from '../request-proof/authorizer.ts'
+import {
+  type Authentication,
+  type Authorizer,
+  type Requirement,
+  arrivedOf,
+  coreOf,
+} from '../request-proof/authorizer.ts'
 import type { Caller } from '../request-proof/caller.ts'
 import { optionsOf } from './requirement.ts'
 import { withBody } from './web.ts'

@@ -64,7 +64,9 @@ const SERVERS: Readonly<Record<string, () => Promise<number>>> = {
   express: async () => {
     const { default: express } = (await import(EXPRESS)) as { default: () => ExpressApp }
     const app = express()
-    app.use('/', onExpress.authenticate(authorizer()), (_request: unknown, response: ServerResponse) => response.end('reached'))
+    app.use('/', onExpress.authenticate(authorizer()), (_request: unknown, response: ServerResponse) =>
+      response.end('reached'),
+    )
     return listen(app)
   },
   'node:http, mounted in express': async () => {

@@ -329,9 +329,7 @@ it('a proving fetch is assignable to typeof fetch', () => {
 it('a proving fetch takes what fetch takes, and proves what the platform sends', async () => {
   const seen: string[] = []
   const handler: Parameters<typeof onHttp.authenticate>[1] = (request, response, { body }) => {
-    seen.push(
-      `${request.method} ${request.url} ${String(body)} ${String(request.headers['x-own'] ?? '')}`.trim(),
-    )
+    seen.push(`${request.method} ${request.url} ${String(body)} ${String(request.headers['x-own'] ?? '')}`.trim())
     response.end()
   }
   served = await listen(createServer(onHttp.authenticate(createAuthorizer(options()), handler)))
@@ -404,25 +402,28 @@ async function statusWhileWithheld(
 }
 
 // The adapter of Hono in this file reads bodies itself.
-describe.each(Object.keys(SERVERS).filter((name) => name !== 'hono' && name !== 'web'))('%s, while a body is withheld', (name) => {
-  const prove = (over: object = {}): Promise<Record<string, string>> =>
-    signRequest(
-      { method: 'POST', url: '/print?copies=2', body: 'x'.repeat(900), audience: AUDIENCE, now: NOW, ...over },
-      { signer: node, certificate },
-    )
+describe.each(Object.keys(SERVERS).filter((name) => name !== 'hono' && name !== 'web'))(
+  '%s, while a body is withheld',
+  (name) => {
+    const prove = (over: object = {}): Promise<Record<string, string>> =>
+      signRequest(
+        { method: 'POST', url: '/print?copies=2', body: 'x'.repeat(900), audience: AUDIENCE, now: NOW, ...over },
+        { signer: node, certificate },
+      )
 
-  it('stores nothing of an unauthenticated caller, and waits for a node once', async () => {
-    served = await SERVERS[name]?.()
-    const url = `${served?.url}/print?copies=2`
-    const good = await prove()
-    expect(await statusWhileWithheld(url, {})).toBe('401')
-    expect(await statusWhileWithheld(url, await prove({ audience: 'https://other.example.org' }))).toBe('401')
-    const other = await prove()
-    expect(await statusWhileWithheld(url, { ...good, signature: other.signature ?? '' })).toBe('401')
-    expect(await statusWhileWithheld(url, good, 300)).toBe('none')
-    expect(await statusWhileWithheld(url, good)).toBe('401')
-  })
-})
+    it('stores nothing of an unauthenticated caller, and waits for a node once', async () => {
+      served = await SERVERS[name]?.()
+      const url = `${served?.url}/print?copies=2`
+      const good = await prove()
+      expect(await statusWhileWithheld(url, {})).toBe('401')
+      expect(await statusWhileWithheld(url, await prove({ audience: 'https://other.example.org' }))).toBe('401')
+      const other = await prove()
+      expect(await statusWhileWithheld(url, { ...good, signature: other.signature ?? '' })).toBe('401')
+      expect(await statusWhileWithheld(url, good, 300)).toBe('none')
+      expect(await statusWhileWithheld(url, good)).toBe('401')
+    })
+  },
+)
 
 describe('node:http behind the proof', () => {
   const send = (url: string): Promise<Response> =>
@@ -502,7 +503,10 @@ it('a relying party stores revocations that a later list omits, and never goes b
   expect(await fresh.install(next, NOW)).toEqual({ valid: true })
   const { decision } = await fresh.evaluate(certificate, NOW)
   expect(decision?.findings).toMatchObject([{ code: 'revoked', withdrawn: true }])
-  expect(await fresh.install(await testList(by, NOW, { sequence: 9 }), NOW)).toEqual({ valid: false, reason: 'rollback' })
+  expect(await fresh.install(await testList(by, NOW, { sequence: 9 }), NOW)).toEqual({
+    valid: false,
+    reason: 'rollback',
+  })
   const forked = await testList(by, NOW, { sequence: 10, entries: [{ certificate_id: 'x' }] })
   expect(await fresh.install(forked, NOW)).toEqual({ valid: false, reason: 'equivocation' })
   const stale = await testList(by, NOW, { sequence: 11, lasts: HOUR, issuedAgo: 2n * HOUR })

@@ -1,4 +1,12 @@
-import { type AuthorityKeys, FormError, type GenesisBlock, JsonError, type KeyHistory, readGenesisBlock, readJson } from '@chancery/protocol'
+import {
+  type AuthorityKeys,
+  FormError,
+  type GenesisBlock,
+  JsonError,
+  type KeyHistory,
+  readGenesisBlock,
+  readJson,
+} from '@chancery/protocol'
 import { UsageError } from '../errors.ts'
 
 /** The identity of a network: its genesis block, and after a key succession its key history. */

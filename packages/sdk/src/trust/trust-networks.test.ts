@@ -4,7 +4,13 @@ import type { TestAuthority } from '@chancery/testkit'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { UnreachableError, UsageError } from '../errors.ts'
 import { MemoryNodeStore } from '../node/followed.ts'
-import { type NetworksTrust, type TrustOptions, type TrustParts, type TrustedNetwork, openTrust } from './trust-networks.ts'
+import {
+  type NetworksTrust,
+  type TrustOptions,
+  type TrustParts,
+  type TrustedNetwork,
+  openTrust,
+} from './trust-networks.ts'
 
 let clock: ManualClock
 let na: TestAuthority
@@ -83,7 +89,12 @@ it('reports failures, retries them sooner, and goes back to its interval', async
   expect([await endPause(), await endPause(), await endPause()]).toEqual([3750, 7500, 15_000])
   expect(errors).toHaveLength(3)
   const at = new Date('2026-03-01T00:00:00Z')
-  expect(party?.networks[0]).toMatchObject({ name: na.genesis.network_name, refreshedAt: at, failures: 3, error: errors[2] })
+  expect(party?.networks[0]).toMatchObject({
+    name: na.genesis.network_name,
+    refreshedAt: at,
+    failures: 3,
+    error: errors[2],
+  })
   // The current list stays in use until it expires.
   expect(await reasonsOf()).toEqual([])
   isReachable = true

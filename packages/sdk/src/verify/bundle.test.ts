@@ -10,7 +10,10 @@ const SOURCE = join(import.meta.dirname, '..')
  * What a program loads that uses these names: the first module, and whether it imports a module of Node.js or another
  * package. What is loaded later, by `import()`, is another module.
  */
-async function bundle(entry: string, names: string): Promise<{ readonly bytes: number; readonly foreign: readonly string[] }> {
+async function bundle(
+  entry: string,
+  names: string,
+): Promise<{ readonly bytes: number; readonly foreign: readonly string[] }> {
   const from = entry === '' ? 'index.ts' : entry
   const built = await rolldown({
     input: 'program',

@@ -34,7 +34,15 @@ export {
 } from './records.ts'
 export type { AnyVerdict, RecordKind, RecordTrust, RecordTypes, VerifyDecision, VerifyRecord } from './records.ts'
 export { requireValid } from './verdict.ts'
-export type { AllowedDecision, Decision, DecisionVerdict, DenialReason, DeniedDecision, InvalidReason, Verdict } from './verdict.ts'
+export type {
+  AllowedDecision,
+  Decision,
+  DecisionVerdict,
+  DenialReason,
+  DeniedDecision,
+  InvalidReason,
+  Verdict,
+} from './verdict.ts'
 export { verifyDecisionChain } from './decision-chain.ts'
 export type { DecisionChain, DecisionChainVerdict } from './decision-chain.ts'
 // Only this reader preserves the form of numbers: JSON.parse makes 90 of 90.0, and then the signature is invalid.
@@ -47,10 +55,5 @@ export { MemoryNonceStore } from '../request-proof/nonces.ts'
 export type { NonceStore } from '../request-proof/nonces.ts'
 export { verifyRequest } from '../request-proof/verify.ts'
 export type { Caller, ReceivedProof } from '../request-proof/caller.ts'
-export type {
-  IncomingRequest,
-  ProofPolicy,
-  ProofRefusal,
-  ProofVerdict,
-} from '../request-proof/verify.ts'
+export type { IncomingRequest, ProofPolicy, ProofRefusal, ProofVerdict } from '../request-proof/verify.ts'
 export type * from '../record-types.ts'

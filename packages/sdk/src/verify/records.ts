@@ -99,8 +99,7 @@ async function verifyKind<Kind extends RecordKind>(
   // Records that came with the record are verified like the record.
   if (typeof made === 'string') return invalid('malformed', `commitment: ${made}`)
   const verdict = await verifyRecordOfKind(kind, value, made)
-  if (!verdict.ok)
-    return invalid(verdict.reason, verdict.reason === 'party_keys_needed' ? PARTY_KEYS : verdict.problem)
+  if (!verdict.ok) return invalid(verdict.reason, verdict.reason === 'party_keys_needed' ? PARTY_KEYS : verdict.problem)
   const { record, checked, unproven } = verdict
   return { valid: true, record, signedBy: signerOf(record), checked, unproven }
 }

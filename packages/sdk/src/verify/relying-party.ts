@@ -150,8 +150,7 @@ export class RelyingParty {
     }
     const list = toOffered(crl)
     if (this.#issuers.has(list.issuer)) throw new UsageError(`the issuer ${list.issuer} is given twice`)
-    if (!(await list.isAuthentic(anchors)))
-      throw new UsageError(`the list of ${list.issuer} is not signed by its key`)
+    if (!(await list.isAuthentic(anchors))) throw new UsageError(`the list of ${list.issuer} is not signed by its key`)
     this.#issuers.set(list.issuer, {
       anchors,
       floor,

@@ -1,4 +1,11 @@
-import { type BoundaryDecision, type CheckedPart, type DecisionMeaning, type RecordKindName, type Unproven, meaningOf } from '@chancery/protocol'
+import {
+  type BoundaryDecision,
+  type CheckedPart,
+  type DecisionMeaning,
+  type RecordKindName,
+  type Unproven,
+  meaningOf,
+} from '@chancery/protocol'
 import { VerificationError } from '../errors.ts'
 
 export type AllowedDecision = BoundaryDecision & { readonly authorized: true; readonly denial_reason: null }
@@ -23,7 +30,8 @@ export type InvalidReason =
 /** Why a decision denies. */
 export type DenialReason =
   // oxlint-disable-next-line typescript/ban-types -- a later release may have more
-  (DecisionMeaning extends infer Word ? (Word extends `unauthorized_${infer Code}` ? Code : never) : never) | (string & {})
+  | (DecisionMeaning extends infer Word ? (Word extends `unauthorized_${infer Code}` ? Code : never) : never)
+  | (string & {})
 
 /** Facts of a valid record besides itself. */
 interface ValidFacts {

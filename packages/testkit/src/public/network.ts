@@ -30,7 +30,10 @@ export interface RunningTestNetwork extends AsyncDisposable {
   /** Returns the token of a new invite. */
   invite(request?: InviteRequest): Promise<string>
   /** A joined node. With capabilities it has an attestation for them, which its questions and requests use. */
-  node(options?: { readonly capabilities?: readonly string[]; readonly roles?: readonly string[] }): Promise<NetworkNode>
+  node(options?: {
+    readonly capabilities?: readonly string[]
+    readonly roles?: readonly string[]
+  }): Promise<NetworkNode>
   attest(publicKey: string, capabilities: readonly string[]): Promise<Attestation>
   /** A certificate of a new key. An expired one is signed by the key of the authority, which does not know it. */
   certificate(options?: { readonly roles?: readonly string[]; readonly expired?: boolean }): Promise<JoinCertificate>

@@ -21,13 +21,15 @@ export async function startTestPartners<const Names extends readonly [string, st
 ): Promise<TestPartners<Names[number]>> {
   const { clock } = options
   const networks = new Map<string, RunningTestNetwork>()
-  for (const name of names) networks.set(name, await startTestNetwork({ name, ...(clock === undefined ? {} : { clock }) }))
+  for (const name of names)
+    networks.set(name, await startTestNetwork({ name, ...(clock === undefined ? {} : { clock }) }))
   const of = (name: string): RunningTestNetwork => {
     const found = networks.get(name)
     if (found === undefined) throw new Error(`there is no network ${name}`)
     return found
   }
-  const pairs = options.treaties ?? names.flatMap((from) => names.filter((to) => to !== from).map((to) => ({ from, to })))
+  const pairs =
+    options.treaties ?? names.flatMap((from) => names.filter((to) => to !== from).map((to) => ({ from, to })))
   const treaties: RecognitionTreaty[] = []
   for (const pair of pairs) {
     const capabilities = 'capabilities' in pair ? (pair.capabilities ?? ['*']) : ['*']

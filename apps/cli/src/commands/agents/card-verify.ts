@@ -1,7 +1,15 @@
 import { isJsonObject, member, readRevocationList, visible } from '@chancery/protocol'
 import type { AuthorityKeys, JsonObject, JsonValue, RevocationList } from '@chancery/protocol'
 import { UsageError } from '@chancery/sdk'
-import { verifyAgentCard, type CardPartner, type CardTrust, type CardVerdict, type CertificateTrust, type RefusedCard, type SignedCard } from '@chancery/sdk/a2a'
+import {
+  verifyAgentCard,
+  type CardPartner,
+  type CardTrust,
+  type CardVerdict,
+  type CertificateTrust,
+  type RefusedCard,
+  type SignedCard,
+} from '@chancery/sdk/a2a'
 import type { Client, TreatyRow } from '@chancery/sdk/authority'
 import { FollowedParty, openTreatyParty, readSignedCard } from '@chancery/sdk/internal'
 import { RelyingParty } from '@chancery/sdk/verify'

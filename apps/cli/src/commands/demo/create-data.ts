@@ -93,7 +93,11 @@ const TOGETHER = 16
 const REVOKED_EVERY = 40
 
 export function operatorOf({ url, keys, now }: Pick<DemoTarget, 'url' | 'keys' | 'now'>): Client {
-  return createAuthorityClient({ url, clock: now, operator: { signer: keys.operator, audience: keys.authority.publicKey } })
+  return createAuthorityClient({
+    url,
+    clock: now,
+    operator: { signer: keys.operator, audience: keys.authority.publicKey },
+  })
 }
 
 /** Fills a new authority through its own routes, so that all data could come from an operator. */

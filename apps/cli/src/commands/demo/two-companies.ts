@@ -63,7 +63,12 @@ export async function connectCompanies(bank: Company, freight: Company): Promise
 const ATTESTATION_LEFT = 48n * HOUR
 
 /** Returns the stored attestation of the agent, or issues it at home. A revoked one is returned, and stays revoked. */
-export async function loadAttestation(file: string, freight: Company, agent: NetworkNode, now: Instant): Promise<Attestation> {
+export async function loadAttestation(
+  file: string,
+  freight: Company,
+  agent: NetworkNode,
+  now: Instant,
+): Promise<Attestation> {
   const text = await readFile(file, 'utf8').catch(() => undefined)
   const stored = text === undefined ? undefined : readAttestation(readJson(text))
   if (stored !== undefined && instantOf(stored.expires_at) - now > ATTESTATION_LEFT) return stored

@@ -1,6 +1,13 @@
 import { type JsonObject, type JsonValue, isJsonObject, member, visible } from '@chancery/protocol'
 import { type DeniedAnswer, NoDecisionError } from '@chancery/sdk'
-import { denialCode, deniedResult, outcomeOf, refusedResult, type ActionReport, type ToolCall } from '@chancery/sdk/internal'
+import {
+  denialCode,
+  deniedResult,
+  outcomeOf,
+  refusedResult,
+  type ActionReport,
+  type ToolCall,
+} from '@chancery/sdk/internal'
 import { FactQuestions } from './fact-questions.ts'
 import type { Gate } from './gate.ts'
 import { ListUnavailableError, digestsOf, loadPins } from './known-tools.ts'

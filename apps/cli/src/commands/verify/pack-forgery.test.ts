@@ -28,7 +28,16 @@ import type {
   Signer,
 } from '@chancery/protocol'
 import type { EvidencePack } from '@chancery/sdk/authority'
-import { verifyPack, explainPack, readPack, writePack, type EvidencePackReport, type PackCheckName, type PackExecutorKey, type PackTrust } from '@chancery/sdk/evidence'
+import {
+  verifyPack,
+  explainPack,
+  readPack,
+  writePack,
+  type EvidencePackReport,
+  type PackCheckName,
+  type PackExecutorKey,
+  type PackTrust,
+} from '@chancery/sdk/evidence'
 import { sealPack, verifyPastOfPack } from '@chancery/sdk/internal'
 import { FIRST_KEY, type Succeeded, accepted, signExecution, signSuccession, testSigner } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

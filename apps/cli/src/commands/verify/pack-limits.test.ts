@@ -26,8 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => network.close())
 
-const reread = (changed: Partial<EvidencePack>): EvidencePack =>
-  readPack(writePack(sealPack({ ...pack, ...changed })))
+const reread = (changed: Partial<EvidencePack>): EvidencePack => readPack(writePack(sealPack({ ...pack, ...changed })))
 
 const check = (changed: Partial<EvidencePack>): Promise<EvidencePackReport> =>
   verifyPack(reread(changed), { genesis: network.genesis })

@@ -1,8 +1,22 @@
 import { resolve } from 'node:path'
 import { asJson, readWitnessKey, visible } from '@chancery/protocol'
 import type { EvidencePack } from '@chancery/sdk/authority'
-import { explainPack, readPack as readPackText, verifyPack as checkPack, type EvidencePackReport, type PackCheck, type PackTrust } from '@chancery/sdk/evidence'
-import { EvidencePackError, MAX_PACK_LENGTH, PACK_CHECK_WORDS, isEvidencePage, isPageOf, readEvidencePage } from '@chancery/sdk/internal'
+import {
+  explainPack,
+  readPack as readPackText,
+  verifyPack as checkPack,
+  type EvidencePackReport,
+  type PackCheck,
+  type PackTrust,
+} from '@chancery/sdk/evidence'
+import {
+  EvidencePackError,
+  MAX_PACK_LENGTH,
+  PACK_CHECK_WORDS,
+  isEvidencePage,
+  isPageOf,
+  readEvidencePage,
+} from '@chancery/sdk/internal'
 import type { CommandContext } from '../../context.ts'
 import { type Result, type Style, table } from '../../output/screen.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'

@@ -153,9 +153,7 @@ export function spiffeJwt(options: WorkloadApiOptions = {}): PlatformSource {
 }
 
 /** An X.509-SVID, and a proof by its key that is bound to the node key. */
-export function spiffeX509(
-  options: WorkloadApiOptions & { readonly clock?: () => number } = {},
-): PlatformSource {
+export function spiffeX509(options: WorkloadApiOptions & { readonly clock?: () => number } = {}): PlatformSource {
   return async (audience) => {
     const { chain, privateKey } = await fetchX509Svid(options)
     const key = createPrivateKey({ key: Buffer.from(privateKey), format: 'der', type: 'pkcs8' })
