@@ -27,7 +27,6 @@ export type AuthorityCode = ErrorCode
 /** The reasons of a gateway: its `code` is only the class of the status. */
 export type GatewayCode = keyof typeof GATEWAY_ERRORS
 /** A newer service may send other codes, so a `switch` needs a default. */
-// oxlint-disable-next-line typescript/ban-types -- keeps the known codes for completion in an editor
 export type RefusalCode = AuthorityCode | GatewayCode | (string & {})
 
 /** Details with a fixed form, by code. Those of other codes are any JSON object. */

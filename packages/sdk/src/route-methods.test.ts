@@ -1,4 +1,4 @@
-import { ALL_ROUTES, GATEWAY_ROUTES, type GatewayRoute, ROUTES, type Route } from '@chancery/contract'
+import { ALL_ROUTES, ROUTES, type Route } from '@chancery/contract'
 import { seedSigner } from '@chancery/protocol'
 import { describe, expect, it } from 'vitest'
 import { createAuthorityClient } from './authority/client.ts'

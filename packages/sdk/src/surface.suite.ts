@@ -1,3 +1,4 @@
+// oxlint-disable typescript/no-floating-promises, no-unused-expressions, no-console, typescript/no-unnecessary-type-parameters, typescript/consistent-type-imports -- nothing here runs
 // What must compile, and what must not: `tsc -b` checks this file, and an unused @ts-expect-error is an error. Nothing runs it.
 import {
   RefusedError,

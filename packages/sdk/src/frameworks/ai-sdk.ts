@@ -56,7 +56,7 @@ export function governTools<const Tools extends Readonly<Record<string, AnyTool>
     }
     return [name, { ...tool, execute: governed }] as const
   })
-  // The names and types of the tools are kept: see Governed.
+  // The names and types of the tools stay: see Governed.
   return Object.fromEntries(wrapped) as unknown as { readonly [Name in keyof Tools]: Governed<Tools[Name]> }
 }
 

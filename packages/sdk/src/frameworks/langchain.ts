@@ -24,7 +24,7 @@ export function governed<Input extends object, Output, Config>(
       ...(basis === undefined ? {} : { basis: (given: Input) => basis(given, config) }),
     })
     const result = await run.try(input)
-    return result.allowed ? (result.value as Output) : explainDenial(result.answer)
+    return result.allowed ? result.value : explainDenial(result.answer)
   }
 }
 

@@ -95,7 +95,7 @@ export interface Verifying extends Pick<ConnectionOptions, 'clock'> {
 export function askOne(call: Caller, request: EvaluationRequest, options?: CallOptions): Promise<EvaluationResponse> {
   return call({
     route: authzenRoute('accessEvaluation'),
-    body: asJson(request) as JsonObject,
+    body: asJson(request),
     read: json((value) => readResponse(value, '')),
     options,
   })

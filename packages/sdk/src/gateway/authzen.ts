@@ -42,7 +42,7 @@ export function authzenOver(call: Caller, verifying: Verifying): AuthzenClient {
     evaluateAll: async ({ evaluations, ...defaults }, options) => {
       const { evaluations: found } = await call({
         route: authzenRoute('accessEvaluations'),
-        body: asJson({ ...defaults, evaluations }) as JsonObject,
+        body: asJson({ ...defaults, evaluations }),
         read: json((value) => readResponses(value, '')),
         options,
       })

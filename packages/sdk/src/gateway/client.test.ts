@@ -47,7 +47,7 @@ describe('evaluate', () => {
     expect(await client.evaluate(certificate('c'))).toMatchObject({ trusted: true, certificate: { cert_id: 'c' } })
   })
 
-  it('says that a gateway without a current list cannot tell', async () => {
+  it('says that a gateway without a current list does not know', async () => {
     const findings = [{ code: 'network_policy_rejected', causes: ['crl_stale'] }]
     const { client } = await connect(() => ({ json: { ...decision(['NetworkPolicyRejected']), findings } }))
     expect(await client.evaluate(certificate('c'))).toMatchObject({ reasons: ['crl_stale'], cause: 'unavailable' })

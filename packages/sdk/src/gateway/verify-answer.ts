@@ -48,7 +48,7 @@ export async function requireAnswer(
   const keys = keysOf(record.operator_sovereign_id, record.decision_made_at, verifying)
   const verdict = await verifyBoundaryDecision(received, { keys, now: clockOf(verifying)() })
   if (!verdict.accepted) return refuse(verdict.reason)
-  const other = findOtherQuestion(record, context as unknown as ContextRecord, asJson(question) as JsonObject)
+  const other = findOtherQuestion(record, context as unknown as ContextRecord, asJson(question))
   if (other !== undefined) return refuse('other_question', other)
   if (record.authorized !== response.decision) return refuse('decision_mismatch')
   return { decision: record as Decision, context: context as unknown as ContextRecord, keys, ours }
@@ -91,7 +91,7 @@ function subjectOf({ attestation, caller }: AskOptions): { readonly id: string; 
   if (caller !== undefined) {
     if (caller.attestation === undefined) throw new UsageError('the caller sent no attestation')
     const { on_behalf_of } = callerBasis(caller)
-    return { id: caller.attestation.attestation_id, proof: { on_behalf_of } as JsonObject }
+    return { id: caller.attestation.attestation_id, proof: { on_behalf_of } }
   }
   if (attestation === undefined) throw new UsageError('a decision needs an attestation, or a caller with one')
   if (typeof attestation !== 'string') return { id: attestation.attestation_id, proof: {} }

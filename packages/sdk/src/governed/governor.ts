@@ -75,7 +75,6 @@ export interface Governor extends AsyncDisposable {
     capability: string,
     action: (input: undefined, context: ActionContext) => Value | Promise<Value>,
     options?: ActionOptions<undefined>,
-    // oxlint-disable-next-line typescript/no-invalid-void-type -- such a function is called without an argument
   ): GovernedFunction<undefined | void, Awaited<Value>>
   <Input extends object, Value>(
     capability: string,
@@ -152,7 +151,7 @@ function isExpected(
   )
 }
 
-/** The service could not decide; a wrong use and a revocation are errors of their own. */
+/** The service could not decide; a wrong use and a revocation are separate errors. */
 function noDecision(error: unknown): never {
   const isRefused = error instanceof RefusedError && !(error instanceof RevokedError)
   if (isRefused || error instanceof UnreachableError || error instanceof ResponseError)
@@ -169,7 +168,8 @@ export function governingOf(governor: Governor): Governing {
   return found
 }
 
-/** Opens the outbox, and records interrupted actions of an earlier process where the outbox can tell that it ended. */
+/** Opens the outbox, and records interrupted actions of an earlier process where the outbox can detect that it ended. */
+// oxlint-disable-next-line max-lines-per-function -- one governor, whose parts share its state
 export async function createGovernor(options: GovernorOptions): Promise<Governor> {
   const { decisions, executor, outbox, authority, expectedPolicies = 'any', onError } = options
   readIdentity(authority)

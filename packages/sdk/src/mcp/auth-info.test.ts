@@ -1,6 +1,6 @@
 import { type JoinCertificate, type Signer, instantOf, seedSigner, signList, toBase64 } from '@chancery/protocol'
 import { type TestIssuer, testIssuer, testList } from '@chancery/testkit'
-import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { type SigningFetch, createSigningFetch } from '../request-proof/sign.ts'
 import { RelyingParty } from '../verify/relying-party.ts'
 import { createAuthorizer } from '../request-proof/authorizer.ts'

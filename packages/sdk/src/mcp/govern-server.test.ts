@@ -172,7 +172,7 @@ describe('an allowed call', () => {
 
 describe('a denied call', () => {
   it('never runs the handler, and returns reason, decision id and what would be needed', async () => {
-    const result = await govern('delete', () => done.push('ran') as never)({}, {})
+    const result = await govern('delete', () => done.push('ran'))({}, {})
     expect(done).toEqual([])
     const { content, isError, _meta } = result as { content: { text: string }[]; isError: true; _meta: object }
     const decision = (_meta as Record<string, { decision_id: string; authorized: boolean }>)[DECISION_META]
@@ -223,7 +223,7 @@ it('does not run with arguments that changed while the authority decided', async
     given.path = '/etc/shadow'
     return answer
   }
-  const read = govern('read', (args: object, _context: object) => done.push(args) as never)
+  const read = govern('read', (args: object, _context: object) => done.push(args))
   await expect(read(given, {})).rejects.toThrow('its arguments changed after the decision')
   setup.between = (answer) => answer
   expect(done).toEqual([])
@@ -238,7 +238,7 @@ describe('a call without a decision', () => {
       }
     }
     const full = await open(new FullOutbox())
-    const read = govern('read', () => done.push('ran') as never, { governor: full })
+    const read = govern('read', () => done.push('ran'), { governor: full })
     const error = await read({}, {}).catch((found: unknown) => found)
     expect(error).toBeInstanceOf(NoDecisionError)
     expect(error).toMatchObject({ code: -32_603 })
@@ -250,13 +250,13 @@ describe('a call without a decision', () => {
     ['an input response', {}, { mcpReq: { inputResponses: { a: JSON.parse('[1e400]') as unknown } } }],
     ['_meta', {}, { mcpReq: { _meta: { a: JSON.parse('-1e400') as number } } }],
   ])('refuses a number that is not finite in %s, without asking', async (_name, args, context) => {
-    const read = govern('read', (_args: object, _context: object) => done.push('ran') as never)
+    const read = govern('read', (_args: object, _context: object) => done.push('ran'))
     await expect(read(args, context)).rejects.toThrow('a number of the call is not finite')
     expect([done, asked]).toEqual([[], 0])
   })
 
   it('refuses a named argument that looks like a secret, without asking', async () => {
-    const print = govern('print', (_args: object, _context: object) => done.push('ran') as never, {
+    const print = govern('print', (_args: object, _context: object) => done.push('ran'), {
       parameters: ['password'],
     })
     expect(await print({ password: 'x' }, {})).toMatchObject({ isError: true })

@@ -42,7 +42,7 @@ export function governServer<Server extends { registerTool: unknown }>(
     toolCapability(options.name, tool)
     return register(tool, config, (...values) => callTool(options, { tool, hasInput, named, handler, values }))
   }
-  return { registerTool } as Pick<Server, 'registerTool'>
+  return { registerTool }
 }
 
 interface Call {

@@ -230,7 +230,7 @@ describe('node.ask of a relay', () => {
 })
 
 it('takes the text of an attestation of this node, and names it by its id', async () => {
-  const text = writeJson(own as unknown as JsonObject)
+  const text = writeJson(own)
   expect((await member.ask('ledger.read', { attestation: text })).allowed).toBe(true)
 })
 

@@ -6,7 +6,7 @@ import { type TestAuthority, createInvite, startTestAuthority } from '@chancery/
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { FileNodeStore } from '../nodejs/index.ts'
 import { JoinInterruptedError } from './enroll.ts'
-import { type StartOptions, type StartedNode, startNode } from '../testing/started-node.suite.ts'
+import { type StartOptions, startNode } from '../testing/started-node.suite.ts'
 
 let na: TestAuthority
 let folder: string

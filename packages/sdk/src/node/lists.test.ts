@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one list after the other, against the same node
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

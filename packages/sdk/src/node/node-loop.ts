@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one loop: what is due, in its order
 import { LIMITS } from '@chancery/contract'
 import { DAY, instantOf, readInstant, verifyList, writeJson } from '@chancery/protocol'
 import type { Instant, JoinCertificate } from '@chancery/protocol'

@@ -41,9 +41,9 @@ export function authorize(
   requirement: Requirement<FastifyRequest>,
 ): preHandlerAsyncHookHandler {
   return async (request, reply) => {
-    const found = await authorizeAtNode(authorizer, request.raw, { requirement, given: request as FastifyRequest })
+    const found = await authorizeAtNode(authorizer, request.raw, { requirement, given: request })
     if (!(found instanceof Response)) return undefined
-    await send(reply as FastifyReply, found)
+    await send(reply, found)
     return reply
   }
 }

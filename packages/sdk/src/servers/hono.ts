@@ -8,8 +8,7 @@ import {
   coreOf,
 } from '../request-proof/authorizer.ts'
 import type { Caller } from '../request-proof/caller.ts'
-import { optionsOf } from './requirement.ts'
-import { withBody } from './web.ts'
+import { optionsOf, withBody } from './requirement.ts'
 
 /** Middleware for Hono: import it as `@chancery/sdk/hono`. */
 
@@ -37,7 +36,7 @@ async function authenticateOnce(authorizer: Authorizer, context: Context): Promi
 /** `c.get('caller')` in the handlers after it. */
 export function authenticate(authorizer: Authorizer): MiddlewareHandler<{ Variables: { caller: Caller } }> {
   return async (context, next) => {
-    const found = await authenticateOnce(authorizer, context as unknown as Context)
+    const found = await authenticateOnce(authorizer, context)
     if (!found.ok) return found.response
     context.set('caller', found.caller)
     await next()

@@ -16,3 +16,9 @@ export function optionsOf<Req>(
     },
   }
 }
+
+/** The body was read to compare it with its digest. */
+export function withBody(request: Request, body: Uint8Array<ArrayBuffer>): Request {
+  // oxlint-disable-next-line unicorn/no-invalid-fetch-options -- the method is that of the request, which has a body
+  return request.body === null ? request : new Request(request, { body })
+}

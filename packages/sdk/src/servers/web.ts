@@ -1,7 +1,7 @@
 import type { AllowedAnswer } from '../node/answer.ts'
 import { type Authorizer, type Requirement, arrivedOf, coreOf } from '../request-proof/authorizer.ts'
 import type { Caller } from '../request-proof/caller.ts'
-import { optionsOf } from './requirement.ts'
+import { optionsOf, withBody } from './requirement.ts'
 
 /** Servers with fetch handlers: Cloudflare Workers, Deno, Bun, Next.js. Import it as `@chancery/sdk/web`. */
 
@@ -46,11 +46,6 @@ export function authorize<Rest extends readonly unknown[]>(
     const answer = await core.decide(caller, capability, options)
     return 'refusal' in answer ? answer.response : handler(signed, { caller, answer }, ...rest)
   }
-}
-
-/** The body was read to compare it with its digest. */
-export function withBody(request: Request, body: Uint8Array<ArrayBuffer>): Request {
-  return request.body === null ? request : new Request(request, { body })
 }
 
 export type { AllowedAnswer } from '../node/answer.ts'

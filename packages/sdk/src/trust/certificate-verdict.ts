@@ -39,10 +39,7 @@ const OF_THE_LIST: ReadonlySet<TrustReason> = new Set([
 ])
 
 /** `presented` is undefined for a malformed certificate. */
-export function toVerdict<Presented extends JoinCertificate | undefined>(
-  decision: TrustDecision,
-  presented: Presented,
-): CertificateVerdict {
+export function toVerdict(decision: TrustDecision, presented: JoinCertificate | undefined): CertificateVerdict {
   const network = presented?.network_name
   if (decision.trusted && presented !== undefined) {
     const { recheck_after } = decision.evaluation

@@ -47,7 +47,7 @@ async function open({ refreshSeconds, ...more }: More = {}): Promise<NetworksTru
       isReachable ? fetch(url, init) : Promise.reject(new Error('unplugged')),
     ...more,
   }
-  party = await openTrust([network as TrustedNetwork], {
+  party = await openTrust([network], {
     ...(refreshSeconds === undefined ? {} : { refreshSeconds }),
     onError: (error) => errors.push(error),
     random: () => 0.5,

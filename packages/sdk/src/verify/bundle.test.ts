@@ -30,7 +30,7 @@ async function bundle(
     ],
   })
   const { output } = await built.generate({ format: 'esm', minify: true })
-  const [first] = output.filter((one) => one.type === 'chunk' && one.isEntry)
+  const first = output.find((one) => one.type === 'chunk' && one.isEntry)
   if (first?.type !== 'chunk') throw new Error('there is no module')
   const chunks = new Map(output.map((one) => [one.fileName, one]))
   const loaded = new Set([first.fileName])

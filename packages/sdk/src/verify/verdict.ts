@@ -24,12 +24,10 @@ export type InvalidReason =
   | 'not_yet_valid'
   | 'expired'
   | 'invalid_key_history'
-  // oxlint-disable-next-line typescript/ban-types -- keeps the known codes for completion in an editor
   | (string & {})
 
 /** Why a decision denies. */
 export type DenialReason =
-  // oxlint-disable-next-line typescript/ban-types -- a later release may have more
   | (DecisionMeaning extends infer Word ? (Word extends `unauthorized_${infer Code}` ? Code : never) : never)
   | (string & {})
 

@@ -8,7 +8,7 @@ import { type CryptoKey, type JWK, SignJWT, exportJWK, generateKeyPair } from 'j
 import { type JsonObject, SECOND } from '@chancery/protocol'
 import { ManualClock, type TestAuthority, accepted, detailsOf, startTestAuthority, testSigner } from '@chancery/testkit'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type StartedNode, startNode } from '../../testing/started-node.suite.ts'
+import { startNode } from '../../testing/started-node.suite.ts'
 import { MemoryNodeStore } from '../../node/followed.ts'
 import { PlatformError, spiffeJwt, spiffeX509 } from './index.ts'
 import { fetchJwtSvid, fetchX509Svid } from './workload-api.ts'
