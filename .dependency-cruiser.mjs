@@ -127,7 +127,9 @@ export default {
         pathNot: [
           '^$1/$2/',
           '/src/(index|main)[.]ts$',
-          '^packages/sdk/src/(a2a|compat|evidence-pack|mcp|nodejs|nodejs/evidence|verify)/index[.]ts$',
+          '^packages/sdk/src/(a2a|authority|compat|evidence|gateway|mcp|nodejs|nodejs/platform|protocol|verify|wimse)/index[.]ts$',
+          // The servers, the frameworks, and what the programs of this repository share.
+          '^packages/sdk/src/((servers|frameworks)/[a-z-]+|internal)[.]ts$',
           '^packages/service-kit/src/threads/index[.]ts$',
           '/src/vectors/',
         ],
@@ -161,7 +163,7 @@ export default {
       'types-of-servers',
       'sdk/src/servers imports only the types of the web server it is for',
       { path: '^packages/sdk/src/servers/' },
-      { path: 'node_modules/', pathNot: 'node_modules/(fastify|hono)/' },
+      { path: 'node_modules/', pathNot: 'node_modules/(@types/express|express|fastify|hono)/' },
     ),
     forbid(
       'listed',

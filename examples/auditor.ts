@@ -11,7 +11,7 @@ import { createWriteStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { finished } from 'node:stream/promises'
 import { AnchorChecker, StoreChecker } from '@chancery/protocol'
-import { createClient } from '@chancery/sdk'
+import { createAuthorityClient } from '@chancery/sdk/authority'
 import { readGenesisFile, readSignerFile } from '@chancery/sdk/nodejs'
 
 const { NA_URL = 'http://127.0.0.1:8443', GENESIS = 'genesis.json', OPERATOR_KEY = 'operator.key' } = process.env
@@ -26,7 +26,7 @@ interface ExecutorKey {
 const genesis = await readGenesisFile(GENESIS)
 const authorityKey = genesis.network_authority.public_key
 const executors = JSON.parse(await readFile(EXECUTOR_KEYS, 'utf8')) as readonly ExecutorKey[]
-const client = createClient({
+const client = createAuthorityClient({
   url: NA_URL,
   operator: { signer: await readSignerFile(OPERATOR_KEY), audience: authorityKey },
 })

@@ -10,60 +10,53 @@
  *   OUTBOX              a separate folder
  */
 import { readFile } from 'node:fs/promises'
-import { GovernedActionRunner, Node, pinAttestation, readAttestation, readJson, summarizeDecision } from '@chancery/sdk'
-import { FileNodeStore, FileOutbox, readGenesisFile, readSignerFile } from '@chancery/sdk/nodejs'
+import { createGovernor, joinNetwork } from '@chancery/sdk'
+import { FileNodeStore, FileOutbox, readAttestationFile, readGenesisFile, readSignerFile } from '@chancery/sdk/nodejs'
 
 const { NA_URL = 'http://127.0.0.1:8443', GENESIS = 'genesis.json', OUTBOX = 'outbox' } = process.env
 const { NODE_HOME = 'node', INVITE, EXECUTOR_KEY = 'executor.key' } = process.env
 const { ATTESTATION = 'attestation.json', POLICY_PINS = 'policy-pins.json' } = process.env
 
-// Not JSON.parse: it changes the spelling of numbers, so the pinned digest below would differ.
-const attestation = readAttestation(readJson(await readFile(ATTESTATION, 'utf8')))
-const node = await Node.join({
-  url: NA_URL.split(','),
-  genesis: await readGenesisFile(GENESIS),
+const authority = { url: NA_URL.split(','), genesis: await readGenesisFile(GENESIS) }
+await using node = await joinNetwork({
+  ...authority,
   store: new FileNodeStore(NODE_HOME),
+  // What decisions are about: a decision on another record is not accepted.
+  attestation: await readAttestationFile(ATTESTATION),
   ...(INVITE === undefined ? {} : { invite: INVITE }),
 })
-const outbox = await FileOutbox.open(OUTBOX)
-const governor = await GovernedActionRunner.open({
-  client: node.client,
-  ask: 'node',
-  node,
+await using outbox = await FileOutbox.open(OUTBOX)
+await using govern = await createGovernor({
+  decisions: node,
+  authority,
   outbox,
-  executor: { signer: await readSignerFile(EXECUTOR_KEY), sovereignId: 'rotator' },
+  executor: { signer: await readSignerFile(EXECUTOR_KEY), id: 'rotator' },
+  // A decision must be signed by this authority, for this request, with these policies. Otherwise nothing runs.
+  expectedPolicies: JSON.parse(await readFile(POLICY_PINS, 'utf8')),
 })
 
-const result = await governor.run({
-  request: {
-    attestation_id: attestation.attestation_id,
-    requested_capability: 'secret.rotate',
-    context: { request_parameters: { environment: process.env['ENVIRONMENT'] ?? 'staging' } },
-  },
-  // Verifies the decision offline before the action runs: it must be signed by this authority, for this request, with
-  // this attestation and these policies. Otherwise it throws and the action does not run.
-  authorityKeys: node.keys,
-  expectedAttestation: pinAttestation(attestation),
-  expectedPolicies: JSON.parse(await readFile(POLICY_PINS, 'utf8')),
-  resource: { id: 'kv/payments/api-key', action: 'rotate' },
-  // Content of the evidence. Metadata only: values that look like secrets are refused.
-  parameters: { vault: 'payments', rotated_by: 'controller' },
-  run: async (_decision, report) => {
+const rotation = govern(
+  'secret.rotate',
+  async (_input: { environment: string }, { report }) => {
     const version = await rotate()
-    report({ detail: `now at version ${version}` })
+    report('success', `now at version ${version}`)
     return version
   },
-})
+  {
+    // What policies may read and evidence states. Metadata only: values that look like secrets are refused.
+    parameters: ({ environment }) => ({ environment, vault: 'payments' }),
+    resource: () => ({ id: 'kv/payments/api-key', action: 'rotate' }),
+  },
+)
 
-console.log(summarizeDecision(result.decision))
-if (result.authorized) {
+const result = await rotation.try({ environment: process.env['ENVIRONMENT'] ?? 'staging' })
+if (result.allowed) {
   const { resource_sequence, evidence_id } = result.evidence
+  console.log(`ALLOW ${result.answer.decision.decision_id}`)
   console.log(`version ${result.value}; evidence ${evidence_id} is number ${resource_sequence} of the secret`)
-  // Not an error: the evidence is in the outbox, and governor.start() sends it in the background.
+  // Not an error: the evidence is in the outbox, and is submitted in the background.
   console.log(result.stored ? 'stored' : 'waiting')
-}
-outbox.close()
-await node.stop()
+} else console.log(`DENY ${result.answer.explanation}`)
 
 /** A real controller creates a new version in its vault here. */
 async function rotate(): Promise<number> {

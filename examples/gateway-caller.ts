@@ -7,15 +7,16 @@
  */
 import { readFile } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
-import { readJoinCertificate, readJson, signingFetch } from '@chancery/sdk'
+import { readJson, createSigningFetch } from '@chancery/sdk'
 import { readSignerFile } from '@chancery/sdk/nodejs'
+import { readJoinCertificate } from '@chancery/sdk/protocol'
 
 const { NODE_HOME = 'node', SERVICE = 'http://127.0.0.1:8444', EXPECT } = process.env
 const end = performance.now() + 60_000
 
 const signer = await readSignerFile(`${NODE_HOME}/node.key`)
 const certificate = readJoinCertificate(readJson(await readFile(`${NODE_HOME}/certificate.json`, 'utf8')))
-const call = signingFetch(() => ({ audience: SERVICE, signer, certificate }))
+const call = createSigningFetch({ signer, certificate })
 
 let response = await call(`${SERVICE}/stock`)
 while (EXPECT !== undefined && String(response.status) !== EXPECT && performance.now() < end) {

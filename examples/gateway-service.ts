@@ -9,8 +9,9 @@
  */
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import { type JoinCertificate, createGatewayClient } from '@chancery/sdk'
-import { httpNodeProof } from '@chancery/sdk/nodejs'
+import { createAuthorizer } from '@chancery/sdk'
+import { createGatewayClient } from '@chancery/sdk/gateway'
+import { authenticate } from '@chancery/sdk/nodejs'
 
 const { GATEWAY = 'http://127.0.0.1:8080', TOKEN_FILE = 'gateway/caller.token' } = process.env
 const { HOST = '127.0.0.1', PORT = '8444' } = process.env
@@ -22,16 +23,18 @@ const gateway = createGatewayClient({
   token: async () => (await readFile(TOKEN_FILE, 'utf8')).trim(),
 })
 
-const guard = {
+const authorizer = createAuthorizer({
   audience: AUDIENCE,
-  // When the gateway does not respond, the request is refused.
-  trust: { evaluate: (certificate: JoinCertificate) => gateway.verify(certificate) },
-  onRefusal: (reason: string, decision?: { readonly reasons: readonly string[] }) =>
-    console.log(`refused: ${reason} ${decision?.reasons.join(', ') ?? ''}`.trim()),
-}
+  // When the gateway does not respond, the request gets 503.
+  trust: gateway,
+  onRefusal: (refusal) => {
+    const reasons = 'reasons' in refusal ? refusal.reasons : 'reason' in refusal ? [refusal.reason] : []
+    console.log(`refused: ${refusal.code} ${reasons.join(', ')}`.trim())
+  },
+})
 const server = createServer(
-  httpNodeProof(guard, ({ node, method, url }, response) => {
-    console.log(`allowed: ${method} ${url} by ${node.certificate.cert_id}`)
+  authenticate(authorizer, ({ method, url }, response, { caller }) => {
+    console.log(`allowed: ${method} ${url} by ${caller.certificate.cert_id}`)
     response.end(`stock: 12 pallets\n`)
   }),
 )

@@ -6,39 +6,45 @@
  *   NODE_HOME   folder of this node; its key never leaves the machine
  *   INVITE      from `chancery invite`; needed the first time only
  */
-import { Node } from '@chancery/sdk'
+import { joinNetwork } from '@chancery/sdk'
 import { FileNodeStore, readGenesisFile } from '@chancery/sdk/nodejs'
 
 const { NA_URL = 'http://127.0.0.1:8443', GENESIS = 'genesis.json', NODE_HOME = 'node', INVITE } = process.env
 
-const node = await Node.join({
+const node = await joinNetwork({
   url: NA_URL.split(','),
   genesis: await readGenesisFile(GENESIS),
   // Stores key, certificate and lists. After a restart this is the same node, and no invite is needed.
   store: new FileNodeStore(NODE_HOME),
-  // Only for a node that verifies the certificates of others. A heartbeat says when its own is revoked.
-  followCrl: true,
   ...(INVITE === undefined ? {} : { invite: INVITE }),
 })
 
-// The node now sends heartbeats at the interval that the authority sets, renews its certificate before it expires, and
-// updates revocations and policy. These event handlers are optional.
-node.on('started', ({ certificate, resumed }) =>
-  console.log(`${resumed ? 'resumed' : 'joined'} as ${certificate.cert_id}, roles ${certificate.roles.join(' ')}`),
-)
-node.on('heartbeat', ({ nextSeconds }) => console.log(`heartbeat, next in ${nextSeconds} s`))
-node.on('renewed', ({ certificate }) => console.log(`renewed until ${certificate.expires_at}`))
-node.on('crl', ({ crl }) => console.log(`revocation list ${crl.sequence}`))
-node.on('policy', ({ policy }) => console.log(`policy ${policy.policy_id}`))
-// Temporary failures are retried automatically.
-node.on('actionFailed', ({ action, error }) => console.log(`${action} failed: ${error.message}`))
+const stop = new AbortController()
+process.once('SIGTERM', () => stop.abort())
+process.once('SIGINT', () => stop.abort())
 
-process.once('SIGTERM', () => void node.stop())
-process.once('SIGINT', () => void node.stop())
+// The node now sends heartbeats at the interval that the authority sets, and renews its certificate before it expires.
+// It never rejects: it resolves with the reason of its end. Temporary failures are retried.
+const end = await node.run({
+  signal: stop.signal,
+  // Only for a program that uses the revocation list. A heartbeat says when the own certificate is revoked.
+  followRevocations: true,
+  onEvent: (event) => {
+    if (event.type === 'started') {
+      const { cert_id, roles } = event.certificate
+      console.log(`${event.resumed ? 'resumed' : 'joined'} as ${cert_id}, roles ${roles.join(' ')}`)
+    }
+    if (event.type === 'heartbeat') console.log(`heartbeat, next in ${event.nextSeconds} s`)
+    if (event.type === 'renewed') console.log(`renewed until ${event.certificate.expires_at}`)
+    if (event.type === 'revocations') console.log(`revocation list ${event.list.sequence}`)
+    if (event.type === 'policy') console.log(`policy ${event.policy.policy_id}`)
+    if (event.type === 'failed') console.log(`${event.action} failed: ${event.error.message}`)
+  },
+})
 
 // A revoked certificate is permanent: the node stops and prints the reason.
-const error = await node.ended
-if (error !== undefined) {
-  console.error(`ended: ${error.message}`)
+if (end.reason === 'stopped') console.log('stopped')
+else {
+  console.error(`ended: ${end.error.message}`)
   process.exitCode = 1
-} else console.log('stopped')
+}

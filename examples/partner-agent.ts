@@ -5,23 +5,19 @@
  *   ATTESTATION                          of its node key, issued by its own authority
  *   SERVICE                              address of the service, which is also its audience
  */
-import { readFile } from 'node:fs/promises'
-import { Node, readAttestation, readJson } from '@chancery/sdk'
-import { FileNodeStore, readGenesisFile } from '@chancery/sdk/nodejs'
+import { joinNetwork } from '@chancery/sdk'
+import { FileNodeStore, readAttestationFile, readGenesisFile } from '@chancery/sdk/nodejs'
 
 const { NA_URL = 'http://127.0.0.1:8444', GENESIS = 'genesis.json', NODE_HOME = 'node', INVITE } = process.env
 const { ATTESTATION = 'attestation.json', SERVICE = 'http://127.0.0.1:8445' } = process.env
 
-const node = await Node.join({
+await using node = await joinNetwork({
   url: NA_URL,
   genesis: await readGenesisFile(GENESIS),
   store: new FileNodeStore(NODE_HOME),
+  attestation: await readAttestationFile(ATTESTATION),
   ...(INVITE === undefined ? {} : { invite: INVITE }),
 })
-// Not JSON.parse: it changes the form of numbers, which is part of the signed record.
-const attestation = readAttestation(readJson(await readFile(ATTESTATION, 'utf8')))
-const call = node.fetchAs(SERVICE, { attestation })
-const response = await call(`${SERVICE}/accounts/freight-1`)
+const response = await node.fetch(`${SERVICE}/accounts/freight-1`)
 console.log(`${response.status} ${await response.text()}`)
-await node.stop()
 process.exitCode = response.ok ? 0 : 1

@@ -8,34 +8,40 @@
  *   PORT                                 port to listen on
  */
 import { createServer } from 'node:http'
-import { Node, RefreshingRelyingParty, callerBasis } from '@chancery/sdk'
-import { FileNodeStore, httpNodeProof, readGenesisFile } from '@chancery/sdk/nodejs'
+import { createAuthorizer, joinNetwork, trustNetworks } from '@chancery/sdk'
+import { FileNodeStore, authorize, readGenesisFile } from '@chancery/sdk/nodejs'
 
 const { NA_URL = 'http://127.0.0.1:8443', GENESIS = 'genesis.json', NODE_HOME = 'node', INVITE } = process.env
 const { PARTNER_URL = 'http://127.0.0.1:8444', PARTNER_GENESIS = 'partner-genesis.json' } = process.env
 const { CAPABILITY = 'ledger.read', PORT = '8445' } = process.env
 
-const node = await Node.join({
+const node = await joinNetwork({
   url: NA_URL,
   genesis: await readGenesisFile(GENESIS),
   store: new FileNodeStore(NODE_HOME),
   ...(INVITE === undefined ? {} : { invite: INVITE }),
 })
+void node.run()
 
 // Verifies certificates of the partner network with its genesis block and its revocation list, which it refreshes.
-const trust = await RefreshingRelyingParty.open({
-  url: PARTNER_URL,
-  genesis: await readGenesisFile(PARTNER_GENESIS),
+const trust = await trustNetworks([{ url: PARTNER_URL, genesis: await readGenesisFile(PARTNER_GENESIS) }], {
   onError: (error) => console.log('no list:', error),
 })
 
 const audience = `http://127.0.0.1:${PORT}`
-const handler = httpNodeProof({ audience, trust }, async (request, response) => {
-  if (request.node.attestation === undefined) return void response.writeHead(401).end('attestation required')
-  const { decision } = await node.ask(CAPABILITY, callerBasis(request.node))
-  console.log(`${decision.authorized ? 'allowed' : 'denied'} ${decision.decision_id}`)
-  response.writeHead(decision.authorized ? 200 : 403)
-  response.end(decision.authorized ? 'balance 1250' : decision.denial_reason)
+const authorizer = createAuthorizer({
+  audience,
+  trust,
+  decisions: node,
+  // The caller learns why it was denied, and what it would need.
+  tellCaller: true,
+  onRefusal: (refusal) => {
+    if (refusal.code === 'denied') console.log(`denied ${refusal.answer.decision.decision_id}`)
+  },
+})
+const handler = authorize(authorizer, CAPABILITY, (_request, response, { answer }) => {
+  console.log(`allowed ${answer.decision.decision_id}`)
+  response.end('balance 1250')
 })
 // The proof and the attestation are in the header fields of a request.
 const server = createServer({ maxHeaderSize: 24_576 }, handler)

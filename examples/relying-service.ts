@@ -8,41 +8,35 @@
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { RefreshingRelyingParty } from '@chancery/sdk'
-import { httpNodeProof, readGenesisFile } from '@chancery/sdk/nodejs'
+import { createAuthorizer, trustNetworks } from '@chancery/sdk'
+import { authenticate, readGenesisFile } from '@chancery/sdk/nodejs'
 
 const { NA_URL = 'http://127.0.0.1:8443', GENESIS = 'genesis.json' } = process.env
 const { AUDIENCE = 'https://print.example.org', PORT = '0' } = process.env
 
 // Fetches the first list from the authority and verifies its signature with the key of the genesis block. Then it
 // refreshes keys and lists every 30 seconds. Only a newer list replaces the current one. When no new list arrives, the
-// current list expires and all requests are refused. A new key of the authority is accepted when the root key signed it.
-const trust = await RefreshingRelyingParty.open({
-  url: NA_URL,
-  genesis: await readGenesisFile(GENESIS),
-  required_roles: ['role:client'],
+// current list expires and requests get 503. A new key of the authority is accepted when the root key signed it.
+const trust = await trustNetworks([{ url: NA_URL, genesis: await readGenesisFile(GENESIS), roles: ['role:client'] }], {
   onError: (error) => console.log('no list:', error),
-  onRefresh: ({ keys, lists }) => {
-    if (keys !== 'unchanged') console.log(`keys of the authority: ${keys}`)
-    for (const [keyId, outcome] of Object.entries(lists))
-      if (outcome !== 'current' && outcome !== 'none') console.log(`the list of ${keyId} is refused: ${outcome}`)
-  },
 })
 // onError gets the failure, so it needs no second handler.
 process.on('SIGHUP', () => void trust.refresh().catch(() => undefined))
 
-const guard = {
+const authorizer = createAuthorizer({
   audience: AUDIENCE,
   trust,
-  onRefusal: (reason: string, decision?: { readonly reasons: readonly string[] }) =>
-    console.log(`refused: ${reason} ${decision?.reasons.join(', ') ?? ''}`.trim()),
-}
-// Express, Fastify and Hono have the same: expressNodeProof, fastifyNodeProof, honoNodeProof.
+  onRefusal: (refusal) => {
+    const reasons = 'reasons' in refusal ? refusal.reasons : 'reason' in refusal ? [refusal.reason] : []
+    console.log(`refused: ${refusal.code} ${reasons.join(', ')}`.trim())
+  },
+})
+// Express, Fastify, Hono and web handlers have the same: @chancery/sdk/express, /fastify, /hono, /web.
 const server = createServer(
-  httpNodeProof(guard, ({ node, method, url }, response) => {
-    console.log(`${method} ${url} by ${node.certificate.cert_id}`)
+  authenticate(authorizer, ({ method, url }, response, { caller }) => {
+    console.log(`${method} ${url} by ${caller.certificate.cert_id}`)
     response.setHeader('Content-Type', 'application/json')
-    response.end(JSON.stringify({ hello: node.publicKey, roles: node.roles }))
+    response.end(JSON.stringify({ hello: caller.publicKey, roles: caller.roles }))
   }),
 )
 server.listen(Number(PORT), '127.0.0.1', () => {

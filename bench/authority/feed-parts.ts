@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type FeedIndex, type JsonValue, readFeedIndex, seedSigner } from '@chancery/protocol'
-import { createClient, readWholeFeed } from '@chancery/sdk'
+import { createAuthorityClient, readWholeFeed } from '@chancery/sdk/authority'
 import type { BenchOptions, BenchResult, Measurement } from '../lib/bench.ts'
 import { HOST } from '../lib/conditions.ts'
 import { postgresPids, processSeconds } from '../lib/cpu.ts'
@@ -195,7 +195,7 @@ async function measureImport(
   if (inParts === undefined) throw new Error('the feed has no index')
   const importer = await openSubject(options, 'importing-network')
   const signer = await seedSigner(importer.network.operator.keyId, importer.network.operator.seed)
-  const client = createClient({
+  const client = createAuthorityClient({
     url: importer.url,
     operator: { signer, audience: importer.network.audience },
     timeoutMs: IMPORT_SECONDS * 1000,

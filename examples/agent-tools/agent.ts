@@ -11,9 +11,10 @@
  */
 import { readFile } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
-import { readAttestation, readJoinCertificate, readJson, signingFetch } from '@chancery/sdk'
-import { mcpFetch } from '@chancery/sdk/mcp'
+import { readJson, createSigningFetch } from '@chancery/sdk'
+import { createMcpFetch } from '@chancery/sdk/mcp'
 import { readSignerFile } from '@chancery/sdk/nodejs'
+import { readAttestation, readJoinCertificate } from '@chancery/sdk/protocol'
 
 const { NODE_HOME = 'agent', ATTESTATION = 'agent.json', TOOLS = 'http://127.0.0.1:8000', EXPECT } = process.env
 const [, , tool, name] = process.argv
@@ -26,10 +27,7 @@ const identity = {
   attestation: readAttestation(await read(ATTESTATION)),
 }
 // Signs every request. A client of the official packages takes the same function: `{ fetch: call }`.
-const call = mcpFetch(
-  `${TOOLS}/mcp`,
-  signingFetch(() => ({ ...identity, audience: TOOLS })),
-)
+const call = createMcpFetch(`${TOOLS}/mcp`, createSigningFetch(identity, { audience: TOOLS }))
 
 const request =
   tool === undefined

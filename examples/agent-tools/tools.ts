@@ -10,49 +10,48 @@
  */
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import { GovernedActionRunner, Node, callerBasis, createGatewayClient, pinAttestation } from '@chancery/sdk'
-import type { JoinCertificate } from '@chancery/sdk'
-import { governTools, mcpCaller, mcpNodeProof } from '@chancery/sdk/mcp'
-import { FileNodeStore, FileOutbox, readGenesisFile, readSignerFile } from '@chancery/sdk/nodejs'
+import { createAuthorizer, createGovernor, joinNetwork } from '@chancery/sdk'
+import { createGatewayClient } from '@chancery/sdk/gateway'
+import { authInfoOf, governServer } from '@chancery/sdk/mcp'
+import { FileNodeStore, FileOutbox, authenticate, readGenesisFile, readSignerFile } from '@chancery/sdk/nodejs'
 import { type ToolRequest, callTool, describeServer, tools } from '../mcp-tools/notes.ts'
 
 const { NA_URL = 'http://127.0.0.1:8443', GENESIS = 'harbour/genesis.json', NODE_HOME = 'relay' } = process.env
 const { GATEWAY = 'http://127.0.0.1:8445', TOKEN_FILE = 'gateway/caller.token' } = process.env
 const { EXECUTOR_KEY = 'executor.key', AUDIENCE = 'http://127.0.0.1:8000', PORT = '9000' } = process.env
 
-const store = new FileNodeStore(NODE_HOME)
-const node = await Node.join({ url: NA_URL, genesis: await readGenesisFile(GENESIS), store })
+const authority = { url: NA_URL, genesis: await readGenesisFile(GENESIS) }
+const node = await joinNetwork({ ...authority, store: new FileNodeStore(NODE_HOME) })
+void node.run()
 const outbox = await FileOutbox.open('outbox')
-const executor = { signer: await readSignerFile(EXECUTOR_KEY), sovereignId: 'notes' }
-const runner = await GovernedActionRunner.open({ client: node.client, ask: 'node', node, outbox, executor })
+const executor = { signer: await readSignerFile(EXECUTOR_KEY), id: 'notes' }
+const govern = await createGovernor({ decisions: node, authority, outbox, executor })
 
-const govern = governTools({
-  runner,
-  server: 'notes',
-  authorityKeys: node.keys,
+// A server of the MCP packages has the same registerTool.
+type Handler = (given: { readonly name?: string }, context: object) => object | Promise<object>
+const handlers = new Map<string, Handler>()
+const server = { registerTool: (tool: string, _config: object, handler: Handler) => handlers.set(tool, handler) }
+const governed = governServer(server, {
+  govern,
+  name: 'notes',
+  parameters: Object.fromEntries(tools.map(({ name }) => [name, ['name']])),
   // The authority gets attestation and proof of the caller, and checks both again.
-  basis: (context) => {
-    const caller = mcpCaller(context)
+  basis: (caller) => {
     if (caller?.attestation === undefined) throw new Error('the caller sent no attestation')
-    return { request: callerBasis(caller), expectedAttestation: pinAttestation(caller.attestation) }
+    return { caller }
   },
 })
-const handlers = new Map(
-  tools.map(({ name: tool }) => {
-    const handler = (given: { readonly name?: string }, _context: object): object => callTool(tool, given)
-    return [tool, govern(tool, handler, { parameters: ['name'] })] as const
-  }),
-)
+for (const { name: tool } of tools) governed.registerTool(tool, { inputSchema: {} }, (given) => callTool(tool, given))
 
 const gateway = createGatewayClient({
   url: GATEWAY,
   token: async () => (await readFile(TOKEN_FILE, 'utf8')).trim(),
 })
-const trust = { evaluate: (certificate: JoinCertificate) => gateway.verify(certificate) }
 
 // The proof is checked again: nginx did not send the body to the gateway, so this server compares its digest.
-const handle = mcpNodeProof({ audience: AUDIENCE, trust }, async (request, response, body) => {
-  const { id, method, params } = body as ToolRequest
+const authorizer = createAuthorizer({ audience: AUDIENCE, trust: gateway })
+const handle = authenticate(authorizer, async (_request, response, { caller, body }) => {
+  const { id, method, params } = JSON.parse(body.toString('utf8')) as ToolRequest
   const send = (answer: object): unknown =>
     response
       .writeHead(200, { 'content-type': 'application/json' })
@@ -62,7 +61,7 @@ const handle = mcpNodeProof({ audience: AUDIENCE, trust }, async (request, respo
   const call = handlers.get(params?.name ?? '')
   if (call === undefined) return send({ error: { code: -32_602, message: 'Unknown tool.' } })
   try {
-    return send({ result: await call(params?.arguments ?? {}, { http: { authInfo: request.auth } }) })
+    return send({ result: await call(params?.arguments ?? {}, { http: { authInfo: authInfoOf(caller) } }) })
   } catch (error) {
     // No decision, so the tool did not run.
     console.log('no decision:', error)
@@ -70,12 +69,12 @@ const handle = mcpNodeProof({ audience: AUDIENCE, trust }, async (request, respo
   }
 })
 // The proof and the attestation are in the header fields of a request.
-const server = createServer({ maxHeaderSize: 24_576 }, handle)
-server.listen(Number(PORT), '127.0.0.1', () => console.log(`listening on 127.0.0.1:${PORT}`))
+const listening = createServer({ maxHeaderSize: 24_576 }, handle)
+listening.listen(Number(PORT), '127.0.0.1', () => console.log(`listening on 127.0.0.1:${PORT}`))
 
 process.once('SIGTERM', () => {
-  server.close()
-  server.closeAllConnections()
-  void runner.stop().then(() => outbox.close())
+  listening.close()
+  listening.closeAllConnections()
+  void govern.close().then(() => outbox.close())
   void node.stop()
 })

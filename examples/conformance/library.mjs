@@ -47,12 +47,15 @@ const OPERATIONS = {
   gate: (input) => ({ outcome: readGate(input).outcome }),
   'gate-condition': (input) => ({ condition: canonicalJson(readGate(input).condition) }),
   'verify-certificate': async ({ certificate, now, ...pins }) => {
-    const { trusted, reasons } = await (await openParty(pins)).evaluate(readJson(certificate), readInstant(now))
+    const { decision } = await (await openParty(pins)).evaluate(readJson(certificate), readInstant(now))
+    const { trusted, reasons } = decision
     return { trusted, reasons }
   },
   'verify-decision': async ({ decision, keys, now }) => {
-    const verdict = await verifyDecision(readJson(decision), { keys, now: readInstant(now) })
-    return { outcome: verdict.outcome, reason: verdict.ok ? 'authorized' : verdict.reason }
+    const verdict = await verifyDecision(readJson(decision), { keys, at: readInstant(now) })
+    if (verdict.allowed) return { outcome: 'allowed', reason: 'authorized' }
+    if (verdict.valid) return { outcome: 'denied', reason: `unauthorized_${verdict.reason}` }
+    return { outcome: 'invalid', reason: verdict.reason }
   },
   'verify-request': async ({ method, target, body, headers, audience, now, ...pins }) => {
     const party = await openParty(pins)
@@ -61,11 +64,11 @@ const OPERATIONS = {
       audience,
       evaluate: (certificate, at) => party.evaluate(certificate, at),
       nonces: new MemoryNonceStore(),
-      now: readInstant(now),
+      at: readInstant(now),
     }
     const verdict = await verifyRequest({ method, target, field, body: toUtf8(body) }, policy)
-    if (!verdict.ok) return { accepted: false, reason: verdict.reason }
-    return { accepted: true, cert_id: verdict.node.certificate.cert_id }
+    if (!verdict.valid) return { accepted: false, reason: verdict.reason }
+    return { accepted: true, cert_id: verdict.caller.certificate.cert_id }
   },
   'verify-node-proof': async ({ body, action, audience, now }) => {
     const verdict = await protocol.verifyNodeProof(readJson(body), { action, audience, now: readInstant(now) })

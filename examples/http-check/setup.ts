@@ -7,8 +7,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { readJoinCertificate, readJson, signingFetch } from '@chancery/sdk'
+import { readJson, createSigningFetch } from '@chancery/sdk'
 import { readSignerFile } from '@chancery/sdk/nodejs'
+import { readJoinCertificate } from '@chancery/sdk/protocol'
 
 export const AUDIENCE = 'https://print.example'
 const HERE = import.meta.dirname
@@ -99,7 +100,7 @@ export async function joinNode(authority: string, name: string, capability: stri
     string,
     string
   >
-  const call = signingFetch(() => ({ audience: AUDIENCE, signer, certificate }))
+  const call = createSigningFetch({ signer, certificate }, { audience: AUDIENCE })
   return { call, subject: [`node:${certificate.cert_id}`, attestation_id] }
 }
 

@@ -4,16 +4,15 @@
 export const modules = {
   '@chancery/sdk': './tests/acceptance/former-names.mjs',
   '@chancery/sdk/existing': '@chancery/sdk/compat',
-  '@chancery/sdk/node': '@chancery/sdk/nodejs',
+  '@chancery/sdk/node': './tests/acceptance/former-names.mjs',
 }
 
 export async function packages(load) {
-  const [sdk, verify, existing, node, protocol] = await Promise.all([
+  const [sdk, verify, existing, protocol] = await Promise.all([
     import('./former-names.mjs'),
     load('@chancery/sdk/verify'),
     load('@chancery/sdk/compat'),
-    load('@chancery/sdk/nodejs'),
     load('@chancery/protocol'),
   ])
-  return { sdk, verify, existing, node, protocol }
+  return { sdk, verify: { ...verify, ...sdk.verifiers }, existing: sdk.existingOf(existing), node: sdk, protocol }
 }

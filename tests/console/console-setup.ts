@@ -1,7 +1,9 @@
 import { readFile, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Client, createClient, readPrivateKeyFile, seedSigner } from '@chancery/sdk'
+import { createAuthorityClient, type Client } from '@chancery/sdk/authority'
+import { seedSigner } from '@chancery/sdk/compat'
+import { parsePrivateKey as readPrivateKeyFile } from '@chancery/sdk/protocol'
 import { type DemoProcess, startDemo } from '@chancery/testkit'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll } from 'vitest'
@@ -29,12 +31,12 @@ async function openSetup(nodes: number): Promise<ConsoleSetup> {
   const folder = await mkdtemp(join(tmpdir(), 'chancery-stage-'))
   const [demo, browser] = await Promise.all([startDemo(join(folder, 'na'), nodes), sharedBrowser()])
   const file = readPrivateKeyFile(await readFile(demo.keyFile, 'utf8'))
-  const { network_authority } = await createClient({ url: demo.url }).sovereign.genesis()
+  const { network_authority } = await createAuthorityClient({ url: demo.url }).sovereign.genesis()
   const signer = await seedSigner(file?.keyId ?? '', file?.value ?? '')
   return {
     demo,
     browser,
-    operator: createClient({ url: demo.url, operator: { signer, audience: network_authority.public_key } }),
+    operator: createAuthorityClient({ url: demo.url, operator: { signer, audience: network_authority.public_key } }),
     async close() {
       await closePages(browser)
       await demo.stop()

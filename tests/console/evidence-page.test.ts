@@ -2,7 +2,8 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { type EvidencePack, checkEvidencePack, explainEvidencePack, writeEvidencePage } from '@chancery/sdk'
+import type { EvidencePack } from '@chancery/sdk/authority'
+import { verifyPack, explainPack, writePackPage } from '@chancery/sdk/evidence'
 import type { Browser } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { PackScenario } from '../campaigns/evidence/pack-scenario.ts'
@@ -52,14 +53,14 @@ async function shownChecks({ page }: CheckedPage): Promise<readonly string[]> {
 describe('the page of an evidence pack, without network', () => {
   it('runs the same checks as the library, and shows texts of records as text', async () => {
     for (const pack of packs) {
-      const opened = await openFile(writeEvidencePage(template, pack))
+      const opened = await openFile(writePackPage(template, pack))
       await opened.page.waitForSelector('#verdict:not([data-state="waiting"])')
-      const report = await checkEvidencePack(pack)
+      const report = await verifyPack(pack)
       const { checks, not_proven } = report
       await opened.page.waitForSelector(verdict('unchecked'))
       expect(await shownChecks(opened)).toEqual(checks.map(({ name, status }) => `${name} ${status}`))
       expect(await opened.page.locator('#unproven li').count()).toBe(not_proven.length)
-      const story = explainEvidencePack(pack, report)
+      const story = explainPack(pack, report)
       expect(await opened.page.locator('#reasons li').count()).toBe(Math.max(story?.reasons.length ?? 0, 1))
       expect(await opened.page.locator('main script, main b:not([data-state])').count()).toBe(0)
       expect(opened.trouble).toEqual([])
@@ -69,7 +70,7 @@ describe('the page of an evidence pack, without network', () => {
 
   it('compares a pasted root key', async () => {
     const pack = packs[0] as EvidencePack
-    const { page, trouble } = await openFile(writeEvidencePage(template, pack))
+    const { page, trouble } = await openFile(writePackPage(template, pack))
     await page.waitForSelector(verdict('unchecked'))
     expect(await page.textContent('#verdict')).toContain('Not verified: the root key was not compared.')
     expect(await page.textContent('h1')).toBe('A decision and its evidence')
@@ -80,7 +81,7 @@ describe('the page of an evidence pack, without network', () => {
     await page.fill('#root', pack.genesis.root_public_key)
     await page.keyboard.press('Enter')
     await page.waitForSelector(verdict('passed'))
-    const { checks } = await checkEvidencePack(pack, { rootKey: pack.genesis.root_public_key })
+    const { checks } = await verifyPack(pack, { rootKey: pack.genesis.root_public_key })
     const signed = checks.filter(({ name, status }) => status === 'passed' && name !== 'contents').length
     expect(await page.textContent('#verdict')).toContain(`Valid: ${signed} checks passed.`)
     expect(await page.textContent('h1')).toMatch(/^(Allowed|Denied): /)
@@ -96,7 +97,7 @@ describe('the page of an evidence pack, without network', () => {
 
   it('shows a changed byte of the pack as such', async () => {
     const pack = packs[0] as EvidencePack
-    const html = writeEvidencePage(template, pack)
+    const html = writePackPage(template, pack)
     const id = pack.genesis.signatures[0]?.sig ?? ''
     const other = `${id.startsWith('A') ? 'B' : 'A'}${id.slice(1)}`
     const { page } = await openFile(html.replace(JSON.stringify(id), JSON.stringify(other)))
@@ -109,7 +110,7 @@ describe('the page of an evidence pack, without network', () => {
   })
 
   it('does not run a changed script, and then says that nothing was verified', async () => {
-    const html = writeEvidencePage(template, packs[0] as EvidencePack)
+    const html = writePackPage(template, packs[0] as EvidencePack)
     const opened = await openFile(html.replace('<script type="module">', '<script type="module">;'))
     await expect.poll(() => opened.trouble.join()).toContain('Content Security Policy')
     expect(await opened.page.getAttribute('#verdict', 'data-state')).toBe('waiting')
@@ -118,7 +119,7 @@ describe('the page of an evidence pack, without network', () => {
 
   it('can reach no network', async () => {
     const opened = await openPage(browser, pathToFileURL(join(folder, 'pack.html')).href)
-    await writeFile(join(folder, 'pack.html'), writeEvidencePage(template, packs[0] as EvidencePack))
+    await writeFile(join(folder, 'pack.html'), writePackPage(template, packs[0] as EvidencePack))
     await opened.page.goto(pathToFileURL(join(folder, 'pack.html')).href)
     await opened.page.waitForSelector(verdict('unchecked'))
     expect(opened.trouble).toEqual([])
@@ -136,7 +137,7 @@ describe('the page of an evidence pack, without network', () => {
     'has no accessibility findings in %s at %i pixels, and no scroll bar to the side',
     async (colorScheme, width) => {
       const viewport = { width, height: 844 }
-      const { page } = await openFile(writeEvidencePage(template, packs[1] as EvidencePack), { colorScheme, viewport })
+      const { page } = await openFile(writePackPage(template, packs[1] as EvidencePack), { colorScheme, viewport })
       await page.waitForSelector(verdict('unchecked'))
       expect(await axeFindings(page)).toEqual([])
       expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { writePrivateKeyFile } from '@chancery/protocol'
-import { createClient } from '@chancery/sdk'
+import { createAuthorityClient } from '@chancery/sdk/authority'
 import { enroll, nodeCaller, startTestAuthority, testSeed, testSigner } from '@chancery/testkit'
 import type { TestAuthority, TestAuthorityOptions } from '@chancery/testkit'
 import type { Browser, Page } from 'playwright-core'
@@ -61,7 +61,7 @@ export async function registerAgent(
 ): Promise<void> {
   const { network_authority, network_name } = genesis
   const signer = await testSigner('n', seed)
-  const node = createClient({ url, node: { signer, audience: network_authority.public_key } })
+  const node = createAuthorityClient({ url, node: { signer, audience: network_authority.public_key } })
   const endpoint = { host: `${agent_id}.example.org`, port: 443, scheme: 'https' }
   await node.agents.register({ agent_id, network_name, capabilities: [capability], endpoint })
 }

@@ -1,5 +1,5 @@
 import { MINUTE, writeSortable } from '@chancery/protocol'
-import { createClient } from '@chancery/sdk'
+import { createAuthorityClient } from '@chancery/sdk/authority'
 import { type NodeCaller, accepted, enroll, foreignSovereign, nodeCaller, testSigner } from '@chancery/testkit'
 import { StubPartner } from '../../apps/authority/src/features/partners/stub-partner.suite.ts'
 import { rowsOf } from '../../apps/authority/src/testing/rows.suite.ts'
@@ -55,5 +55,5 @@ export async function fill({ na, silent }: JourneySetup): Promise<void> {
   accepted(await na.as('privileged')('POST', '/admin/recognition-treaties', treaty), 201)
   const signer = await testSigner('op-privileged')
   const audience = na.genesis.network_authority.public_key
-  await decide(createClient({ url: na.url, operator: { signer, audience } }), na.core.clock.now())
+  await decide(createAuthorityClient({ url: na.url, operator: { signer, audience } }), na.core.clock.now())
 }

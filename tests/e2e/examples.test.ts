@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { writeJson, writePrivateKeyFile } from '@chancery/protocol'
-import { type Client, Node, createClient } from '@chancery/sdk'
+import { joinNetwork } from '@chancery/sdk'
+import { createAuthorityClient, type Client } from '@chancery/sdk/authority'
 import { FileNodeStore, readGenesisFile } from '@chancery/sdk/nodejs'
 import {
   COMPILE_CACHE,
@@ -36,7 +37,7 @@ beforeAll(async () => {
   })
   folder = await mkdtemp(join(tmpdir(), 'chancery-examples-'))
   const operator = { signer: network.operators.privileged, audience: network.authority.publicKey }
-  client = createClient({ url: na.url, operator })
+  client = createAuthorityClient({ url: na.url, operator })
   await writeFile(join(folder, 'operator.key'), writePrivateKeyFile(testSeed('op-privileged'), 'op-privileged'))
   env = {
     ...COMPILE_CACHE,
@@ -214,14 +215,14 @@ describe('examples', () => {
   it('relying-service.ts accepts a member, refuses other callers, and refuses the member after its revocation', async () => {
     const service = run('relying-service.ts')
     const address = (await service.says('listening on ')).slice('listening on '.length)
-    const node = await Node.join({
+    const node = await joinNetwork({
       url: na.url,
       genesis: await readGenesisFile(env['GENESIS'] ?? ''),
       store: new FileNodeStore(join(folder, 'caller')),
       invite: await invite(),
     })
     try {
-      const call = node.fetchAs('https://print.example.org')
+      const call = node.fetchWith({ audience: 'https://print.example.org' })
       const answer = await call(`${address}/print?copies=2`, { method: 'POST', body: 'text' })
       expect([answer.status, await answer.json()]).toEqual([200, { hello: node.publicKey, roles: ['role:client'] }])
       expect((await fetch(`${address}/print`)).status).toBe(401)

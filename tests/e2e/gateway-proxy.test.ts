@@ -1,6 +1,8 @@
 import { GATEWAY_OPERATIONS } from '@chancery/contract'
 import { readRevocationList } from '@chancery/protocol'
-import { type Client, RefusedError, RequestError, createGatewayClient } from '@chancery/sdk'
+import { RefusedError, UsageError } from '@chancery/sdk'
+import { type Client, createAuthorityClient } from '@chancery/sdk/authority'
+import { createGatewayClient } from '@chancery/sdk/gateway'
 import { accepted, startTestAuthority, startTestGateway, testClient, testPolicy, testSigner } from '@chancery/testkit'
 import type { TestAuthority, TestGateway } from '@chancery/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -33,7 +35,8 @@ async function through(token: string, name = 'privileged', node = 'proxied-node'
   const audience = na.genesis.network_authority.public_key
   const signer = na.signers[name]
   if (signer === undefined) throw new Error('no operator')
-  return createGatewayClient({ url: gateway.url, token }).asAuthority(NETWORK, {
+  return createAuthorityClient({
+    through: { url: gateway.url, token, network: NETWORK },
     operator: { signer, audience },
     node: { signer: await testSigner(node), audience },
     retry: false,
@@ -83,7 +86,7 @@ it('a refusal of the authority is the authority’s own, with its code', async (
 
 it('what the gateway does not forward is not sent', async () => {
   const client = await through(caller.token)
-  await expect(client.evidenceLog.checkpoint()).rejects.toThrow(RequestError)
+  await expect(client.evidenceLog.checkpoint()).rejects.toThrow(UsageError)
   await expect(
     client.agreements.offer(
       {
@@ -102,17 +105,13 @@ it('a credential without the group gets no further than the gateway', async () =
   const client = await through(stranger.token)
   await expect(client.recognitionPolicy.current()).rejects.toMatchObject({
     status: 403,
-    origin: 'gateway',
-    reason: 'service_scope',
+    service: 'gateway',
+    code: 'service_scope',
   })
 })
 
-it('the client of the gateway calls operations by their id, and leaves signed ones to an operator', async () => {
+it('the client of the gateway says whether it is ready, and which networks a caller may use', async () => {
   const client = createGatewayClient({ url: gateway.url, token: caller.token, retry: false })
-  expect(await client.call(NETWORK, 'public-sovereign-metadata')).toMatchObject({ network_name: NETWORK })
-  const missing = client.call(NETWORK, 'treaties-get-treaty', { parameters: { treaty_id: 'none' } })
-  await expect(missing).rejects.toMatchObject({ status: 404, origin: 'authority' })
-  await expect(client.call(NETWORK, 'admin-create-invite')).rejects.toThrow(RequestError)
-  expect((await client.services()).map(({ id }) => id)).toEqual(GATEWAY_OPERATIONS.map(({ id }) => id))
-  expect(await client.mesh()).toMatchObject({ networks: [] })
+  expect(await client.ready()).toMatchObject({ ready: true })
+  expect(await client.networks()).toMatchObject([{ name: NETWORK, ready: true }])
 })

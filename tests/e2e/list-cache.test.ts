@@ -4,7 +4,8 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { JoinCertificate } from '@chancery/protocol'
-import { FollowedParty, createClient } from '@chancery/sdk'
+import { createAuthorityClient } from '@chancery/sdk/authority'
+import { FollowedParty } from '@chancery/sdk/internal'
 import {
   ManualClock,
   accepted,
@@ -112,7 +113,7 @@ location / { proxy_pass http://authority; } } }`
       asked.push(new URL(target).pathname)
       return globalThis.fetch(target, init)
     }
-    const client = createClient({ url, retry: false, fetch })
+    const client = createAuthorityClient({ url, retry: false, fetch })
     const party = await FollowedParty.open({ client, genesis: na.genesis, clock: () => clock.now() })
     const isTrusted = async (each: JoinCertificate): Promise<boolean> => (await party.evaluate(each)).trusted
     expect([await isTrusted(certificate), await isTrusted(revoked)]).toEqual([true, true])

@@ -8,8 +8,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readAuthoritySettings, startAuthority } from '@chancery/authority'
 import { type JsonObject, readGenesisBlock, readJson, readPrivateKeyFile, seedSigner } from '@chancery/protocol'
-import { Node } from '@chancery/sdk'
+import { type NetworkNode, joinNetwork } from '@chancery/sdk'
 import { FileNodeStore, readGenesisFile } from '@chancery/sdk/nodejs'
+import { wimse } from '@chancery/sdk/wimse'
 import { requireValues, silentLog, systemClock } from '@chancery/service-kit'
 import {
   COMPILE_CACHE,
@@ -55,8 +56,8 @@ let provider: OidcProvider
 let runner: Server
 let nats: TemporaryNats
 let postgres: TestDatabase
-let node: Node
-let nodeCall: ReturnType<Node['fetchAs']>
+let node: NetworkNode
+let nodeCall: ReturnType<NetworkNode['fetchWith']>
 let beforeRevocation = ''
 
 const path = (...names: readonly string[]): string => join(folder, ...names)
@@ -360,28 +361,31 @@ async function startGateway(): Promise<void> {
   await startInBackground('gateway', 'gateway start --env-file gateway/gateway.env')
 }
 
+/** The proxy of the service: it asks the check about a request. */
+async function passing(init: RequestInit | undefined): Promise<Response> {
+  const headers = {
+    ...Object.fromEntries(new Headers(init?.headers)),
+    'x-original-method': 'GET',
+    'x-original-uri': '/jobs/7',
+  }
+  const { status, reason, headers: given } = await askCheck(urlOf('check'), { path: '/check', headers })
+  return new Response(String(given['chancery-node'] ?? reason), { status })
+}
+
 /** The node asks through a proxy: the proxy sends the fields of the request to the check, and its answer back. */
 async function callThroughCheck(): Promise<string> {
-  const passing = async (_url: string, init?: RequestInit): Promise<Response> => {
-    const headers = {
-      ...Object.fromEntries(new Headers(init?.headers)),
-      'x-original-method': 'GET',
-      'x-original-uri': '/jobs/7',
-    }
-    const { status, reason, headers: given } = await askCheck(urlOf('check'), { path: '/check', headers })
-    return new Response(String(given['chancery-node'] ?? reason), { status })
-  }
-  nodeCall ??= node.fetchAs(AUDIENCE, { profile: 'wimse', fetch: passing })
+  nodeCall ??= node.fetchWith({ audience: AUDIENCE, profile: wimse() })
   const answer = await nodeCall(`${AUDIENCE}/jobs/7`, { headers: { traceparent: `00-${TRACE}-00f067aa0ba902b7-01` } })
   return `${answer.status} ${await answer.text()}`
 }
 
 it('a WIMSE call of the node passes the check of the gateway', async () => {
   await startGateway()
-  node = await Node.join({
+  node = await joinNetwork({
     url: urlOf('alpha'),
     genesis: await readGenesisFile(path('alpha/genesis.json')),
     store: new FileNodeStore(path('node')),
+    fetch: (input, init) => (String(input).startsWith(AUDIENCE) ? passing(init) : fetch(input, init)),
   })
   await expect
     .poll(() => callThroughCheck().catch(String), { timeout: 120_000, interval: 500 })

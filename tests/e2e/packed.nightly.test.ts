@@ -25,23 +25,26 @@ const TYPED_CALLERS = `
 import type { Express } from 'express'
 import type { FastifyInstance } from 'fastify'
 import { Hono } from 'hono'
-import { type Node, type RefreshingRelyingParty, callerBasis, readJson } from '@chancery/sdk'
-import { expressNodeProof } from '@chancery/sdk/express'
-import { fastifyNodeProof } from '@chancery/sdk/fastify'
-import { type NodeVariables, honoNodeProof } from '@chancery/sdk/hono'
+import { createAuthorizer, readJson, type CertificateTrust, type NetworkNode } from '@chancery/sdk'
+import * as onExpress from '@chancery/sdk/express'
+import * as onFastify from '@chancery/sdk/fastify'
+import * as onHono from '@chancery/sdk/hono'
 
-export function serve(app: Express, fastify: FastifyInstance, node: Node, trust: RefreshingRelyingParty) {
-  const options = { audience: 'https://print.example.org', trust }
-  app.use(expressNodeProof(options))
-  app.get('/', (request, response) => void response.send([request.node.publicKey, callerBasis(request.node)]))
-  fastify.addHook('preParsing', fastifyNodeProof(options))
-  fastify.get('/', (request) => [request.node.publicKey, callerBasis(request.node)])
-  const chained = new Hono().use(honoNodeProof(options)).get('/', (c) => c.text(c.get('node').publicKey))
-  const declared = new Hono<NodeVariables>()
-  declared.use(honoNodeProof(options))
-  declared.get('/', (c) => c.text(c.get('node').publicKey))
-  const proving: typeof fetch = node.fetchAs('https://print.example.org')
-  return [chained, declared, proving, readJson('100.0')]
+export async function serve(app: Express, fastify: FastifyInstance, node: NetworkNode, trust: CertificateTrust) {
+  const authorizer = createAuthorizer({ audience: 'https://print.example.org', trust, decisions: node })
+  app.use(onExpress.authenticate(authorizer))
+  const requirement = { capability: 'invoice.pay', parameters: () => ({ amount: 1 }) }
+  app.get('/', onExpress.authorize(authorizer, requirement), (request, response) => {
+    response.send([onExpress.callerOf(request).publicKey, onExpress.answerOf(request).decision.decision_id])
+  })
+  await fastify.register(onFastify.authenticate, { authorizer })
+  const preHandler = onFastify.authorize(authorizer, 'ledger.read')
+  fastify.get('/', { preHandler }, (request) => onFastify.callerOf(request).roles)
+  const hono = new Hono()
+    .get('/who', onHono.authenticate(authorizer), (c) => c.text(c.get('caller').publicKey))
+    .get('/pay', onHono.authorize(authorizer, 'invoice.pay'), (c) => c.text(c.get('answer').decision.decision_id))
+  const signing: typeof fetch = node.fetch
+  return [hono, signing, readJson('100.0')]
 }
 `
 
@@ -175,9 +178,9 @@ describe.runIf(existsSync(join(ROOT, 'apps/cli/dist/main.js')))('packed', () => 
     expect(ended.stdout).toBe('')
   })
 
-  it.each(RUNTIME_TYPES)('has a fetchAs that is a typeof fetch with the types of %s', async (types) => {
-    const source = `import type { Node } from '@chancery/sdk'
-export const own = (node: Node): typeof fetch => node.fetchAs('https://print.example.org', { fetch })`
+  it.each(RUNTIME_TYPES)('has a fetch that is a typeof fetch with the types of %s', async (types) => {
+    const source = `import type { NetworkNode } from '@chancery/sdk'
+export const own = (node: NetworkNode): typeof fetch => node.fetchWith({ audience: 'https://print.example.org' })`
     await writeFile(join(folder, 'fetch-as.ts'), source)
     const options = ['--ignoreConfig', '--noEmit', '--strict', '--exactOptionalPropertyTypes', '--skipLibCheck']
     const modules = ['--module', 'nodenext', '--target', 'es2024', '--lib', 'es2024', '--types', types]
@@ -217,7 +220,7 @@ export const own = (node: Node): typeof fetch => node.fetchAs('https://print.exa
     await cp(join(ROOT, 'examples'), project, { recursive: true })
     await writeFile(
       join(project, 'wrong.ts'),
-      `import { createClient } from '@chancery/sdk'\nexport const client: number = createClient({ url: 'http://127.0.0.1' })\n`,
+      `import { createAuthorityClient } from '@chancery/sdk'\nexport const client: number = createAuthorityClient({ url: 'http://127.0.0.1' })\n`,
     )
     const files = (await readdir(project)).filter((name) => name.endsWith('.ts'))
     const options = ['--ignoreConfig', '--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2024']

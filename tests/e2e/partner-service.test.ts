@@ -1,20 +1,19 @@
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import express from 'express'
 import fastify from 'fastify'
 import { Hono } from 'hono'
 import { readGenesisBlock, readJson, writeJson } from '@chancery/protocol'
 import type { Attestation, GenesisBlock, JsonObject, JsonValue } from '@chancery/protocol'
-import {
-  FollowedParty,
-  MemoryNodeStore,
-  Node,
-  callerBasis,
-  createClient,
-  honoNodeProof,
-  verifyForeignDecision,
-} from '@chancery/sdk'
-import type { Client, NodeCaller } from '@chancery/sdk'
-import { expressNodeProof, fastifyNodeProof, httpNodeProof } from '@chancery/sdk/nodejs'
+import { MemoryNodeStore, createAuthorizer, joinNetwork } from '@chancery/sdk'
+import type { Answer, Authorizer, Caller, NetworkNode } from '@chancery/sdk'
+import * as onExpress from '@chancery/sdk/express'
+import * as onFastify from '@chancery/sdk/fastify'
+import * as onHono from '@chancery/sdk/hono'
+import { createAuthorityClient, type Client } from '@chancery/sdk/authority'
+import { FollowedParty } from '@chancery/sdk/internal'
+import { authenticate } from '@chancery/sdk/nodejs'
+import { verifyDecisionChain } from '@chancery/sdk/verify'
 
 import {
   accepted,
@@ -27,7 +26,6 @@ import {
 import type { AuthorityProcess, TestDatabase, TestNetwork } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 
-const EXPRESS: string = 'express'
 const AUDIENCE = 'https://ledger.alpha.example'
 const ALPHA_SETTINGS = {
   NA_NODE_DECISIONS: 'partners',
@@ -49,18 +47,18 @@ async function startSovereign(name: string, settings: Record<string, string> = {
   const process = await startAuthorityProcess({ network, settings: { ...database.settings, ...settings } })
   const operator = { signer: network.operators.privileged, audience: network.authority.publicKey }
   const genesis = readGenesisBlock(readJson((await process.request('GET', '/genesis')).text))
-  return { process, network, database, genesis, client: createClient({ url: process.url, operator }) }
+  return { process, network, database, genesis, client: createAuthorityClient({ url: process.url, operator }) }
 }
 
-function join({ process, genesis }: Sovereign, role: string): Promise<Node> {
+function join({ process, genesis }: Sovereign, role: string): Promise<NetworkNode> {
   const invite = (): Promise<string> => createInvite({ as: () => process.as('privileged') }, { roles: [role] })
-  return Node.join({ url: process.url, genesis, store: new MemoryNodeStore(), invite })
+  return joinNetwork({ url: process.url, genesis, store: new MemoryNodeStore(), invite })
 }
 
 let alpha: Sovereign
 let beta: Sovereign
-let relay: Node
-let agent: Node
+let relay: NetworkNode
+let agent: NetworkNode
 let trust: FollowedParty
 let attestation: Attestation
 let treaty: JsonObject
@@ -85,7 +83,7 @@ beforeAll(async () => {
   const partner = { url: beta.process.url, root_public_key: beta.genesis.root_public_key, allow_http: true }
   await operate('/admin/partners', { ...partner, import_feeds: 'on', interval_seconds: 86_400 }, 201)
   await pull()
-  trust = await FollowedParty.open({ client: createClient({ url: beta.process.url }), genesis: beta.genesis })
+  trust = await FollowedParty.open({ client: createAuthorityClient({ url: beta.process.url }), genesis: beta.genesis })
   for (const [name, start] of Object.entries(SERVERS)) services.set(name, await start())
 }, 120_000)
 afterAll(async () => {
@@ -109,10 +107,11 @@ async function pull(): Promise<void> {
 }
 
 /** What every service does: asks its authority about the caller, and acts only on an allow. */
-async function serve(caller: NodeCaller, capability: string): Promise<{ status: number; text: string }> {
+async function serve(caller: Caller, capability: string): Promise<{ status: number; text: string }> {
   if (caller.attestation === undefined) return { status: 401, text: '{"error":"attestation required"}' }
-  const answer = await relay.ask(capability, callerBasis(caller))
-  return { status: answer.decision.authorized ? 200 : 403, text: writeJson(answer) }
+  const { allowed, decision, justification, context }: Answer = await relay.ask(capability, { caller })
+  const text = writeJson({ decision, justification_proof: justification, context } as unknown as JsonObject)
+  return { status: allowed ? 200 : 403, text }
 }
 
 const capabilityOf = (url: string | undefined): string => (url ?? '').slice(1)
@@ -125,7 +124,7 @@ interface Service {
   close(): Promise<unknown>
 }
 
-const options = (): { audience: string; trust: FollowedParty } => ({ audience: AUDIENCE, trust })
+const authorizer = (): Authorizer => createAuthorizer({ audience: AUDIENCE, trust })
 const LIMITS = { maxHeaderSize: 24_576 }
 
 const SERVERS: Readonly<Record<string, () => Promise<Service>>> = {
@@ -133,38 +132,32 @@ const SERVERS: Readonly<Record<string, () => Promise<Service>>> = {
     listen(
       createServer(
         LIMITS,
-        httpNodeProof(options(), async (request, response) =>
-          send(response, await serve(request.node, capabilityOf(request.url))),
+        authenticate(authorizer(), async (request, response, { caller }) =>
+          send(response, await serve(caller, capabilityOf(request.url))),
         ),
       ),
     ),
   express: async () => {
-    // Its types are a separate package.
-    const { default: express } = (await import(EXPRESS)) as { default: () => { use(handler: unknown): void } }
     const app = express()
-    app.use(expressNodeProof(options()))
-    type Handler = (request: IncomingMessage & { node: NodeCaller }, response: ServerResponse) => Promise<void>
-    const handler: Handler = async (request, response) =>
-      send(response, await serve(request.node, capabilityOf(request.url)))
+    app.use(onExpress.authenticate(authorizer()))
     // oxlint-disable-next-line oxc/no-async-endpoint-handlers -- Express 5 handles a rejected promise
-    app.use(handler)
-    return listen(createServer(LIMITS, app as never))
+    app.use(async (request, response) => {
+      send(response, await serve(onExpress.callerOf(request), capabilityOf(request.url)))
+    })
+    return listen(createServer(LIMITS, app))
   },
   fastify: async () => {
     const app = fastify({ http: LIMITS })
-    app.addHook('preParsing', fastifyNodeProof(options()) as never)
+    await app.register(onFastify.authenticate, { authorizer: authorizer() })
     app.get('/*', async (request, reply) => {
-      const { node } = request as unknown as { node: NodeCaller }
-      const { status, text } = await serve(node, capabilityOf(request.url))
+      const { status, text } = await serve(onFastify.callerOf(request), capabilityOf(request.url))
       return reply.code(status).type('application/json').send(text)
     })
     return { url: await app.listen({ port: 0, host: '127.0.0.1' }), close: () => app.close() }
   },
   hono: async () => {
-    const app = new Hono<{ Variables: { node: NodeCaller } }>()
-    app.use(honoNodeProof(options()) as never)
-    app.get('/*', async (c) => {
-      const { status, text } = await serve(c.get('node'), capabilityOf(c.req.path))
+    const app = new Hono().use(onHono.authenticate(authorizer())).get('/*', async (c) => {
+      const { status, text } = await serve(c.get('caller'), capabilityOf(c.req.path))
       return c.body(text, status as 200)
     })
     return listen(createServer(LIMITS, (request, response) => void serveWeb(app, request, response)))
@@ -204,7 +197,9 @@ interface Answered {
 
 /** The agent of BETA calls the service of ALPHA with a proof of profile v2. */
 async function call(server: string, capability: string): Promise<Answered> {
-  const response = await agent.fetchAs(AUDIENCE, { attestation })(`${services.get(server)?.url}/${capability}`)
+  const response = await agent.fetchWith({ audience: AUDIENCE, attestation })(
+    `${services.get(server)?.url}/${capability}`,
+  )
   const text = await response.text()
   const body = readJson(text) as Record<string, JsonObject>
   if (body['decision'] === undefined) throw new Error(text)
@@ -215,11 +210,12 @@ async function call(server: string, capability: string): Promise<Answered> {
 /** The auditor has the records and the keys of ALPHA, and makes no call. */
 async function audit({ decision, justification, context }: Answered, change: object = {}): Promise<string> {
   const records = { decision, justification, context, treaty, attestation: asText(attestation), ...change }
-  const verdict = await verifyForeignDecision({
+  const verdict = await verifyDecisionChain({
     ...records,
     authorityKeys: [alpha.genesis.network_authority.public_key],
   })
-  return verdict.ok ? 'allowed' : `${verdict.outcome}: ${verdict.reason}`
+  if (verdict.allowed) return 'allowed'
+  return `${verdict.valid ? 'denied' : 'invalid'}: ${verdict.reason}`
 }
 
 const asText = (record: object): JsonObject => readJson(writeJson(record as JsonValue)) as JsonObject
@@ -250,11 +246,11 @@ describe('a service of ALPHA for a member of BETA', () => {
     // Claimed at home, but not granted by the treaty of ALPHA.
     const denied = await call(server, 'vault.open')
     expect(denied).toMatchObject({ status: 403, decision: { denial_reason: 'capability out of scope' } })
-    expect(await audit(denied)).toBe('denied: unauthorized_capability_out_of_scope')
+    expect(await audit(denied)).toBe('denied: capability_out_of_scope')
   })
 
   it('a caller without an attestation is refused by the service', async () => {
-    const response = await agent.fetchAs(AUDIENCE)(`${services.get('node:http')?.url}/ledger.read`)
+    const response = await agent.fetchWith({ audience: AUDIENCE })(`${services.get('node:http')?.url}/ledger.read`)
     expect([response.status, await response.json()]).toEqual([401, { error: 'attestation required' }])
   })
 
@@ -264,7 +260,7 @@ describe('a service of ALPHA for a member of BETA', () => {
     for (const server of Object.keys(SERVERS)) {
       const denied = await call(server, 'ledger.read')
       expect([server, denied.status, denied.decision['denial_reason']]).toEqual([server, 403, 'attestation_revoked'])
-      expect(await audit(denied)).toBe('denied: unauthorized_attestation_basis')
+      expect(await audit(denied)).toBe('denied: attestation_basis')
     }
   })
 })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { initializeState, readGatewaySettings } from '@chancery/gateway'
 import { type Instant, readJson, writeInstant, writeJson } from '@chancery/protocol'
-import { createGatewayClient } from '@chancery/sdk'
+import { createAuthorityClient } from '@chancery/sdk/authority'
 import { requireValues, systemClock, systemIds } from '@chancery/service-kit'
 import {
   enroll,
@@ -99,7 +99,8 @@ async function startCallers(
   const now = (): Instant => systemClock.now() + BigInt(instances.clockOffsetMs) * 1000n
   const node = nodeCaller(first.url, await testSigner('node', 'observed'), now)
   const { cert_id } = await enroll(first, node, { max_validity_hours: 72 }, { validity_hours: 72 })
-  const through = createGatewayClient({ url: gatewayUrl, token }).asAuthority(network.name, {
+  const through = createAuthorityClient({
+    through: { url: gatewayUrl, token, network: network.name },
     operator: { signer: network.operators.privileged, audience: network.authority.publicKey },
     retry: false,
   })

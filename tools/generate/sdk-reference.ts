@@ -12,37 +12,27 @@ const DIST = join(ROOT, 'packages', 'sdk', 'dist')
 
 const ENTRIES = [
   ['@chancery/sdk', 'index.d.ts', 'Runs in Node.js from 22.13, browsers, Bun, Deno and workerd.'],
-  ['@chancery/sdk/compat', 'compat/index.d.ts', 'The names that code for other libraries of the protocol knows.'],
+  ['@chancery/sdk/authority', 'authority/index.d.ts', 'Every route of an authority.'],
+  ['@chancery/sdk/gateway', 'gateway/index.d.ts', 'A gateway, and AuthZEN.'],
+  ['@chancery/sdk/verify', 'verify/index.d.ts', 'Verification alone.'],
+  ['@chancery/sdk/evidence', 'evidence/index.d.ts', 'Packs, bundles, receipts, exports and past states.'],
   ['@chancery/sdk/nodejs', 'nodejs/index.d.ts', 'What needs files or servers of Node.js.'],
-  [
-    '@chancery/sdk/evidence',
-    'nodejs/evidence/index.d.ts',
-    'Evidence of platforms for a join without an invite, for Node.js.',
-  ],
-  ['@chancery/sdk/express', 'servers/express.d.ts', '`expressNodeProof`, and the type of `request.node` in Express.'],
-  ['@chancery/sdk/fastify', 'servers/fastify.d.ts', '`fastifyNodeProof`, and the type of `request.node` in Fastify.'],
-  ['@chancery/sdk/hono', 'servers/hono.d.ts', "`honoNodeProof` with the type of `c.get('node')`."],
+  ['@chancery/sdk/express', 'servers/express.d.ts', 'Middleware for Express.'],
+  ['@chancery/sdk/fastify', 'servers/fastify.d.ts', 'A plugin and a hook for Fastify.'],
+  ['@chancery/sdk/hono', 'servers/hono.d.ts', 'Middleware for Hono.'],
+  ['@chancery/sdk/web', 'servers/web.d.ts', 'For servers with fetch handlers.'],
   ['@chancery/sdk/mcp', 'mcp/index.d.ts', 'For clients and servers of the Model Context Protocol.'],
+  ['@chancery/sdk/ai-sdk', 'frameworks/ai-sdk.d.ts', 'Tools of the AI SDK.'],
+  ['@chancery/sdk/langchain', 'frameworks/langchain.d.ts', 'Tools of LangChain.'],
+  ['@chancery/sdk/platform', 'nodejs/platform/index.d.ts', 'Tokens of platforms for a join without an invite.'],
   [
     '@chancery/sdk/a2a',
     'a2a/index.d.ts',
     'Agent cards of A2A 1.0: signed by a node, verified by certificate and list.',
   ],
-  [
-    '@chancery/sdk/verify',
-    'verify/index.d.ts',
-    'Verification alone, for browsers. `@chancery/sdk` exports the same names.',
-  ],
-  [
-    '@chancery/sdk/verify/pack',
-    'evidence-pack/index.d.ts',
-    'Evidence packs, for browsers. `@chancery/sdk` exports the same names.',
-  ],
-  [
-    '@chancery/sdk/verify/history',
-    'trust-history/index.d.ts',
-    'Past states, for browsers. `@chancery/sdk` exports the same names.',
-  ],
+  ['@chancery/sdk/wimse', 'wimse/index.d.ts', 'The profile of WIMSE. Beta.'],
+  ['@chancery/sdk/protocol', 'protocol/index.d.ts', 'For programs that speak the protocol themselves.'],
+  ['@chancery/sdk/compat', 'compat/index.d.ts', 'The names that code for other libraries of the protocol knows.'],
 ] as const
 
 interface Exported {

@@ -1,4 +1,4 @@
-import { type Client, createClient } from '@chancery/sdk'
+import { createAuthorityClient, type Client } from '@chancery/sdk/authority'
 
 let shared: Client | undefined
 
@@ -6,7 +6,7 @@ let shared: Client | undefined
  * Client of the authority that served this page, for public calls only. The operator page creates a separate client.
  */
 export function authority(): Client {
-  shared ??= createClient({ url: location.origin })
+  shared ??= createAuthorityClient({ url: location.origin })
   return shared
 }
 

@@ -1,4 +1,6 @@
-import { type Signer, readPrivateKeyFile, seedSigner } from '@chancery/sdk'
+import type { Signer } from '@chancery/sdk'
+import { seedSigner } from '@chancery/sdk/compat'
+import { parsePrivateKey as readPrivateKeyFile } from '@chancery/sdk/protocol'
 
 /**
  * Creates a signer from a key file or a seed. The key is imported as non-extractable and stays in this page: nothing is

@@ -1,7 +1,8 @@
 import { inspect } from 'node:util'
 import { type Signer, seedSigner, writeInstant } from '@chancery/protocol'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { type Client, createClient } from './client.ts'
+import { createAuthorityClient } from './authority/client.ts'
+import type { Client } from './client.ts'
 import type { ClientOptions } from './http/connection.ts'
 import { type Reply, type TestServer, isSignedFor, listen, refusal } from './http/http-server.suite.ts'
 import { METADATA, NA_PUBLIC_KEY, OPERATOR_SEED, POLICY, PARTNER_PUBLIC_KEY } from './testing/records.suite.ts'
@@ -19,7 +20,7 @@ async function connect(
   options: Partial<ClientOptions> = {},
 ): Promise<{ client: Client; server: TestServer }> {
   server = await listen((request, count) => reply(request.target, count))
-  const client = createClient({
+  const client = createAuthorityClient({
     url: server.url,
     operator: { signer, audience: NA_PUBLIC_KEY },
     retry: { firstDelayMs: 1 },
@@ -67,8 +68,8 @@ describe('a signed call', () => {
 
   it('is not sent without an operator', async () => {
     server = await listen(() => ({}))
-    const client = createClient({ url: server.url })
-    await expect(client.policy.rollback({ policy_id: 'p' })).rejects.toMatchObject({ name: 'RequestError' })
+    const client = createAuthorityClient({ url: server.url })
+    await expect(client.policy.rollback({ policy_id: 'p' })).rejects.toMatchObject({ name: 'UsageError' })
     expect(server.received).toHaveLength(0)
   })
 })
@@ -105,8 +106,8 @@ describe('the audience', () => {
 
   it('must be chosen one way or the other', () => {
     const careless = { signer } as unknown as { signer: Signer; trustFirstAudience: true }
-    expect(() => createClient({ url: 'http://na', operator: careless })).toThrow('pin the audience')
-    expect(() => createClient({ url: 'http://na', operator: { signer, audience: 'x' } })).toThrow('public key')
+    expect(() => createAuthorityClient({ url: 'http://na', operator: careless })).toThrow('pin the audience')
+    expect(() => createAuthorityClient({ url: 'http://na', operator: { signer, audience: 'x' } })).toThrow('public key')
   })
 })
 

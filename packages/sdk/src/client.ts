@@ -43,7 +43,6 @@ import {
   referenceApi,
 } from './api/views.ts'
 import type { Connection } from './http/call.ts'
-import { type ClientOptions, openConnection } from './http/connection.ts'
 import { type RouteApi, routeApi } from './http/route-api.ts'
 
 /** As operator. The same rule added again gives the stored one. */
@@ -135,11 +134,6 @@ export interface Client {
   readonly history: HistoryApi
   readonly changes: ChangesApi
   readonly reference: ReferenceApi
-}
-
-/** Creates a client of one authority. It opens no connection until a method is used. */
-export function createClient(options: ClientOptions): Client {
-  return toAreas(openConnection(options))
 }
 
 /** Every area over one connection. */

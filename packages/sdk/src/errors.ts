@@ -1,77 +1,104 @@
-import type { ErrorCode, GatewayErrorCode } from '@chancery/contract'
-import { type CrlEntry, type JsonObject, member } from '@chancery/protocol'
+import type { ErrorCode, GATEWAY_ERRORS } from '@chancery/contract'
+import { type CrlEntry, type JsonObject, type RecordKindName, member } from '@chancery/protocol'
+
+/** What kind of failure it is, for a `switch`; the classes are for `instanceof`. */
+export type ErrorKind =
+  | 'refused'
+  | 'revoked'
+  | 'denied'
+  | 'no_decision'
+  | 'unreachable'
+  | 'bad_response'
+  | 'not_verified'
+  | 'usage'
+  | 'join_interrupted'
+  | 'evidence_not_stored'
+  | 'store_in_use'
+  | 'token_refused'
+  | 'platform'
 
 /** Base class of all errors of this library. None contains a request body, a header, a signature or a key. */
-export class ChanceryError extends Error {
+export abstract class ChanceryError extends Error {
   override readonly name: string = 'ChanceryError'
+  abstract readonly kind: ErrorKind
 }
 
-/**
- * Of an authority or, with the origin `gateway`, the class of its status. `unknown_code`: a newer service has a code that
- * this version does not know. It is in `receivedCode`.
- */
-export type RefusedCode = ErrorCode | GatewayErrorCode | 'unknown_code'
+/** The codes of an authority (docs/reference/errors.md). */
+export type AuthorityCode = ErrorCode
+/** The reasons of a gateway: its `code` is only the class of the status. */
+export type GatewayCode = keyof typeof GATEWAY_ERRORS
+/** A newer service may send other codes, so a `switch` needs a default. */
+export type RefusalCode = AuthorityCode | GatewayCode | (string & {})
 
-export interface RefusedFacts {
+/** Details with a fixed form, by code. Those of other codes are any JSON object. */
+export interface RefusalDetails {
+  readonly invalid_input: { readonly field: string }
+  readonly unexpected_field: { readonly fields: readonly string[] }
+  readonly certificate_not_found: { readonly cert_ids?: readonly string[] }
+}
+
+export interface RefusedFacts<Code extends RefusalCode = RefusalCode> {
   readonly status: number
-  readonly code: RefusedCode
-  /** As the service sent it; `code` when not given. */
-  readonly receivedCode?: string
+  readonly code: Code
   readonly message: string
   readonly details: JsonObject
   /** Absent: the authority. */
-  readonly origin?: 'authority' | 'gateway'
-  readonly reason?: string | undefined
-  readonly requestId: string | undefined
-  readonly retryAfterSeconds: number | undefined
-  readonly clockSkewSeconds: number | undefined
-  /** Stated explicitly in the response; `details.outcome` of an authority counts as well. */
+  readonly service?: 'authority' | 'gateway'
+  readonly requestId?: string | undefined
+  readonly retryAfterSeconds?: number | undefined
+  readonly clockOffsetSeconds?: number | undefined
+  /** Stated in the response; `details.outcome` of an authority counts as well. */
   readonly outcomeUncertain?: boolean
 }
 
 /** The authority or gateway refused the request. `code` is for programs; `message` is for people. */
-export class RefusedError extends ChanceryError {
+export class RefusedError<Code extends RefusalCode = RefusalCode> extends ChanceryError {
   override readonly name: string = 'RefusedError'
+  readonly kind: 'refused' | 'revoked' = 'refused'
   readonly status: number
-  readonly code: RefusedCode
-  /** The code as the service sent it: another text than `code` only when this version does not know it. */
-  readonly receivedCode: string
-  readonly details: JsonObject
+  readonly code: Code
+  readonly details: [Code] extends [keyof RefusalDetails] ? RefusalDetails[Code] : JsonObject
   /** The refusing service: a gateway may refuse before the authority receives the call. */
-  readonly origin: 'authority' | 'gateway'
-  /** The specific reason of a gateway (contract's GATEWAY_ERRORS), whose `code` is only the class of the status. */
-  readonly reason: string | undefined
-  /** Identifies the call in the log of the authority. */
+  readonly service: 'authority' | 'gateway'
+  /** Identifies the call in the log of the service. */
   readonly requestId: string | undefined
   readonly retryAfterSeconds: number | undefined
-  /** Local clock minus that of the authority; present only when it may be the cause of a refused signature. */
-  readonly clockSkewSeconds: number | undefined
+  /** Clock of this machine minus that of the service, measured with the response. The message names it from 30 s on. */
+  readonly clockOffsetSeconds: number | undefined
   /** The request may have been executed: check the state before you call again. */
   readonly outcomeUncertain: boolean
 
-  constructor(facts: RefusedFacts) {
-    super(facts.message + clockText(facts.clockSkewSeconds))
+  constructor(facts: RefusedFacts<Code>) {
+    super(facts.message + clockText(facts.clockOffsetSeconds))
     this.status = facts.status
     this.code = facts.code
-    this.receivedCode = facts.receivedCode ?? facts.code
-    this.details = facts.details
-    this.origin = facts.origin ?? 'authority'
-    this.reason = facts.reason
+    this.details = facts.details as this['details']
+    this.service = facts.service ?? 'authority'
     this.requestId = facts.requestId
     this.retryAfterSeconds = facts.retryAfterSeconds
-    this.clockSkewSeconds = facts.clockSkewSeconds
+    this.clockOffsetSeconds = facts.clockOffsetSeconds
     this.outcomeUncertain = facts.outcomeUncertain === true || member(facts.details, 'outcome') === 'unknown'
   }
 }
 
+const NOTABLE_OFFSET_SECONDS = 30
+
 /** A signature of a wrong clock is refused without a reason: an authority does not help to find a valid time. */
-function clockText(skewSeconds: number | undefined): string {
-  if (skewSeconds === undefined) return ''
-  const side = skewSeconds > 0 ? 'ahead of' : 'behind'
-  return ` The clock of this machine is ${Math.abs(skewSeconds)} s ${side} that of the authority.`
+function clockText(offsetSeconds: number | undefined): string {
+  if (offsetSeconds === undefined || Math.abs(offsetSeconds) < NOTABLE_OFFSET_SECONDS) return ''
+  const side = offsetSeconds > 0 ? 'ahead of' : 'behind'
+  return ` The clock of this machine is ${Math.abs(offsetSeconds)} s ${side} that of the service.`
 }
 
-/** Refusals by status, for callers that use `instanceof`. All are {@link RefusedError}. */
+/** Narrows a refusal to one code, with its details. */
+export function isRefused<Code extends AuthorityCode | GatewayCode>(
+  error: unknown,
+  code: Code,
+): error is RefusedError<Code> {
+  return error instanceof RefusedError && error.code === code
+}
+
+/** Refusals by status, for programs of other libraries that use `instanceof`; exported by `/compat`. */
 export class BadRequestError extends RefusedError {
   override readonly name: string = 'BadRequestError'
 }
@@ -102,19 +129,22 @@ export class ServiceUnavailableError extends RefusedError {
   }
 }
 
+type RevokedCode = 'certificate_revoked' | 'node_key_revoked' | 'node_key_compromised'
+
 /** The certificate or the key of this node is revoked: an operator must find the cause. No later call can succeed. */
-export class RevokedError extends ForbiddenError {
+export class RevokedError extends RefusedError<RevokedCode> {
   override readonly name: string = 'RevokedError'
+  override readonly kind = 'revoked'
   /** Of the revocation list, when this node read it there. Otherwise the authority refused a call. */
   readonly entry: CrlEntry | undefined
 
-  constructor(facts: RefusedFacts, entry?: CrlEntry) {
+  constructor(facts: RefusedFacts<RevokedCode>, entry?: CrlEntry) {
     super(facts)
     this.entry = entry
   }
 }
 
-const REVOKED: ReadonlySet<string> = new Set<ErrorCode>([
+const REVOKED: ReadonlySet<string> = new Set<RevokedCode>([
   'certificate_revoked',
   'node_key_compromised',
   'node_key_revoked',
@@ -128,7 +158,7 @@ function withoutFrames(error: Error): void {
   error.stack = `${error.name}: ${error.message}`
 }
 
-const BY_STATUS: ReadonlyMap<number, typeof RefusedError> = new Map([
+const BY_STATUS: ReadonlyMap<number, new (facts: RefusedFacts) => RefusedError> = new Map([
   [400, BadRequestError],
   [401, UnauthorizedError],
   [403, ForbiddenError],
@@ -141,7 +171,8 @@ const BY_STATUS: ReadonlyMap<number, typeof RefusedError> = new Map([
 
 /** Returns the refusal class of a status; the base class for any other. */
 export function toRefusedError(facts: RefusedFacts): RefusedError {
-  if (REVOKED.has(facts.code)) return new RevokedError(facts)
+  const { code, service } = facts
+  if (REVOKED.has(code) && service !== 'gateway') return new RevokedError({ ...facts, code: code as RevokedCode })
   return new (BY_STATUS.get(facts.status) ?? RefusedError)(facts)
 }
 
@@ -155,6 +186,7 @@ export interface UnreachableFacts {
 /** No response. Only the code of the platform error is included, because its texts contain addresses and internals. */
 export class UnreachableError extends ChanceryError {
   override readonly name: string = 'UnreachableError'
+  readonly kind = 'unreachable'
   readonly url: string
   readonly sent: 'never' | 'perhaps'
   /** For example ECONNREFUSED, or TIMEOUT when the time budget ran out; browsers give none. */
@@ -185,6 +217,7 @@ export interface ResponseFacts {
 /** A response that no authority sends: not JSON, too large, or with missing members. Its content is not included. */
 export class ResponseError extends ChanceryError {
   override readonly name: string = 'ResponseError'
+  readonly kind = 'bad_response'
   readonly status: number
   readonly problem: string
   readonly requestId: string | undefined
@@ -202,7 +235,31 @@ export function isUnavailable(error: unknown): boolean {
   return error instanceof UnreachableError || error instanceof ServiceUnavailableError
 }
 
-/** The request cannot be made: an invalid value, an invalid address or a missing key. Nothing was sent. */
-export class RequestError extends ChanceryError {
-  override readonly name: string = 'RequestError'
+/** A record, a certificate or a response is not what the caller requires. Do not act on it. */
+export class VerificationError extends ChanceryError {
+  override readonly name: string = 'VerificationError'
+  readonly kind = 'not_verified'
+  /** A code for programs. */
+  readonly reason: string
+  /** What was verified; `record` for one of unknown kind. */
+  readonly record: RecordKindName | 'response' | 'certificate' | 'record'
+
+  constructor(reason: string, record: VerificationError['record'], detail: string = reason) {
+    super(`The ${record} is not accepted: ${detail}`)
+    this.reason = reason
+    this.record = record
+  }
+}
+
+/** The call cannot be made: an invalid value, an invalid address or a missing key. Nothing was sent. */
+export class UsageError extends ChanceryError {
+  override readonly name: string = 'UsageError'
+  readonly kind = 'usage'
+  /** A code where a program may react: `metadata_refused`. */
+  readonly reason: string | undefined
+
+  constructor(message: string, options: ErrorOptions & { readonly reason?: string } = {}) {
+    super(message, options)
+    this.reason = options.reason
+  }
 }

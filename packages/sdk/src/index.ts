@@ -1,170 +1,115 @@
-export { createClient, toAreas } from './client.ts'
-export type {
-  AdmissionApi,
-  AuditApi,
-  BudgetsApi,
-  ChangesApi,
-  Client,
-  ConsensusApi,
-  DataUsageApi,
-  FindingsApi,
-  HistoryApi,
-  OperatorKeysApi,
-  PartnersApi,
-  RecognitionPolicyApi,
-  SovereignApi,
-  TrustEvidenceApi,
-} from './client.ts'
-export { openConnection } from './http/connection.ts'
-export type { ClientOptions } from './http/connection.ts'
-export type { Call, CallOptions, Caller, Connection, ConnectionOptions, WriteOptions } from './http/call.ts'
-export { createGatewayClient } from './gateway/client.ts'
-export type { GatewayClient, GatewayDescription, GatewayNetworks, GatewayOptions } from './gateway/client.ts'
-export type { ForwardedCall, OperationId } from './gateway/open-operation.ts'
-export type { Audience, NodeIdentity, NodeKey, Operator } from './http/node-signing.ts'
-export { asAuthority } from './gateway/as-authority.ts'
-export type { AuthorityOptions, GatewayAccess, TokenSource } from './gateway/as-authority.ts'
-export type { RecordOrText } from './http/read-response.ts'
-export {
-  BadRequestError,
-  ChanceryError,
-  ConflictError,
-  ForbiddenError,
-  NotFoundError,
-  RateLimitError,
-  RefusedError,
-  RequestError,
-  ResponseError,
-  RevokedError,
-  ServiceUnavailableError,
-  UnauthorizedError,
-  UnreachableError,
-  ValidationError,
-} from './errors.ts'
-export type { RefusedCode, RefusedFacts } from './errors.ts'
-export { Node } from './node/node.ts'
-export { nodeAreas } from './node/areas.ts'
-export type { NodeAreas } from './node/areas.ts'
-export { EvidenceError, freshEvidence } from './node/evidence.ts'
-export type { EvidenceAudience, EvidenceSource, NodeEvidence } from './node/evidence.ts'
-export type { FetchAsOptions } from './node/node.ts'
-export { TokenRefusedError, requestToken } from './tokens/access-token.ts'
-export type { AccessToken, TokenDecision, TokenIdentity, TokenRequest } from './tokens/access-token.ts'
+/** Nodes, trust, decisions, governed actions and verification. docs/client-library.md names the other entries. */
+export { joinNetwork } from './node/join-network.ts'
+export type { NetworkNode } from './node/join-network.ts'
+export { createDecider } from './node/decider.ts'
+export type { AskBasis, AskOptions, Decider, DeciderOptions } from './node/decider.ts'
+export { DeniedError, NoDecisionError, explainDenial, requireAllowed } from './node/answer.ts'
+export type { AllowedAnswer, Answer, Denial, DeniedAnswer, Held } from './node/answer.ts'
+export type { HeldOptions, WaitOptions } from './node/held.ts'
+export { TokenRefusedError } from './tokens/access-token.ts'
+export type { AccessToken, TokenDecision, TokenRequest } from './tokens/access-token.ts'
 export { createDpopKey } from './tokens/dpop.ts'
 export type { DpopKey, DpopRequest } from './tokens/dpop.ts'
 export type { TokenFetchOptions } from './tokens/fetch-with-token.ts'
-export type { NodeOptions } from './node/options.ts'
-export { waitForApproval } from './node/held.ts'
-export type { NodeAnswer, WaitOptions } from './node/held.ts'
-export { requireNodeDecision } from './node/ask.ts'
-export type { AskOptions, AskedDecision } from './node/ask.ts'
-export { CertificateError, isFinalRefusal } from './node/certificate.ts'
+export type { JoinOptions, RunOptions } from './node/options.ts'
+export type { FailedAction, NodeAction, NodeEnd, NodeEvent, RefusedList } from './node/events.ts'
+export type { PlatformAudience, PlatformEvidence, PlatformSource } from './node/evidence.ts'
 export { JoinInterruptedError } from './node/enroll.ts'
-export type { NodeAction, NodeEvents, RefusedList } from './node/events.ts'
-export { FollowedKeys, MemoryNodeStore } from './node/followed.ts'
-export type { Followed, KeyStore, NodeDocument, NodeStore } from './node/followed.ts'
-export { JustificationUntrustedError, castVote } from './trust/cast-vote.ts'
-export type { CastVoteOptions, UntrustedJustificationReason, VoteChoice } from './trust/cast-vote.ts'
-export { FollowedParty } from './trust/followed-party.ts'
-export type { FollowedPartyOptions, ListOutcome, Refreshed } from './trust/followed-party.ts'
-export { RefreshingRelyingParty } from './trust/refreshing-relying-party.ts'
-export type { RefreshState, RefreshingRelyingPartyOptions } from './trust/refreshing-relying-party.ts'
-export * as schedule from './node/schedule.ts'
-export { withExistingNames } from './compat/names.ts'
-export type { ExistingNames } from './compat/names.ts'
-export type { EvidenceStoreNames, ResourceState } from './compat/sub-clients.ts'
-export { RETRY_DEFAULTS, canFailOver, canRetry, isContention } from './http/retry.ts'
-export type { RetryDelay, RetryOptions } from './http/retry.ts'
-export type { Fetch } from './http/transport.ts'
-export type { AgentFacts, AgentRegistration, AgentsApi } from './api/agents.ts'
-export { approvalsApi, signApproval } from './api/approvals.ts'
-export type { ApprovalAnswer, ApprovalsApi } from './api/approvals.ts'
-export { boundaryApi } from './api/boundary.ts'
-export type { BoundaryApi } from './api/boundary.ts'
-export type { BoundaryPoliciesApi } from './api/boundary-policies.ts'
-export type { BlastRadius, ForeignDecisionFault, NodeAction as SignedNodeAction } from '@chancery/protocol'
-export type { CrlApi, RevocationRequest, RevocationResult, RevokedCertificates } from './api/crl.ts'
-export { DryRunUnsupportedError, routeApi } from './http/route-api.ts'
-export type { CountedSample, RouteApi } from './http/route-api.ts'
-export type { EnrollmentApi, JoinRequest } from './api/enrollment.ts'
-export type { EvidenceApi, ExportOptions, ExportedPage } from './api/evidence.ts'
-export type { AgreementsApi, DisclosureApi } from './api/agreements.ts'
-export type { RosterApi } from './api/nodes.ts'
+export { MemoryNodeStore } from './node/followed.ts'
+export type { NodeDocument, NodeStore } from './node/followed.ts'
+export { createSigner } from './signer.ts'
+export type { ConnectionOptions as Connection } from './http/call.ts'
+export type { RetryOptions } from './http/retry.ts'
+export { createSigningFetch } from './request-proof/sign.ts'
+export type { FetchIdentity, FetchOptions, SigningFetch } from './request-proof/sign.ts'
+export type { ProofProfile } from './request-proof/profile.ts'
+export type { ResponseTrust } from './request-proof/response.ts'
+export type { Caller, ReceivedProof } from './request-proof/caller.ts'
+export { createAuthorizer } from './request-proof/authorizer.ts'
 export type {
-  AttestationsApi,
-  FeedPartsImportRequest,
-  RecognitionTreatiesApi,
-  RevocationFeedsApi,
-} from './api/recognition.ts'
-export type { ConnectomeApi, DashboardApi, ReferenceApi } from './api/views.ts'
-export type { EvidenceLogApi } from './api/evidence-log.ts'
-export type { ClockReading, EndpointState, HealthApi } from './api/health.ts'
-export type { PageQuery } from './api/pages.ts'
-export * from './contract-types.ts'
-export type { PolicyApi, PolicyRequest, PublishedPolicy } from './api/policy.ts'
-export { readFeedInParts, readWholeFeed } from './trust/whole-feed.ts'
-export type { FeedInParts, WholeFeed, WholeFeedOptions } from './trust/whole-feed.ts'
-export { GovernedActionRunner } from './governed/action-runner.ts'
+  Authentication,
+  Authorization,
+  Authorizer,
+  AuthorizerOptions,
+  Requirement,
+} from './request-proof/authorizer.ts'
+export type { ProofReason, Refusal } from './request-proof/refusal.ts'
+export { MemoryNonceStore } from './request-proof/nonces.ts'
+export type { NonceStore } from './request-proof/nonces.ts'
+export { trustNetworks } from './trust/trust-networks.ts'
+export type { NetworkState, NetworksTrust, TrustOptions, TrustedNetwork } from './trust/trust-networks.ts'
+export type { CertificateTrust, CertificateVerdict, TrustReason } from './trust/certificate-verdict.ts'
+export type { NetworkIdentity } from './trust/identity.ts'
+export type { Time } from './trust/signing-time.ts'
+export { createGovernor } from './governed/governor.ts'
 export type {
-  ActionReport,
-  GovernedAction,
-  GovernedActionOptions,
-  GovernedResource,
+  ActionContext,
+  ActionOptions,
+  ExpectedPolicies,
+  GovernedFunction,
   GovernedResult,
-  GovernedStep,
-} from './governed/ask-decision.ts'
-export { pinAttestation, summarizeDecision } from './governed/decision.ts'
-export type { Expectations, GovernedRequest } from './governed/decision.ts'
-export { denialCode } from './governed/denial-code.ts'
-export type { DenialCode } from './governed/denial-code.ts'
-export {
-  DecisionVerificationError,
-  EvidenceNotStoredError,
-  GovernedActionError,
-  MetadataRefusedError,
-} from './governed/errors.ts'
-export { EvidenceSender } from './governed/evidence-sender.ts'
-export type { Outcome } from './governed/chains.ts'
-export type { Executor, FlushReport, SenderOptions, SenderStep } from './governed/evidence-sender.ts'
+  Governor,
+  GovernorOptions,
+} from './governed/governor.ts'
+export { EvidenceNotStoredError } from './governed/errors.ts'
 export { MemoryOutbox } from './governed/outbox.ts'
-export type { ChainHead, Intent, Outbox, OutboxContent, OutboxEntry, ResourceStep } from './governed/outbox.ts'
-export * from './verify/index.ts'
-export { verifyForeignDecision } from './verify/foreign-decision.ts'
-export type { ForeignDecisionInputs, ForeignDecisionVerdict } from './verify/foreign-decision.ts'
-export { attestedProofs } from './request-proof/verify.ts'
-export { callerBasis } from './request-proof/caller-basis.ts'
-export type { CallerBasis, CallerBasisOptions } from './request-proof/caller-basis.ts'
-export { signRequest, signingFetch } from './request-proof/sign.ts'
-export type { ProofIdentity, ProvingFetchOptions, SigningFetch } from './request-proof/sign.ts'
-export { signWimseRequest, verifyWimse } from './request-proof/wimse.ts'
-export type {
-  AcceptedWimse,
-  RequestToSign,
-  WimseIdentity,
-  WimseIncoming,
-  WimseProofPolicy,
-  WimseRequest,
-} from './request-proof/wimse.ts'
-export { ResponseUntrustedError, signResponse } from './request-proof/response.ts'
-export type { ResponseCheck, ResponseProblem, ResponseSigner, ResponseToSign } from './request-proof/response.ts'
-export type { RequestVerifierOptions, RequestVerifierRefusal } from './request-proof/request-verifier.ts'
-export { honoNodeProof } from './request-proof/hono.ts'
-export type { WebRequestVerifierOptions } from './request-proof/hono.ts'
+export type { Outbox, OutboxContent, OutboxEntry } from './governed/outbox.ts'
 export {
-  readAttestation,
-  readGenesisBlock,
-  readJoinCertificate,
-  readPrivateKeyFile,
-  seedSigner,
-  signAgentDelete,
-  signNodeProof,
-  signOperatorRequest,
+  verifyAgent,
+  verifyAttestation,
+  verifyCertificate,
+  verifyDecision,
+  verifyExecution,
+  verifyGenesis,
+  verifyRecord,
+  verifyTreaty,
+} from './verify/records.ts'
+export type { AnyVerdict, RecordKind, RecordTrust, RecordTypes } from './verify/records.ts'
+export { requireValid } from './verify/verdict.ts'
+export type {
+  AllowedDecision,
+  Decision,
+  DecisionVerdict,
+  DenialReason,
+  DeniedDecision,
+  InvalidReason,
+  Verdict,
+} from './verify/verdict.ts'
+export {
+  ChanceryError,
+  RefusedError,
+  ResponseError,
+  RevokedError,
+  UnreachableError,
+  UsageError,
+  VerificationError,
+  isRefused,
+} from './errors.ts'
+export type { AuthorityCode, ErrorKind, GatewayCode, RefusalCode, RefusalDetails } from './errors.ts'
+export { VERSION } from './version.ts'
+export { JsonFloat, readJson, writeJson } from '@chancery/protocol'
+export type {
+  AgentDescriptor,
+  Attestation,
+  AuthorityKeys,
+  CheckedPart,
+  ContextRecord as DecisionContext,
+  Crl as RevocationList,
+  CrlEntry,
+  ExecutionEvidence as Execution,
+  GateResult,
+  GenesisBlock,
+  Instant,
+  JoinCertificate as Certificate,
+  JsonObject,
+  JsonValue,
+  JustificationProof as Justification,
+  KeyHistory,
+  ProofHeaders,
+  RecognitionTreaty as Treaty,
+  Signature,
+  Signer,
+  StoreAnchor as Anchor,
+  TrustDecision,
+  Unproven,
 } from '@chancery/protocol'
-export type * from './record-types.ts'
-export * from './evidence-pack/index.ts'
-export * from './decision-bundle/index.ts'
-export { collectEvidencePack } from './evidence-pack/collect.ts'
-export type { GivenRecords } from './evidence-pack/collect.ts'
-export * from './trust-history/index.ts'
-export { replayEvidencePack } from './evidence-pack/replay.ts'
-export type { AskCedar } from './evidence-pack/replay.ts'

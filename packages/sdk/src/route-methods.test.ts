@@ -1,8 +1,8 @@
-import { ALL_ROUTES, GATEWAY_ROUTES, type GatewayRoute, ROUTES, type Route } from '@chancery/contract'
+import { ALL_ROUTES, ROUTES, type Route } from '@chancery/contract'
 import { seedSigner } from '@chancery/protocol'
 import { describe, expect, it } from 'vitest'
-import { type RouteMethods, createClient } from './client.ts'
-import { createGatewayClient } from './gateway/client.ts'
+import { createAuthorityClient } from './authority/client.ts'
+import type { RouteMethods } from './client.ts'
 import { NA_PUBLIC_KEY, OPERATOR_SEED } from './testing/records.suite.ts'
 
 // The compiler is the test here: `npm run check` fails as soon as this line is no error any more.
@@ -103,7 +103,7 @@ describe('the methods of the library', () => {
   it('call every route of an authority, each its own', async () => {
     const signer = await seedSigner('ops', OPERATOR_SEED)
     const identity = { signer, audience: NA_PUBLIC_KEY }
-    const client = createClient({ url: 'http://na', fetch, operator: identity, node: identity })
+    const client = createAuthorityClient({ url: 'http://na', fetch, operator: identity, node: identity })
     const wrong: string[] = []
     let called = 0
     for (const [feature, routes] of Object.entries(ROUTES)) {
@@ -116,15 +116,5 @@ describe('the methods of the library', () => {
     }
     expect(wrong, 'a method that needs arguments has a line in ARGUMENTS of this file').toEqual([])
     expect(called).toBe(ALL_ROUTES.length)
-  })
-
-  it('call every route of a gateway', async () => {
-    const client = createGatewayClient({ url: 'http://na', fetch, token: 't' })
-    for (const [name, route] of Object.entries<GatewayRoute>(GATEWAY_ROUTES)) {
-      const method = name.startsWith('forward') ? 'call' : name
-      const id = `${route.method} ${route.path}`
-      const request = await requestOf(id, method, client as unknown as Methods, seen)
-      expect([id, matches(route, request)]).toEqual([id, true])
-    }
   })
 })

@@ -1,5 +1,5 @@
 import { type GenesisBlock, instantOf } from '@chancery/protocol'
-import { checkEvidencePack, explainEvidencePack, readEvidencePack, writeEvidencePack } from '@chancery/sdk'
+import { verifyPack, explainPack, readPack, writePack } from '@chancery/sdk/evidence'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
 import { seededRandom } from '../lib/random.ts'
 import { PackScenario } from './pack-scenario.ts'
@@ -21,15 +21,15 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
     try {
       const packs = await scenario.make(Math.min(PER_SCENARIO, count - done))
       for (const { pack, pins, keyHistory } of packs) {
-        const text = writeEvidencePack(pack)
+        const text = writePack(pack)
         bytes.push(text.length)
-        const read = readEvidencePack(text)
-        const report = await checkEvidencePack(read, { genesis: pins.at(-1), keyHistory })
-        const problems = explainEvidencePack(read, report) === undefined ? ['the decision is not explained'] : []
+        const read = readPack(text)
+        const report = await verifyPack(read, { genesis: pins.at(-1), keyHistory })
+        const problems = explainPack(read, report) === undefined ? ['the decision is not explained'] : []
         for (const genesis of [undefined, ...pins]) {
           // Each reader has the history of the block it trusts; only that of the newest block lists all former keys.
           const trust = genesis === pins.at(-1) ? { genesis, keyHistory } : { genesis }
-          const { valid, checks } = await checkEvidencePack(read, trust)
+          const { valid, checks } = await verifyPack(read, trust)
           const failed = checks.filter(({ status }) => status === 'failed')
           const isEarlier = genesis !== undefined && isNewer(genesis, read.genesis)
           const isExpected = genesis === undefined ? !valid && failed.length === 0 : valid

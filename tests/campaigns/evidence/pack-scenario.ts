@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { asReceived, executionEvidenceForm, instantOf, receivedDigest, writeInstant } from '@chancery/protocol'
 import type { BoundaryDecision, GenesisBlock, JsonObject, KeyHistory, Signer } from '@chancery/protocol'
-import { EvidencePackError, collectEvidencePack, createClient } from '@chancery/sdk'
-import type { EvidencePack, GivenRecords } from '@chancery/sdk'
+import { createAuthorityClient, type EvidencePack, type GivenRecords } from '@chancery/sdk/authority'
+import { EvidencePackError, collectEvidencePack } from '@chancery/sdk/internal'
 import {
   FIRST_KEY,
   ManualClock,
@@ -328,7 +328,7 @@ export class PackScenario {
     if (this.#random.chance(90)) await this.#na.features.evidenceLog.append()
     const genesis = this.#state?.genesis ?? this.#na.genesis
     const signer = this.#na.signers['privileged'] as Signer
-    const client = createClient({
+    const client = createAuthorityClient({
       url: this.#na.url,
       clock: () => this.#clock.now(),
       operator: { signer, audience: genesis.network_authority.public_key },

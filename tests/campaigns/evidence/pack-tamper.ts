@@ -1,7 +1,8 @@
 import { asJson, canonicalJson, chainEntry, decisionSubject, readEventLine, readJson } from '@chancery/protocol'
 import type { BoundaryDecision, ContextRecord, JsonObject, JsonValue } from '@chancery/protocol'
-import { checkEvidencePack, EvidencePackError, readEvidencePack, sealPack, writeEvidencePack } from '@chancery/sdk'
-import type { EvidencePack, PackCheck, PackTrust } from '@chancery/sdk'
+import type { EvidencePack } from '@chancery/sdk/authority'
+import { verifyPack, readPack, writePack, type PackCheck, type PackTrust } from '@chancery/sdk/evidence'
+import { EvidencePackError, sealPack } from '@chancery/sdk/internal'
 import { type CampaignOptions, type CampaignResult, tryWays } from '../lib/campaign.ts'
 import { type Random, seededRandom } from '../lib/random.ts'
 import { alter, leavesOf, type Path, replaceAt } from './forging.ts'
@@ -55,9 +56,9 @@ async function makePacks(random: Random): Promise<readonly Whole[]> {
     try {
       for (const { pack, pins, keyHistory } of await scenario.make(PER_SCENARIO)) {
         const trust = { genesis: pins.at(-1), keyHistory }
-        const { valid, checks, decision_id: decision } = await checkEvidencePack(pack, trust)
+        const { valid, checks, decision_id: decision } = await verifyPack(pack, trust)
         if (!valid) throw new Error(`a pack is not valid: ${JSON.stringify(checks)}`)
-        const text = writeEvidencePack(pack)
+        const text = writePack(pack)
         const value = readJson(text) as JsonObject
         // A part that is not there has no character; parts are added by changePart.
         const leaves = [...leavesOf(value, [])].filter(
@@ -78,8 +79,8 @@ async function makePacks(random: Random): Promise<readonly Whole[]> {
  */
 async function isSeen({ trust, checks }: Whole, { changed, mustFail }: Change): Promise<boolean> {
   try {
-    const pack = readEvidencePack(typeof changed === 'string' ? changed : writeEvidencePack(changed))
-    const report = await checkEvidencePack(pack, trust)
+    const pack = readPack(typeof changed === 'string' ? changed : writePack(changed))
+    const report = await verifyPack(pack, trust)
     const now = new Map(report.checks.map((each) => [each.name, each]))
     if (mustFail !== undefined) return !report.valid || now.get(mustFail)?.status !== 'passed'
     return (
@@ -166,8 +167,7 @@ function changeRecord(whole: Whole, other: Whole, random: Random): Change | unde
         : changePart(pack, other.pack, random)
   if (done === undefined) return undefined
   const { way, changed } = done
-  if (writeEvidencePack({ ...changed, contents: pack.contents, pack_digest: pack.pack_digest }) === whole.text)
-    return undefined
+  if (writePack({ ...changed, contents: pack.contents, pack_digest: pack.pack_digest }) === whole.text) return undefined
   return isResealed ? { way: `${way}, resealed`, changed: sealPack(changed) } : { way, changed }
 }
 

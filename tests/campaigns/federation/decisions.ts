@@ -1,5 +1,5 @@
 import { type JsonObject, type JsonValue, isJsonObject, readInstant } from '@chancery/protocol'
-import { verifyForeignDecision } from '@chancery/sdk'
+import { verifyDecisionChain } from '@chancery/sdk/verify'
 import { type TestResponse, nodeCaller, testSigner } from '@chancery/testkit'
 import { type Expected, type ModelFeed, type Question, predict } from './model.ts'
 import type { IssuedAttestation, Sovereign } from './sovereign.ts'
@@ -171,17 +171,17 @@ async function followOffline(scenario: Scenario, asked: Asked, answer: TestRespo
   const treaty = asked.at.treaties.find((each) => each.treaty_id === treaty_id)
   if (treaty === undefined)
     return complain(scenario, asked, `it rests on the unknown treaty ${JSON.stringify(treaty_id)}`)
-  const verdict = await verifyForeignDecision({
+  const verdict = await verifyDecisionChain({
     decision: decision ?? {},
     justification: justification_proof ?? {},
     context: context ?? {},
     attestation: asked.record,
     treaty: treaty.record,
     authorityKeys: asked.at.keys,
-    now: scenario.clock.now(),
+    at: scenario.clock.now(),
   })
   counts.verified += 1
-  if (verdict.outcome === 'invalid') complain(scenario, asked, `offline: ${verdict.reason}`)
+  if (!verdict.valid) complain(scenario, asked, `offline: ${verdict.reason}`)
 }
 
 function complain(scenario: Scenario, { at, attestation, isForged, capability }: Asked, problem: string): void {

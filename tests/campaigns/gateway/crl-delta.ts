@@ -126,7 +126,7 @@ const READERS: readonly (readonly [string, Reader])[] = [
         crl: offered,
       })
       const next = offeredWithDelta(offered, toUtf8(text))
-      if (next === undefined || next === 'same' || !(await party.install(next, now)).ok) return undefined
+      if (next === undefined || next === 'same' || !(await party.install(next, now)).valid) return undefined
       const { sequence, entriesDigest } = next.position
       const list = genuineBy.get(`${sequence} ${entriesDigest}`)
       return list ?? `a list that was never signed: ${sequence}`

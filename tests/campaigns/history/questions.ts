@@ -7,7 +7,8 @@ import {
   writeTrustHistoryPage,
 } from '@chancery/protocol'
 import type { GenesisBlock, JsonObject, TrustHistoryPage, TrustSubject } from '@chancery/protocol'
-import { type PackTrust, readHistoryLine, verifyPast } from '@chancery/sdk'
+import { verifyPast, type PackTrust } from '@chancery/sdk/evidence'
+import { readHistoryLine } from '@chancery/sdk/internal'
 import { accepted, FIRST_KEY, testSigner } from '@chancery/testkit'
 import type { World } from './actions.ts'
 import { edgesOf, type ModelRecord, type ModelState, type ModelView, stateAt } from './model.ts'

@@ -7,8 +7,12 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { asJson, DAY, readGenesisBlock, readJson, writeJson } from '@chancery/protocol'
 import type { GenesisBlock, RevocationList } from '@chancery/protocol'
-import { createClient, FollowedParty, MemoryNodeStore, RelyingParty } from '@chancery/sdk'
-import { honoNodeProof } from '@chancery/sdk/hono'
+import { MemoryNodeStore } from '@chancery/sdk'
+import { createAuthorityClient } from '@chancery/sdk/authority'
+import { createAuthorizer } from '@chancery/sdk'
+import { authenticate } from '@chancery/sdk/hono'
+import { FollowedParty } from '@chancery/sdk/internal'
+import { RelyingParty } from '@chancery/sdk/verify'
 import { systemClock } from '@chancery/service-kit'
 import { createTestNetwork, ownKeysOf, send, testCertificate, type TestIssuer, testList } from '@chancery/testkit'
 import { Hono } from 'hono'
@@ -38,7 +42,8 @@ export async function openClients(): Promise<ClientStage> {
   await network.remove()
   const crl = await testList(by, systemClock.now(), { lasts: 2n * DAY })
   const trust = await RelyingParty.open({ network: by.network, anchors: { [by.keyId]: by.signer.publicKey }, crl })
-  const app = new Hono().use(honoNodeProof({ audience: AUDIENCE, trust })).all('/*', (c) => c.text(REACHED))
+  const authorizer = createAuthorizer({ audience: AUDIENCE, trust })
+  const app = new Hono().use(authenticate(authorizer)).all('/*', (c) => c.text(REACHED))
   const { serve } = (await import(HONO_SERVER)) as { serve: (options: object) => Server }
   const server = serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' })
   if (!server.listening) await once(server, 'listening')
@@ -105,7 +110,7 @@ async function follow(
     new URL(url instanceof Request ? url.url : url).pathname === '/crl'
       ? new Response(writeJson(asJson(list)), { headers: { 'content-type': 'application/json' } })
       : Response.json({ error: NOT_FOUND }, { status: 404 })
-  const client = createClient({ url: 'http://127.0.0.1:9', retry: false, fetch: serve })
+  const client = createAuthorityClient({ url: 'http://127.0.0.1:9', retry: false, fetch: serve })
   try {
     return await FollowedParty.open({ client, genesis, store })
   } catch (error) {

@@ -1,7 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { HOUR, type JsonObject, writeInstant } from '@chancery/protocol'
-import { checkEvidencePack, collectEvidencePack, createClient } from '@chancery/sdk'
+import { createAuthorityClient } from '@chancery/sdk/authority'
+import { verifyPack } from '@chancery/sdk/evidence'
+import { collectEvidencePack } from '@chancery/sdk/internal'
 import { systemClock } from '@chancery/service-kit'
 import { accepted, foreignAttestation, foreignFeed, foreignSovereign, send, wireText } from '@chancery/testkit'
 import type { ForeignObject, TestResponse } from '@chancery/testkit'
@@ -79,9 +81,9 @@ const partnerPacks: Attack<AuthoritySetup> = {
     const decision = membersOf(answer)['decision'] as JsonObject | undefined
     const { authority, network, url } = setup
     const operator = { signer: network.operators.standard, audience: network.authority.publicKey }
-    const client = createClient({ url, operator, retry: false, fetch: fetchFrom(url, from) })
+    const client = createAuthorityClient({ url, operator, retry: false, fetch: fetchFrom(url, from) })
     const pack = await collectEvidencePack(client, decision?.['decision_id'] as string)
-    const { checks } = await checkEvidencePack(pack, { genesis: pack.genesis })
+    const { checks } = await verifyPack(pack, { genesis: pack.genesis })
     const failed = checks.filter(({ status }) => status === 'failed').map(({ name, detail }) => `${name} ${detail}`)
     const basis = checks.filter(({ name }) => name === 'basis' || name === 'basis_signature')
     if (failed.length > 0) complaints.push(`the pack of a decision does not verify: ${failed.join(', ')}`)

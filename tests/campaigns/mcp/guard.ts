@@ -6,8 +6,9 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { JoinCertificate } from '@chancery/protocol'
-import { createGatewayClient } from '@chancery/sdk'
-import { mcpNodeProof } from '@chancery/sdk/mcp'
+import { createGatewayClient } from '@chancery/sdk/gateway'
+import { createAuthorizer } from '@chancery/sdk'
+import { authenticate } from '@chancery/sdk/nodejs'
 import { freePort, type GatewayProcess, startGatewayProcess } from '@chancery/testkit'
 import { type GuardedNetwork, openGuardedNetwork, raiseQuota, startProgram } from '../../mcp/guarded-network.ts'
 import { type CampaignOptions, type CampaignResult, conclude } from '../lib/campaign.ts'
@@ -251,11 +252,11 @@ class GuardSetup {
       retry: false,
       timeoutMs: 5000,
     })
-    const trust = { evaluate: (certificate: JoinCertificate) => gateway.verify(certificate) }
-    const onError = (): void => undefined
+    const authorizer = createAuthorizer({ audience: 'tools', trust: gateway })
     this.#server = createServer(
-      mcpNodeProof({ audience: 'tools', trust, onError }, (_request, response, body) => {
-        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(this.#serve(body)))
+      authenticate(authorizer, (_request, response, { body }) => {
+        const asked: unknown = JSON.parse(body.toString('utf8'))
+        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(this.#serve(asked)))
       }),
     )
     this.#server.listen(0, '127.0.0.1')

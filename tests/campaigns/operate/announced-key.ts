@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { HOUR, isJsonObject, type JsonObject, readJson, writePrivateKeyFile } from '@chancery/protocol'
-import { MemoryNodeStore, Node } from '@chancery/sdk'
+import { MemoryNodeStore, type NetworkNode } from '@chancery/sdk'
+import { openNode } from '@chancery/sdk/internal'
 import { silentLog } from '@chancery/service-kit'
 import {
   createInvite,
@@ -79,7 +80,7 @@ class AnnouncedKey {
   readonly #findings = new Findings()
   readonly #caller = testClient('caller', [NETWORK], { metrics: true })
   #gateway: TestGateway | undefined
-  #node: Node | undefined
+  #node: NetworkNode | undefined
   #heartbeats = 0
   #renewals = 0
   #heard = 0
@@ -134,7 +135,7 @@ class AnnouncedKey {
 
   async #startNode(): Promise<void> {
     const { na, clock } = this.#setup
-    const node = await Node.join({
+    const node = await openNode({
       url: na.url,
       genesis: na.genesis,
       store: new MemoryNodeStore(),
@@ -144,13 +145,17 @@ class AnnouncedKey {
       sleep: (_ms, signal) => pause(50, undefined, signal === undefined ? {} : { signal }),
     })
     this.#node = node
-    node.on('heartbeat', () => (this.#heartbeats += 1))
-    node.on('renewed', () => (this.#renewals += 1))
     const found = (text: string): void => this.#findings.add(text)
-    node.on('actionFailed', ({ action, error }) => found(`${action} of the node failed: ${error.message}`))
-    node.on('unfollowed', ({ reason }) => found(`the node does not follow: ${reason}`))
-    node.on('stopped', ({ error }) => {
-      if (error !== undefined) found(`the node stopped: ${error.message}`)
+    const end = node.run({
+      onEvent: (event) => {
+        if (event.type === 'heartbeat') this.#heartbeats += 1
+        if (event.type === 'renewed') this.#renewals += 1
+        if (event.type === 'failed') found(`${event.action} of the node failed: ${event.error.message}`)
+        if (event.type === 'keys_refused') found(`the node does not follow: ${event.reason}`)
+      },
+    })
+    void end.then((why) => {
+      if (why.reason !== 'stopped') found(`the node stopped: ${why.error.message}`)
     })
   }
 

@@ -3,7 +3,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { type GenesisBlock, readGenesisBlock, readJson } from '@chancery/protocol'
-import { type Client, createClient, MemoryNodeStore, Node } from '@chancery/sdk'
+import { MemoryNodeStore, type NetworkNode, type NodeEvent } from '@chancery/sdk'
+import { openNode } from '@chancery/sdk/internal'
+import { createAuthorityClient, type Client } from '@chancery/sdk/authority'
 import { createTestDatabase, createTestNetwork, startAuthorityProcess } from '@chancery/testkit'
 import type { AuthorityProcess, TestNetwork } from '@chancery/testkit'
 import { type CampaignOptions, type CampaignResult, conclude } from '../lib/campaign.ts'
@@ -76,7 +78,7 @@ class QuickClock {
 
 /** Results of one node. */
 interface Diary {
-  readonly node: Node
+  readonly node: NetworkNode
   beats: number
   renewals: number
   failures: string[]
@@ -115,7 +117,7 @@ class Fleet {
     const { token_id } = await operator.enrollment.invite({ max_validity_hours: VALIDITY_HOURS })
     const { now, sleep } = this.#clock
     const random = (): number => this.#random.next() / 2 ** 32
-    const node = await Node.join({
+    const node = await openNode({
       url,
       genesis,
       store: new MemoryNodeStore(),
@@ -127,19 +129,21 @@ class Fleet {
     const diary: Diary = { node, beats: 0, renewals: 0, failures: [], lastBeat: 0n, latest: 0, ended: undefined }
     this.#diaries.push(diary)
     let due = 0n
-    node.on('heartbeat', ({ nextSeconds }) => {
+    const beat = (nextSeconds: number): void => {
       const at = now()
       if (due > 0n) diary.latest = Math.max(diary.latest, Number(at - due) / 1_000_000)
       diary.beats += 1
       diary.lastBeat = at
       due = at + BigInt(Math.ceil(nextSeconds * 1_000_000))
-    })
-    node.on('renewed', () => (diary.renewals += 1))
-    node.on('actionFailed', ({ action, error }) => {
-      if (diary.failures.length < 5) diary.failures.push(`${action}: ${error.message}`)
-    })
-    node.on('stopped', ({ error }) => {
-      if (!this.#isStopping) diary.ended = error ?? new Error('stopped by itself')
+    }
+    const onEvent = (event: NodeEvent): void => {
+      if (event.type === 'heartbeat') beat(event.nextSeconds)
+      if (event.type === 'renewed') diary.renewals += 1
+      if (event.type === 'failed' && diary.failures.length < 5)
+        diary.failures.push(`${event.action}: ${event.error.message}`)
+    }
+    void node.run({ onEvent }).then((end) => {
+      if (!this.#isStopping) diary.ended = end.reason === 'stopped' ? new Error('stopped by itself') : end.error
     })
   }
 
@@ -191,7 +195,7 @@ class Fleet {
 
   #operator(na: AuthorityProcess, network: TestNetwork): Client {
     const operator = { signer: network.operators.privileged, audience: network.authority.publicKey }
-    return createClient({ url: na.url, operator, clock: this.#clock.now, timeoutMs: 60_000 })
+    return createAuthorityClient({ url: na.url, operator, clock: this.#clock.now, timeoutMs: 60_000 })
   }
 }
 

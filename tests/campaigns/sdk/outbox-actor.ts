@@ -1,5 +1,7 @@
 import { appendFileSync } from 'node:fs'
-import { GovernedActionRunner, type GovernedStep, createClient, type pinAttestation, seedSigner } from '@chancery/sdk'
+import { createAuthorityClient } from '@chancery/sdk/authority'
+import { seedSigner } from '@chancery/sdk/compat'
+import { GovernedActionRunner, type GovernedStep, type pinAttestation } from '@chancery/sdk/internal'
 import { FileOutbox } from '@chancery/sdk/nodejs'
 
 /** Arguments of the program that the campaign kills. */
@@ -26,7 +28,7 @@ await act(task)
 
 async function act({ url, authorityKey, outbox: folder, ...rest }: ActorTask): Promise<void> {
   const operator = { signer: await seedSigner('op-privileged', rest.operatorSeed), audience: authorityKey }
-  const client = createClient({ url, operator, retry: { attempts: 2, firstDelayMs: 20 }, timeoutMs: 3000 })
+  const client = createAuthorityClient({ url, operator, retry: { attempts: 2, firstDelayMs: 20 }, timeoutMs: 3000 })
   const outbox = await FileOutbox.open(folder)
   let left = rest.after ?? 0
   const governor = await GovernedActionRunner.open({

@@ -7,7 +7,8 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type ExecutionEvidence, isJsonObject } from '@chancery/protocol'
-import { createClient, type GovernedStep, pinAttestation } from '@chancery/sdk'
+import { createAuthorityClient } from '@chancery/sdk/authority'
+import { pinAttestation, type GovernedStep } from '@chancery/sdk/internal'
 import {
   createTestDatabase,
   createTestNetwork,
@@ -187,7 +188,7 @@ class OutboxSetup {
     const authorityKey = this.#network.authority.publicKey
     const url = `http://127.0.0.1:${this.#proxy?.port ?? 0}`
     const operator = { signer: this.#network.operators.privileged, audience: authorityKey }
-    const client = createClient({ url, operator })
+    const client = createAuthorityClient({ url, operator })
     const claims = { capabilities: ['secret.rotate'] }
     const attestation = await client.attestations.issue({ subject_id: 'vendor-1', roles: ['role:client'], claims })
     const { publicKey } = await testSigner('rotator-key')

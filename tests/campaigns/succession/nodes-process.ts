@@ -2,7 +2,8 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readGenesisBlock, readJson, seedSigner, toBase64 } from '@chancery/protocol'
 import type { GenesisBlock, JoinCertificate, Signer } from '@chancery/protocol'
-import { Node, type NodeDocument, type NodeStore, RefusedError } from '@chancery/sdk'
+import { RefusedError, joinNetwork } from '@chancery/sdk'
+import type { NetworkNode, NodeDocument, NodeEvent, NodeStore } from '@chancery/sdk'
 import { RefusedCalls } from './watch.ts'
 
 /** First argument of the process. */
@@ -92,7 +93,7 @@ class NodesProcess {
     await mkdir(folder, { recursive: true })
     const invite = (): Promise<string> => readFile(join(folder, 'invite'), 'utf8')
     try {
-      const node = await Node.join({
+      const node = await joinNetwork({
         url: this.#task.url,
         genesis: this.#genesis,
         store: new FolderStore(folder),
@@ -104,29 +105,31 @@ class NodesProcess {
     }
   }
 
-  #watch(folder: string, node: Node): void {
+  #watch(folder: string, node: NetworkNode): void {
     const show = (): void => tell({ kind: 'certificate', folder, certificate: node.certificate })
     const found = (text: string): void => tell({ kind: 'found', text })
     show()
-    node.on('renewed', () => {
-      this.#renewals += 1
-      show()
-    })
-    node.on('heartbeat', () => {
-      this.#heartbeats += 1
-      this.#calls.accepted(folder)
-    })
-    node.on('actionFailed', ({ action, error }) => {
-      if (!(error instanceof RefusedError)) return
-      const tooLong = this.#calls.refused(folder)
-      if (tooLong !== undefined) found(`${action} of a node is refused for ${tooLong} ms: ${error.code}`)
-    })
-    node.on('stopped', ({ error }) => found(`a node is lost: ${error?.message ?? 'it stopped'}`))
-    node.on('unfollowed', ({ reason }) => found(`a node does not follow: ${reason}`))
-    // A node that missed the lists of an undone key only detects that the root names another key. It waits for that
-    // list.
-    node.on('listRefused', (refused) => {
-      if (refused.reason !== 'not_signed') found(`a node refuses a list: ${JSON.stringify(refused)}`)
+    const onEvent = (event: NodeEvent): void => {
+      if (event.type === 'renewed') {
+        this.#renewals += 1
+        show()
+      }
+      if (event.type === 'heartbeat') {
+        this.#heartbeats += 1
+        this.#calls.accepted(folder)
+      }
+      if (event.type === 'failed' && event.error instanceof RefusedError) {
+        const tooLong = this.#calls.refused(folder)
+        if (tooLong !== undefined) found(`${event.action} of a node is refused for ${tooLong} ms: ${event.error.code}`)
+      }
+      if (event.type === 'keys_refused') found(`a node does not follow: ${event.reason}`)
+      // A node that missed the lists of an undone key only detects that the root names another key. It waits for that
+      // list.
+      if (event.type === 'list_refused' && event.reason !== 'not_signed')
+        found(`a node refuses a list: ${JSON.stringify(event)}`)
+    }
+    void node.run({ onEvent }).then((end) => {
+      found(`a node is lost: ${end.reason === 'stopped' ? 'it stopped' : end.error.message}`)
     })
   }
 

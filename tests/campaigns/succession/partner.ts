@@ -10,7 +10,9 @@ import {
   writePrivateKeyFile,
 } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
-import { createClient, FollowedKeys, MemoryNodeStore } from '@chancery/sdk'
+import { MemoryNodeStore } from '@chancery/sdk'
+import { createAuthorityClient } from '@chancery/sdk/authority'
+import { FollowedKeys } from '@chancery/sdk/internal'
 import { createTestDatabase, createTestNetwork, ownKeysOf, startAuthorityProcess, testSeed } from '@chancery/testkit'
 import type { AuthorityProcess, TestDatabase, TestNetwork } from '@chancery/testkit'
 import { chancery } from '../lib/command.ts'
@@ -125,7 +127,7 @@ export class Partner {
 
   /** Reads the feed with the library, which follows the root. This must always succeed. */
   async #read(): Promise<void> {
-    const outcome = await this.#reader.follow(createClient({ url: this.#parts.url }))
+    const outcome = await this.#reader.follow(createAuthorityClient({ url: this.#parts.url }))
     if (outcome !== 'changed' && outcome !== 'unchanged') this.found.push(`the partner does not follow: ${outcome}`)
     const answer = await fetch(`${this.#parts.url}/sovereign-revocation-feed`)
     const feed = readRevocationFeed(readJson(await answer.text()))

@@ -1,4 +1,4 @@
-import { createClient } from '@chancery/sdk'
+import { createAuthorityClient } from '@chancery/sdk/authority'
 import { type TestAuthority, createInvite, enroll, nodeCaller, testSigner } from '@chancery/testkit'
 import { agentHref, nodeHref } from '../../../apps/console/src/operator/node-key.ts'
 import { type Fields, part, post } from './requests.ts'
@@ -46,7 +46,7 @@ function agentFields({ url, genesis }: TestAuthority, text: string, number: numb
   }
   const change = async (changed: Partial<typeof descriptor>): Promise<string> => {
     const signer = await testSigner('n', `labelled ${number}`)
-    const client = createClient({ url, node: { signer, audience: genesis.network_authority.public_key } })
+    const client = createAuthorityClient({ url, node: { signer, audience: genesis.network_authority.public_key } })
     await client.agents.register({ ...descriptor, ...changed })
     descriptor = { ...descriptor, ...changed }
     return agentHref(signer.publicKey)

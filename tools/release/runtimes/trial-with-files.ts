@@ -4,8 +4,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Node, RefreshingRelyingParty } from '@chancery/sdk'
-import { FileNodeStore, FileOutbox, httpNodeProof } from '@chancery/sdk/nodejs'
+import { createAuthorizer, joinNetwork, trustNetworks } from '@chancery/sdk'
+import { FileNodeStore, FileOutbox, authenticate } from '@chancery/sdk/nodejs'
 import { type TrialInput, runTrial } from './trial.ts'
 
 /** The trial in runtimes with the modules of Node.js: key store, outbox and a server. Prints one line of JSON. */
@@ -15,20 +15,22 @@ const input = JSON.parse(process.argv[2] ?? '{}') as TrialInput
 async function tryFiles(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'chancery-runtime-'))
   const outbox = await FileOutbox.open(join(folder, 'outbox'))
-  outbox.close()
+  await outbox.close()
   const { url, genesis, invites } = input
-  const node = await Node.join({ url, genesis, store: new FileNodeStore(join(folder, 'node')), invite: invites[1] })
-  const trust = await RefreshingRelyingParty.open({ url, genesis })
+  const node = await joinNetwork({ url, genesis, store: new FileNodeStore(join(folder, 'node')), invite: invites[1] })
+  const trust = await trustNetworks([{ url, genesis }])
   const audience = 'https://service.example'
   const server = createServer(
-    httpNodeProof({ audience, trust }, (request, response) => void response.end(request.node.publicKey)),
+    authenticate(createAuthorizer({ audience, trust }), (_request, response, { caller }) =>
+      response.end(caller.publicKey),
+    ),
   )
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   try {
     const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
     const refused = await fetch(address)
-    const accepted = await node.fetchAs(audience)(address, { method: 'POST', body: 'text' })
+    const accepted = await node.fetchWith({ audience })(address, { method: 'POST', body: 'text' })
     const isRight = refused.status === 401 && accepted.status === 200 && (await accepted.text()) === node.publicKey
     return isRight ? 'ok' : `without proof ${refused.status}, with proof ${accepted.status}`
   } finally {

@@ -1,6 +1,6 @@
 import { type GenesisBlock, seedSigner, toBase64, toUtf8, verifySignature } from '@chancery/protocol'
 import * as protocol from '@chancery/protocol'
-import { MemoryNodeStore, Node, RefreshingRelyingParty } from '@chancery/sdk'
+import { MemoryNodeStore, joinNetwork, trustNetworks } from '@chancery/sdk'
 import { checkCoreVectors } from '../../../packages/protocol/src/vectors/check-vectors.ts'
 import core from '../../../packages/protocol/src/vectors/core.json' with { type: 'json' }
 import { checkWeakKeys } from '../../../packages/protocol/src/vectors/weak-keys.ts'
@@ -52,12 +52,12 @@ function report({ passed, failures }: { readonly passed: number; readonly failur
 /** A node joins, and a relying party that refreshes itself accepts its certificate. */
 async function tryClient({ url, genesis, invites }: TrialInput): Promise<string> {
   const signer = await seedSigner('node', toBase64(crypto.getRandomValues(new Uint8Array(32))))
-  const node = await Node.join({ url, genesis, store: new MemoryNodeStore(signer), invite: invites[0] })
-  const trust = await RefreshingRelyingParty.open({ url, genesis })
+  const node = await joinNetwork({ url, genesis, store: new MemoryNodeStore(signer), invite: invites[0] })
+  const trust = await trustNetworks([{ url, genesis }])
   try {
     await trust.refresh()
-    const { trusted, reasons } = await trust.evaluate(node.certificate)
-    return trusted ? 'ok' : `refused: ${reasons.join(', ')}`
+    const verdict = await trust.evaluate(node.certificate)
+    return verdict.trusted ? 'ok' : `refused: ${verdict.reasons.join(', ')}`
   } finally {
     await Promise.all([trust.close(), node.stop()])
   }

@@ -1,7 +1,9 @@
 import { join, resolve } from 'node:path'
 import { type GenesisBlock, type Signer, signersOf } from '@chancery/protocol'
-import { RequestError, UnreachableError, openConnection } from '@chancery/sdk'
-import type { Client, ClientOptions, FollowedKeys, Connection as Link, RetryDelay } from '@chancery/sdk'
+import { UsageError, UnreachableError } from '@chancery/sdk'
+import type { Connection as Link } from '@chancery/sdk/internal'
+import type { Client, ClientOptions, RetryDelay } from '@chancery/sdk/authority'
+import { openConnection, type FollowedKeys } from '@chancery/sdk/internal'
 import { CONFIG_FILE, type Config, NO_CONFIG, loadConfig } from '../files/config.ts'
 import type { CommandContext } from '../context.ts'
 import { explain } from '../errors/explain.ts'
@@ -184,7 +186,7 @@ function makeLink(endpoint: Endpoint, options: ClientOptions): Link {
   try {
     return openConnection(options)
   } catch (error) {
-    if (!(error instanceof RequestError)) throw error
+    if (!(error instanceof UsageError)) throw error
     throw usageError(`${endpoint.url} cannot be used: ${error.message}.`, 'Check --url or network.na_endpoint.')
   }
 }

@@ -1,7 +1,6 @@
 import { resolve } from 'node:path'
-import type { NodeEvidence } from '@chancery/sdk'
-import { fileEvidence, githubEvidence, spiffeJwtEvidence, spiffeX509Evidence } from '@chancery/sdk/evidence'
-import type { EvidenceSource } from '@chancery/sdk/evidence'
+import type { PlatformEvidence, PlatformSource } from '@chancery/sdk'
+import { kubernetesToken, githubToken, spiffeJwt, spiffeX509 } from '@chancery/sdk/platform'
 import type { Options } from '../arguments/options.ts'
 import type { CommandContext } from '../context.ts'
 import { usageError } from '../errors/failure.ts'
@@ -36,33 +35,36 @@ export function readEvidenceOptions(
 }
 
 /** The evidence that the configuration of a node names; undefined when it joined with an invite. */
-export function storedEvidence(context: Pick<CommandContext, 'env'>, { evidence }: Config): NodeEvidence | undefined {
+export function storedEvidence(
+  context: Pick<CommandContext, 'env'>,
+  { evidence }: Config,
+): PlatformEvidence | undefined {
   const { rule, source, file } = evidence
   if (rule === undefined || source === undefined) return undefined
   return toEvidence(context, { rule, source, ...(file === undefined ? {} : { file }) })
 }
 
-export function toEvidence({ env }: Pick<CommandContext, 'env'>, stored: StoredEvidence): NodeEvidence {
-  return { rule_id: stored.rule, source: sourceOf(env, stored) }
+export function toEvidence({ env }: Pick<CommandContext, 'env'>, stored: StoredEvidence): PlatformEvidence {
+  return { rule: stored.rule, source: sourceOf(env, stored) }
 }
 
-function sourceOf(env: CommandContext['env'], { source, file }: StoredEvidence): EvidenceSource {
+function sourceOf(env: CommandContext['env'], { source, file }: StoredEvidence): PlatformSource {
   const socket = env['SPIFFE_ENDPOINT_SOCKET']
   const workload = socket === undefined ? {} : { socket }
   switch (source) {
     case 'github':
-      return githubEvidence(env)
+      return githubToken(env)
     case 'gitlab':
       return () => Promise.resolve({ token: requireVariable(env) })
     case 'kubernetes':
-      return fileEvidence(file ?? KUBERNETES_FILE)
+      return kubernetesToken(file ?? KUBERNETES_FILE)
     case 'spiffe':
-      return spiffeJwtEvidence(workload)
+      return spiffeJwt(workload)
     case 'spiffe-x509':
-      return spiffeX509Evidence(workload)
+      return spiffeX509(workload)
     default:
       if (file === undefined) throw usageError('The configuration names no source of evidence.', 'Join again.')
-      return fileEvidence(file)
+      return kubernetesToken(file)
   }
 }
 

@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path'
 import type { GenesisBlock } from '@chancery/protocol'
-import { FollowedKeys } from '@chancery/sdk'
+import { FollowedKeys } from '@chancery/sdk/internal'
 import { CommandError, usageError } from '../errors/failure.ts'
 import { FOR_ALL, errorCode, readText, replaceFile } from '../files/files.ts'
 

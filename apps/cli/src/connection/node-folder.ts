@@ -8,7 +8,7 @@ import {
   verifyJoinCertificate,
 } from '@chancery/protocol'
 import type { AuthorityKeys, GenesisBlock, Instant, JoinCertificate, JsonValue, Signer } from '@chancery/protocol'
-import type { FollowedKeys } from '@chancery/sdk'
+import type { FollowedKeys } from '@chancery/sdk/internal'
 import { stringify } from 'smol-toml'
 import { CONFIG_FILE, type Config } from '../files/config.ts'
 import { type Connection, type Endpoint, findConfig, open } from './connection.ts'

@@ -1,6 +1,8 @@
 import { sovereign } from '@chancery/contract'
 import { type GenesisBlock, verifyGenesisBlock } from '@chancery/protocol'
-import { type ClientOptions, UnreachableError, openConnection, routeApi } from '@chancery/sdk'
+import { UnreachableError } from '@chancery/sdk'
+import type { ClientOptions } from '@chancery/sdk/authority'
+import { openConnection, routeApi } from '@chancery/sdk/internal'
 import { OtherNetworkError } from '../errors/other-network.ts'
 
 type Fetch = NonNullable<ClientOptions['fetch']>

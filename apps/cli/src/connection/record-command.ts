@@ -1,5 +1,5 @@
 import { asJson } from '@chancery/protocol'
-import type { Client } from '@chancery/sdk'
+import type { Client } from '@chancery/sdk/authority'
 import type { Options } from '../arguments/options.ts'
 import type { CommandContext } from '../context.ts'
 import { saveRecord } from '../files/json-file.ts'

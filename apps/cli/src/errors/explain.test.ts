@@ -1,5 +1,5 @@
 import { isErrorCode } from '@chancery/contract'
-import { ResponseError, RefusedError, RequestError, UnreachableError } from '@chancery/sdk'
+import { ResponseError, RefusedError, UsageError, UnreachableError } from '@chancery/sdk'
 import { describe, expect, it } from 'vitest'
 import { codesWithHint } from './hints.ts'
 import { explain } from './explain.ts'
@@ -8,13 +8,12 @@ import { CommandError, usageError } from './failure.ts'
 function refused(code: string, more: Partial<RefusedError> = {}): RefusedError {
   return new RefusedError({
     status: 400,
-    code: isErrorCode(code) ? code : 'unknown_code',
-    receivedCode: code,
+    code,
     message: 'No.',
     details: {},
     requestId: 'r-1',
     retryAfterSeconds: undefined,
-    clockSkewSeconds: undefined,
+    clockOffsetSeconds: undefined,
     ...more,
   })
 }
@@ -90,8 +89,8 @@ describe('explain', () => {
     [refused('justification_untrusted', { details: { reason: 'unknown_issuer' } }), '--issuer-key'],
     [refused('proof_assembly_failed', { details: { reason: 'contradictory_votes' } }), 'votes for and against'],
     [refused('proof_assembly_failed'), 'chancery verify'],
-    [refused('admin_auth_failed', { clockSkewSeconds: 840 }), '14 minutes ahead of'],
-    [refused('admin_auth_failed', { clockSkewSeconds: -301 }), '5 minutes behind'],
+    [refused('admin_auth_failed', { clockOffsetSeconds: 840 }), '14 minutes ahead of'],
+    [refused('admin_auth_failed', { clockOffsetSeconds: -301 }), '5 minutes behind'],
     [refused('service_unavailable', { details: { outcome: 'unknown' } }), 'The change may have been made'],
     [refused('service_unavailable'), 'Nothing was changed'],
     [new UnreachableError({ url: 'http://na', sent: 'never', systemCode: 'ECONNREFUSED' }), 'chancery authority start'],
@@ -114,7 +113,7 @@ describe('explain', () => {
       exitCode: 2,
     })
     expect(explain(new CommandError({ code: 'x', message: 'failed' }))).toMatchObject({ code: 'x', exitCode: 1 })
-    expect(explain(new RequestError('key_id is required'))).toMatchObject({ code: 'usage', exitCode: 2 })
+    expect(explain(new UsageError('key_id is required'))).toMatchObject({ code: 'usage', exitCode: 2 })
   })
 
   it('shows where a defect is only when asked', () => {

@@ -1,12 +1,7 @@
 import { FormError, JsonError, type JsonObject } from '@chancery/protocol'
-import {
-  ResponseError,
-  DryRunUnsupportedError,
-  EvidenceError,
-  RefusedError,
-  RequestError,
-  UnreachableError,
-} from '@chancery/sdk'
+import { ResponseError, RefusedError, UsageError, UnreachableError } from '@chancery/sdk'
+import { DryRunUnsupportedError } from '@chancery/sdk/authority'
+import { PlatformError } from '@chancery/sdk/platform'
 import { hintFor } from './hints.ts'
 import { CommandError } from './failure.ts'
 import { OtherNetworkError } from './other-network.ts'
@@ -36,7 +31,7 @@ export function explain(error: unknown, isDebugging = false): ErrorText {
       'Nothing was asked or changed there. Check --url and network.na_endpoint. For that network give its --config.'
     return { code: 'another_network', message: `${error.message}.`, hint, exitCode: 1 }
   }
-  if (error instanceof RequestError)
+  if (error instanceof UsageError)
     return { code: 'usage', message: `The request cannot be made: ${error.message}.`, exitCode: 2 }
   if (error instanceof UnreachableError)
     return { code: 'unreachable', message: `${error.message}.`, hint: unreachableHint(error), exitCode: 1 }
@@ -48,7 +43,7 @@ export function explain(error: unknown, isDebugging = false): ErrorText {
     const hint = 'Check --url or network.na_endpoint: another server may answer at this address.'
     return { code: 'unusable_answer', message: `${error.message}.`, hint, requestId: error.requestId, exitCode: 1 }
   }
-  if (error instanceof EvidenceError) return { code: 'no_evidence', message: error.message, exitCode: 1 }
+  if (error instanceof PlatformError) return { code: 'no_evidence', message: error.message, exitCode: 1 }
   return explainOther(error, isDebugging)
 }
 
@@ -90,14 +85,14 @@ function withoutPaths(text: string): string {
 }
 
 function explainRefusal(error: RefusedError): ErrorText {
-  const { receivedCode: code, message, details, requestId } = error
+  const { code, message, details, requestId } = error
   const hint = clockHint(error) ?? hintFor(error)
   return { code, message, hint, requestId, details, exitCode: 1 }
 }
 
 /** Signed requests are valid for five minutes, so a wrong clock fails all of them. */
-function clockHint({ clockSkewSeconds: skew }: RefusedError): string | undefined {
-  if (skew === undefined) return undefined
+function clockHint({ clockOffsetSeconds: skew, status }: RefusedError): string | undefined {
+  if (skew === undefined || status !== 401 || Math.abs(skew) < 30) return undefined
   const distance = Math.abs(skew) < 120 ? `${Math.abs(skew)} s` : `${Math.round(Math.abs(skew) / 60)} minutes`
   return `The clock of this machine is ${distance} ${skew > 0 ? 'ahead of' : 'behind'} the clock of the authority. Correct it.`
 }

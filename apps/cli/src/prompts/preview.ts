@@ -1,5 +1,5 @@
 import { type JsonObject, visible } from '@chancery/protocol'
-import { DryRunUnsupportedError } from '@chancery/sdk'
+import { DryRunUnsupportedError } from '@chancery/sdk/authority'
 import type { CommandContext } from '../context.ts'
 import { type Result, plural, toSeconds } from '../output/screen.ts'
 import type { Options } from '../arguments/options.ts'

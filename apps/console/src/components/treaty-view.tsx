@@ -1,6 +1,6 @@
 import { isActiveState, signersOf, verifyTreaty, writeJson } from '@chancery/protocol'
 import type { AuthorityKeys, Instant, JsonValue } from '@chancery/protocol'
-import type { TreatyRow } from '@chancery/sdk'
+import type { TreatyRow } from '@chancery/sdk/authority'
 import { useEffect, useState } from 'preact/hooks'
 import type { JSX } from 'preact'
 import { authority, explain } from '../authority.ts'

@@ -1,12 +1,13 @@
 import { readPublicKey, visible } from '@chancery/protocol'
+import type { EvidencePack } from '@chancery/sdk/authority'
 import {
-  EvidencePackError,
-  PACK_CHECK_WORDS,
-  checkEvidencePack,
-  explainEvidencePack,
-  readEmbedded,
-} from '@chancery/sdk/verify/pack'
-import type { EvidencePack, EvidencePackReport, PackCheck, PackStory } from '@chancery/sdk/verify/pack'
+  verifyPack,
+  explainPack,
+  type EvidencePackReport,
+  type PackCheck,
+  type PackStory,
+} from '@chancery/sdk/evidence'
+import { EvidencePackError, PACK_CHECK_WORDS, readEmbedded } from '@chancery/sdk/internal'
 
 /** The page form of an evidence pack. It verifies the pack inside it and sends nothing. Values are shown as text only. */
 
@@ -111,8 +112,8 @@ function showFacts(pack: EvidencePack, { decision_id, network, root_public_key }
 
 async function verify(pack: EvidencePack, rootKey: string | undefined): Promise<void> {
   try {
-    const report = await checkEvidencePack(pack, { rootKey })
-    showStory(explainEvidencePack(pack, report), report.valid)
+    const report = await verifyPack(pack, { rootKey })
+    showStory(explainPack(pack, report), report.valid)
     showReport(report)
     showFacts(pack, report)
   } catch (error) {

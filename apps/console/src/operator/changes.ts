@@ -1,5 +1,5 @@
 import type { ChangeTopic } from '@chancery/contract'
-import type { Changes } from '@chancery/sdk'
+import type { Changes } from '@chancery/sdk/authority'
 import { CallError, at, openStream, read } from './client.ts'
 import { EventReader } from './event-stream.ts'
 import { type Store, createStore } from './store.ts'

@@ -1,4 +1,4 @@
-import type { DashboardView } from '@chancery/sdk'
+import type { DashboardView } from '@chancery/sdk/authority'
 import { at, readPublic } from './client.ts'
 import { type LiveValue, SUMMARY_GAP_MS, useLive } from './parts/use-live.ts'
 import { createStore } from './store.ts'

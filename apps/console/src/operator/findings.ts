@@ -1,4 +1,4 @@
-import type { NetworkFinding, NetworkFindings } from '@chancery/sdk'
+import type { NetworkFinding, NetworkFindings } from '@chancery/sdk/authority'
 import { at, read } from './client.ts'
 import { clearOnLock } from './key.ts'
 import { type LiveValue, SUMMARY_GAP_MS, useLive } from './parts/use-live.ts'

@@ -1,4 +1,4 @@
-import type { NetworkFinding } from '@chancery/sdk'
+import type { NetworkFinding } from '@chancery/sdk/authority'
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { type Dashboard, dashboard, useDashboard } from './dashboard.ts'

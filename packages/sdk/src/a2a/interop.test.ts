@@ -66,7 +66,7 @@ async function fetched(url: string): Promise<Uint8Array> {
 
 async function judge(bytes: Uint8Array | string): Promise<string> {
   const verdict = await verifyAgentCard(bytes, { keys: own.keys, own: await own.party(), now: NOW })
-  return verdict.ok ? 'ok' : verdict.reason
+  return verdict.valid ? 'ok' : verdict.reason
 }
 
 describe('a card of ours', () => {

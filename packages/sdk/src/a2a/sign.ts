@@ -1,6 +1,6 @@
 import { MAX_CARRIED_CHARACTERS, signJws, toUtf8 } from '@chancery/protocol'
 import type { JoinCertificate, JsonObject, Signer } from '@chancery/protocol'
-import { RequestError } from '../errors.ts'
+import { UsageError } from '../errors.ts'
 import { CERTIFICATE_EXTENSION, carriedRecord, withExtension } from './extensions.ts'
 import { canonicalCard, cardProblems } from './form.ts'
 
@@ -13,7 +13,7 @@ export interface CardSigner {
 }
 
 /** A card cannot be signed; each problem names the member and what to change. */
-export class CardFormError extends RequestError {
+export class CardFormError extends UsageError {
   override readonly name = 'CardFormError'
   readonly problems: readonly string[]
 
@@ -29,9 +29,9 @@ export class CardFormError extends RequestError {
  * write differently.
  */
 export async function signAgentCard(card: JsonObject, { signer, certificate, crl }: CardSigner): Promise<JsonObject> {
-  if (certificate.node_public_key !== signer.publicKey) throw new RequestError('the certificate is of another key')
+  if (certificate.node_public_key !== signer.publicKey) throw new UsageError('the certificate is of another key')
   const text = carriedRecord(certificate)
-  if (text.length > MAX_CARRIED_CHARACTERS) throw new RequestError('the certificate is too long for a card')
+  if (text.length > MAX_CARRIED_CHARACTERS) throw new UsageError('the certificate is too long for a card')
   const params = { network: certificate.network_name, certificate: text, ...(crl === undefined ? {} : { crl }) }
   const { signatures: _former, ...unsigned } = card
   const described = withExtension(unsigned, {

@@ -1,10 +1,10 @@
 import { type RecognitionTreaty, type RevocationList, isAuthenticList, readTrustedPublicKey } from '@chancery/protocol'
-import { RequestError } from '../errors.ts'
+import { UsageError } from '../errors.ts'
 import { type OfferedList, RelyingParty } from '../verify/relying-party.ts'
 
 /**
  * Verifies certificates of a partner by the keys that the treaty names and a list that one of them signed. Throws
- * RequestError when none did. Verify the treaty itself too: `verifyAgentCard` does.
+ * UsageError when none did. Verify the treaty itself too: `verifyAgentCard` does.
  */
 export async function openTreatyParty(
   treaty: RecognitionTreaty,
@@ -22,5 +22,5 @@ export async function openTreatyParty(
         crl: list,
       })
   }
-  throw new RequestError(`no key of treaty ${treaty.treaty_id} signed this revocation list`)
+  throw new UsageError(`no key of treaty ${treaty.treaty_id} signed this revocation list`)
 }

@@ -22,13 +22,13 @@ beforeAll(async () => {
 async function judge(card: JsonObject | string, change: Partial<CardTrust> = {}): Promise<string> {
   const text = typeof card === 'string' ? card : writeJson(card)
   const verdict = await verifyAgentCard(text, { keys: own.keys, own: await own.party(), now: NOW, ...change })
-  return verdict.ok ? `ok ${verdict.certificate.cert_id} ${verdict.treaty?.treaty_id ?? 'own'}` : verdict.reason
+  return verdict.valid ? `ok ${verdict.certificate.cert_id} ${verdict.treaty?.treaty_id ?? 'own'}` : verdict.reason
 }
 
 describe('verifyAgentCard, own network', () => {
   it('accepts a card of a node of the own network, and names where its list is', async () => {
     expect(await judge(signed)).toBe('ok cert-agency own')
-    expect(await readSignedCard(writeJson(signed))).toMatchObject({ ok: true, crl: 'https://na.example/crl' })
+    expect(await readSignedCard(writeJson(signed))).toMatchObject({ valid: true, crl: 'https://na.example/crl' })
   })
 
   it('accepts one node key or role only, when the caller names it', async () => {

@@ -21,8 +21,8 @@ import type {
   JsonValue,
   RecognitionTreaty,
 } from '@chancery/protocol'
-import type { TrustVerdict } from '../gateway/verdict.ts'
-import { signingTimeOf } from '../trust/signing-time.ts'
+import type { CertificateTrust, CertificateVerdict } from '../trust/certificate-verdict.ts'
+import { timeOf } from '../trust/signing-time.ts'
 import { CERTIFICATE_EXTENSION, carriedBytes, extensionsOf } from './extensions.ts'
 import { canonicalCard, cardProblems } from './form.ts'
 
@@ -42,25 +42,20 @@ export type CardRefusal =
   | 'role_missing'
 
 export interface RefusedCard {
-  readonly ok: false
+  readonly valid: false
   readonly reason: CardRefusal
   /** For the log: what was found. */
   readonly problem: string
-  readonly decision?: TrustVerdict
+  readonly decision?: CertificateVerdict
 }
 
 /** A card that the key of its certificate signed. Whether the certificate is trusted is another question. */
 export interface SignedCard {
-  readonly ok: true
+  readonly valid: true
   readonly card: JsonObject
   readonly certificate: JoinCertificate
   /** Where the signer says that the revocation list is. The signer chose it: use your own address when you have one. */
   readonly crl: string | undefined
-}
-
-/** Verifies certificates: a RelyingParty or a FollowedParty. */
-export interface CertificateTrust {
-  evaluate(certificate: JoinCertificate, now: Instant): Promise<TrustVerdict>
 }
 
 /** A partner: the treaty of the own authority, as it is served now, and the partner's list. */
@@ -86,7 +81,7 @@ export interface CardTrust {
 
 export type CardVerdict =
   | (SignedCard & {
-      readonly decision: TrustVerdict
+      readonly decision: CertificateVerdict
       /** Undefined for a card of the own network. */
       readonly treaty: RecognitionTreaty | undefined
     })
@@ -119,7 +114,7 @@ export async function readSignedCard(fetched: Uint8Array | string): Promise<Sign
   if (!(await verifyJws(parts, certificate.node_public_key)))
     return refused('signature_invalid', 'the key of the certificate did not sign this card')
   const crl = member(params, 'crl')
-  return { ok: true, card: whole, certificate, crl: typeof crl === 'string' ? crl : undefined }
+  return { valid: true, card: whole, certificate, crl: typeof crl === 'string' ? crl : undefined }
 }
 
 /**
@@ -129,9 +124,9 @@ export async function readSignedCard(fetched: Uint8Array | string): Promise<Sign
  * `requiredRoles` to accept one agent or some only.
  */
 export async function verifyAgentCard(fetched: Uint8Array | string, trust: CardTrust): Promise<CardVerdict> {
-  const now = signingTimeOf(trust.now)
+  const now = timeOf(trust.now)
   const read = await readSignedCard(fetched)
-  if (!read.ok) return read
+  if (!read.valid) return read
   const { certificate } = read
   const isOwn = certificate.network_name === trust.keys.genesis.network_name
   const partner = isOwn ? undefined : await findPartner(certificate, trust, now)
@@ -207,5 +202,5 @@ function readCertificate(params: JsonObject): JoinCertificate | undefined {
 }
 
 function refused(reason: CardRefusal, problem: string): RefusedCard {
-  return { ok: false, reason, problem }
+  return { valid: false, reason, problem }
 }

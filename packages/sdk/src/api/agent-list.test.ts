@@ -1,6 +1,7 @@
 import { type JsonValue, seedSigner } from '@chancery/protocol'
 import { afterEach, expect, it } from 'vitest'
-import { type Client, createClient } from '../client.ts'
+import { createAuthorityClient } from '../authority/client.ts'
+import type { Client } from '../client.ts'
 import { type TestServer, isSignedFor, listen } from '../http/http-server.suite.ts'
 import { DESCRIPTOR, NA_PUBLIC_KEY, OPERATOR_SEED } from '../testing/records.suite.ts'
 
@@ -10,7 +11,7 @@ afterEach(() => server?.close())
 async function connect(reply: (count: number) => JsonValue): Promise<Client> {
   server = await listen((_request, count) => ({ json: reply(count) }))
   const signer = await seedSigner('ops-1', OPERATOR_SEED)
-  return createClient({ url: server.url, operator: { signer, audience: NA_PUBLIC_KEY } })
+  return createAuthorityClient({ url: server.url, operator: { signer, audience: NA_PUBLIC_KEY } })
 }
 
 const targets = (): readonly string[] => server?.received.map(({ target }) => target) ?? []

@@ -1,6 +1,7 @@
 import { type JsonValue, seedSigner, verifyGenesisBlock, verifyList } from '@chancery/protocol'
 import { afterEach, describe, expect, it } from 'vitest'
-import { type Client, createClient } from '../client.ts'
+import { createAuthorityClient } from '../authority/client.ts'
+import type { Client } from '../client.ts'
 import { type Reply, type TestServer, listen } from '../http/http-server.suite.ts'
 import { CRL, GENESIS, METADATA, NA_PUBLIC_KEY, OPERATOR_SEED, POLICY } from '../testing/records.suite.ts'
 
@@ -10,7 +11,7 @@ afterEach(() => server?.close())
 async function clientOf(reply: Reply): Promise<Client> {
   server = await listen(() => reply)
   const signer = await seedSigner('ops-1', OPERATOR_SEED)
-  return createClient({ url: server.url, operator: { signer, audience: NA_PUBLIC_KEY }, retry: false })
+  return createAuthorityClient({ url: server.url, operator: { signer, audience: NA_PUBLIC_KEY }, retry: false })
 }
 
 function sent(): string {

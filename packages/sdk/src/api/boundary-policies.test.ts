@@ -1,7 +1,8 @@
 import { type JsonObject, boundaryPolicyDigest } from '@chancery/protocol'
 import { type TestAuthority, startTestAuthority, testSigner } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Client, createClient } from '../client.ts'
+import { createAuthorityClient } from '../authority/client.ts'
+import type { Client } from '../client.ts'
 
 let na: TestAuthority
 let client: Client
@@ -9,7 +10,7 @@ beforeAll(async () => {
   na = await startTestAuthority({ backend: 'sqlite' })
   const audience = na.genesis.network_authority.public_key
   const signer = await testSigner('op-privileged')
-  client = createClient({ url: na.url, operator: { signer, audience }, retry: false })
+  client = createAuthorityClient({ url: na.url, operator: { signer, audience }, retry: false })
 })
 afterAll(() => na.stop())
 

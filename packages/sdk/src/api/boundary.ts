@@ -1,7 +1,6 @@
 import { type NodeDecision, type NodeDecisionRequest, boundary } from '@chancery/contract'
-import { json, nameTexts, omitUndefined } from '../http/read-response.ts'
 import type { CallOptions, Connection } from '../http/call.ts'
-import { requireNode } from '../http/node-signing.ts'
+import { decisionRequest } from './decision-request.ts'
 import { type RouteApi, routeApi } from '../http/route-api.ts'
 
 /**
@@ -15,21 +14,5 @@ export interface BoundaryApi extends RouteApi<typeof boundary> {
 }
 
 export function boundaryApi(connection: Connection): BoundaryApi {
-  const { call, node } = connection
-  const { evaluate, request: route } = boundary
-  return {
-    ...routeApi(boundary, connection),
-    request: (request, options) => {
-      const caller = requireNode(node, 'a request for a decision')
-      // Before the body is signed: the signature is over the body as sent.
-      const members = nameTexts(omitUndefined(request), evaluate)
-      return call({
-        route,
-        body: (now) => caller.prove('boundary-request', members, now),
-        repeatable: request.idempotency_key !== undefined,
-        read: json((value) => route.answer(value, '')),
-        options,
-      })
-    },
-  }
+  return { ...routeApi(boundary, connection), request: decisionRequest(connection) }
 }

@@ -1,6 +1,6 @@
 import { type RevocationAnswer, type RevocationPreview, type RevocationTerms, crl } from '@chancery/contract'
 import { type CompactCrl, type JoinCertificate, asJson } from '@chancery/protocol'
-import { RefusedError, RequestError, ResponseError } from '../errors.ts'
+import { RefusedError, UsageError, ResponseError } from '../errors.ts'
 import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
 import { type CountedSample, type RouteApi, routeApi } from '../http/route-api.ts'
 import { json } from '../http/read-response.ts'
@@ -57,7 +57,7 @@ const MAX_TEXTS = 100
 
 function nameCertificates({ cert_ids, certificates, node_public_key }: RevokedCertificates) {
   const [given, most] = certificates === undefined ? [cert_ids, MAX_IDS] : [certificates, MAX_TEXTS]
-  if (given.length > most) throw new RequestError(`at most ${most} certificates can be revoked at once`)
+  if (given.length > most) throw new UsageError(`at most ${most} certificates can be revoked at once`)
   if (certificates !== undefined) return { certificates }
   const [cert_id, ...others] = cert_ids
   if (others.length > 0) return { cert_ids }
@@ -81,7 +81,7 @@ export function crlApi(connection: Connection): CrlApi {
   ): Promise<RevocationPreview | RevocationResult> {
     // Names of an earlier release. An authority would carry out another change than they ask for.
     const former = ['dryRun', 'onlyThis', 'nodeKey'].find((name) => name in named)
-    if (former !== undefined) throw new RequestError(`${former} is the name of an earlier release`)
+    if (former !== undefined) throw new UsageError(`${former} is the name of an earlier release`)
     const body = {
       ...nameCertificates(named),
       ...(reason === undefined ? {} : { reason }),

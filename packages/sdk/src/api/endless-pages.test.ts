@@ -1,7 +1,8 @@
 import { seedSigner } from '@chancery/protocol'
 import { testSeed } from '@chancery/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
-import { type Client, createClient } from '../client.ts'
+import { createAuthorityClient } from '../authority/client.ts'
+import type { Client } from '../client.ts'
 import { evidenceStoreNames } from '../compat/sub-clients.ts'
 import { storedDecisionHead } from '../governed/chains.ts'
 import { type Received, type Reply, type TestServer, listen } from '../http/http-server.suite.ts'
@@ -12,7 +13,7 @@ afterEach(() => server?.close())
 async function connect(reply: (request: Received, count: number) => Reply): Promise<Client> {
   server = await listen(reply)
   const signer = await seedSigner('op', testSeed('op'))
-  return createClient({ url: server.url, operator: { signer, audience: signer.publicKey }, retry: false })
+  return createAuthorityClient({ url: server.url, operator: { signer, audience: signer.publicKey }, retry: false })
 }
 
 describe('an authority whose pages never end', () => {

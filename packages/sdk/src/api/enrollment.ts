@@ -1,7 +1,5 @@
 import {
   type CertificateFilter,
-  type HeartbeatRequest,
-  type HeartbeatResponse,
   type Invite,
   type InviteBatch,
   type InviteBatchRequest,
@@ -9,34 +7,23 @@ import {
   type InviteRequest,
   type InviteRow,
   type IssuedCertificate,
-  type IssuedWit,
-  type JoinEvidence,
-  type PresentedCertificate,
-  type RenewRequest,
   type Roster,
   enrollment,
 } from '@chancery/contract'
-import type { JoinCertificate, Read } from '@chancery/protocol'
+import type { Read } from '@chancery/protocol'
 import { ResponseError } from '../errors.ts'
 import type { CallOptions, CallRoute, Connection, WriteOptions } from '../http/call.ts'
-import { requireNode } from '../http/node-signing.ts'
 import { json, omitUndefined } from '../http/read-response.ts'
 import { type RouteApi, routeApi } from '../http/route-api.ts'
+import { type MemberCalls, memberCalls } from './member.ts'
 import { allRows } from './pages.ts'
-
-/** With an invite or with evidence, one of them. */
-export type JoinRequest = (
-  | { readonly invite_token: string; readonly evidence?: never }
-  | { readonly evidence: JoinEvidence; readonly invite_token?: never }
-) & { readonly validity_hours?: number }
-
-type ProvenCall = 'join' | 'heartbeat' | 'renew' | 'wit' | 'present'
 
 /**
  * `inviteList`, `inviteWithdraw`, `certificates` and `labelNode`: as operator. A standard key withdraws the invites it
  * made itself, a privileged key any. A repeat changes nothing.
  */
-export interface EnrollmentApi extends Omit<RouteApi<typeof enrollment>, ProvenCall | 'invite' | 'inviteBatch'> {
+export interface EnrollmentApi
+  extends Omit<RouteApi<typeof enrollment>, keyof MemberCalls | 'invite' | 'inviteBatch'>, MemberCalls {
   /**
    * As operator. The response contains a secret and is never sent twice, so an attempt with an unknown outcome is not
    * repeated.
@@ -49,17 +36,6 @@ export interface EnrollmentApi extends Omit<RouteApi<typeof enrollment>, ProvenC
     query?: InviteFilter & { readonly limit?: number },
     options?: CallOptions,
   ): AsyncGenerator<InviteRow, void, undefined>
-  /** Spends the invite. Verify the certificate with protocol's verifyJoinCertificate before you use it. */
-  join(request: JoinRequest, options?: CallOptions): Promise<JoinCertificate>
-  heartbeat(request: HeartbeatRequest, options?: CallOptions): Promise<HeartbeatResponse>
-  /**
-   * May be repeated within the grace period of the old certificate: a lost response only costs one more certificate.
-   */
-  renew(request: RenewRequest, options?: CallOptions): Promise<JoinCertificate>
-  /** Returns a WIMSE token of this certificate; refused with `wimse_disabled` when the authority issues none. Beta. */
-  wit(request: { readonly cert_id: string }, options?: CallOptions): Promise<IssuedWit>
-  /** Presents a valid certificate that a restored authority lacks, for its adoption by an operator. Beta. */
-  present(request: { readonly certificate: JoinCertificate }, options?: CallOptions): Promise<PresentedCertificate>
   /** Returns the active nodes, for an operator. */
   roster(options?: CallOptions): Promise<Roster>
   /** Returns all issued certificates, page after page. */
@@ -72,24 +48,8 @@ export interface EnrollmentApi extends Omit<RouteApi<typeof enrollment>, ProvenC
 type AnsweringRoute<Answer> = CallRoute & { readonly answer: Read<Answer> }
 
 export function enrollmentApi(connection: Connection): EnrollmentApi {
-  const { call, node } = connection
+  const { call } = connection
   const api = routeApi(enrollment, connection)
-  /** A call that the key of the node proves. All but a join may be repeated. */
-  const proven = async <Answer>(
-    name: ProvenCall,
-    route: AnsweringRoute<Answer>,
-    given: object,
-    options?: CallOptions,
-  ): Promise<Answer> => {
-    const identity = requireNode(node, name)
-    return call({
-      route,
-      body: (now) => identity.prove(name, omitUndefined({ ...given }), now),
-      ...(name === 'join' ? {} : { repeatable: true as const }),
-      read: json((value) => route.answer(value, '')),
-      options,
-    })
-  }
   const issueOnce = <Answer>(route: AnsweringRoute<Answer>, request: object, options?: WriteOptions): Promise<Answer> =>
     call({
       route,
@@ -108,11 +68,7 @@ export function enrollmentApi(connection: Connection): EnrollmentApi {
         (page) => page.invites,
         limit,
       ),
-    join: (request, options) => proven('join', enrollment.join, request, options),
-    heartbeat: (request, options) => proven('heartbeat', enrollment.heartbeat, request, options),
-    renew: (request, options) => proven('renew', enrollment.renew, request, options),
-    wit: (request, options) => proven('wit', enrollment.wit, request, options),
-    present: (request, options) => proven('present', enrollment.present, request, options),
+    ...memberCalls(connection),
     async roster(options) {
       const { count, nodes } = await api.nodes({ ...options, asOperator: true })
       if (nodes !== undefined) return { count, nodes }

@@ -3,7 +3,8 @@ import type { BoundaryDecision, ExecutionEvidence } from '@chancery/protocol'
 import { ManualClock, accepted, signExecution, startTestAuthority, testSigner } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Client, createClient } from '../client.ts'
+import { createAuthorityClient } from '../authority/client.ts'
+import type { Client } from '../client.ts'
 import { ResponseError, RefusedError } from '../errors.ts'
 import { listen } from '../http/http-server.suite.ts'
 
@@ -15,7 +16,7 @@ beforeAll(async () => {
   const settings = { NA_CLOCK_CHECK: 'off', EVIDENCE_STORE: 'on', NA_ANCHOR_INTERVAL_SECONDS: '0' }
   na = await startTestAuthority({ clock, backend: 'sqlite', settings })
   const operator = { signer: await testSigner('op-privileged'), audience: na.genesis.network_authority.public_key }
-  client = createClient({ url: na.url, operator, clock: () => clock.now(), retry: false })
+  client = createAuthorityClient({ url: na.url, operator, clock: () => clock.now(), retry: false })
   const claims = { capabilities: ['secret.rotate'] }
   const { attestation_id } = await client.attestations.issue({ subject_id: 'vendor-1', roles: ['role:client'], claims })
   const asked = { attestation_id, requested_capability: 'secret.rotate' }
@@ -105,7 +106,7 @@ describe('evidence', () => {
   it('does not take a tile of another length', async () => {
     const server = await listen(() => ({ raw: 'short' }))
     try {
-      const stranger = createClient({ url: server.url, retry: false })
+      const stranger = createAuthorityClient({ url: server.url, retry: false })
       await expect(stranger.evidenceLog.tile({ level: 0, tile: 0, width: 1 })).rejects.toBeInstanceOf(ResponseError)
     } finally {
       await server.close()

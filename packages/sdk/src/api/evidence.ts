@@ -27,7 +27,7 @@ export interface ExportOptions extends CallOptions {
 /**
  * As operator; `execution` is signed by a registered executor key instead, and may be repeated: the same record is then
  * a duplicate. Dry runs of `retention` need a key of the standard tier only. `bundle` gives a stored decision in a DSSE
- * envelope that the authority signs for this call; see `checkDecisionBundle`.
+ * envelope that the authority signs for this call; see `verifyBundle`.
  */
 export interface EvidenceApi extends RouteApi<typeof evidence> {
   /** Returns one page of entries in store order. */

@@ -42,7 +42,7 @@ export function healthApi(connection: Connection): HealthApi {
       await call({ route: health.readyz, read: readReadiness, retry: 'never', at, options })
       return { url: at, ready: true, problem: undefined }
     } catch (error) {
-      if (error instanceof RefusedError) return { url: at, ready: false, problem: error.receivedCode }
+      if (error instanceof RefusedError) return { url: at, ready: false, problem: error.code }
       if (error instanceof UnreachableError)
         return { url: at, ready: false, problem: error.systemCode ?? 'unreachable' }
       if (error instanceof ResponseError) return { url: at, ready: false, problem: `status ${error.status}` }

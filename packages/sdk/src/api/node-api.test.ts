@@ -10,7 +10,8 @@ import {
 } from '@chancery/protocol'
 import type { AgentDelete, JsonObject, JsonValue, NodeAction } from '@chancery/protocol'
 import { afterEach, describe, expect, it } from 'vitest'
-import { type Client, createClient } from '../client.ts'
+import { createAuthorityClient } from '../authority/client.ts'
+import type { Client } from '../client.ts'
 import type { ClientOptions } from '../http/connection.ts'
 import { type Received, type Reply, type TestServer, isSignedFor, listen, refusal } from '../http/http-server.suite.ts'
 import {
@@ -35,7 +36,7 @@ async function connect(
   options: Partial<ClientOptions> = {},
 ): Promise<Client> {
   server = await listen((request, count) => reply(request.target, count))
-  return createClient({
+  return createAuthorityClient({
     url: server.url,
     node: { signer: await seedSigner('any label', NODE_SEED), audience: NA_PUBLIC_KEY },
     clock: () => NOW,
@@ -118,7 +119,7 @@ describe.each(PROVEN)('enrollment.$action', ({ action, call, answer, members, gi
 
   it('is not sent without a node key', async () => {
     server = await listen(() => ({}))
-    await expect(call(createClient({ url: server.url }))).rejects.toMatchObject({ name: 'RequestError' })
+    await expect(call(createAuthorityClient({ url: server.url }))).rejects.toMatchObject({ name: 'UsageError' })
     expect(server.received).toHaveLength(0)
   })
 
@@ -158,7 +159,7 @@ describe('the audience of a node', () => {
 
   it('must be chosen one way or the other', async () => {
     const careless = { signer: await seedSigner('n', NODE_SEED) } as unknown as NonNullable<ClientOptions['node']>
-    expect(() => createClient({ url: 'http://na', node: careless })).toThrow('pin the audience of the node')
+    expect(() => createAuthorityClient({ url: 'http://na', node: careless })).toThrow('pin the audience of the node')
   })
 })
 
@@ -175,13 +176,13 @@ describe('a refused proof', () => {
   it('reports when the clocks disagree', async () => {
     const headers = { Date: 'Wed, 02 Jan 2030 02:50:00 GMT' }
     const client = await connect(() => refusal(401, 'node_auth_failed', {}, headers))
-    await expect(client.enrollment.heartbeat({ cert_id: 'c' })).rejects.toMatchObject({ clockSkewSeconds: 1200 })
+    await expect(client.enrollment.heartbeat({ cert_id: 'c' })).rejects.toMatchObject({ clockOffsetSeconds: 1200 })
   })
 
   it('reports it also for a descriptor outside its validity period', async () => {
     const headers = { Date: 'Wed, 02 Jan 2030 03:20:30 GMT' }
     const client = await connect(() => refusal(400, 'descriptor_expired', {}, headers))
-    await expect(client.agents.register(FACTS)).rejects.toMatchObject({ clockSkewSeconds: -630 })
+    await expect(client.agents.register(FACTS)).rejects.toMatchObject({ clockOffsetSeconds: -630 })
   })
 })
 
@@ -224,7 +225,7 @@ describe('enrollment for operators', () => {
 
   it('roster is not sent without an operator, and never reads a count as a roster', async () => {
     const client = await connect(() => ({ json: { count: 1 } }))
-    await expect(client.enrollment.roster()).rejects.toMatchObject({ name: 'RequestError' })
+    await expect(client.enrollment.roster()).rejects.toMatchObject({ name: 'UsageError' })
     expect(server?.received).toHaveLength(0)
     await server?.close()
     await expect((await asOperator({ count: 1 })).enrollment.roster()).rejects.toMatchObject({ name: 'ResponseError' })
@@ -263,7 +264,7 @@ describe('enrollment for operators', () => {
   it.each(['', 'a b', 'x'.repeat(129), 'a\r\nX: y'])('revoke refuses the key %j before it is sent', async (key) => {
     const client = await asOperator({})
     await expect(client.crl.revoke({ cert_ids: ['a'] }, { idempotencyKey: key })).rejects.toMatchObject({
-      name: 'RequestError',
+      name: 'UsageError',
     })
     expect(server?.received).toHaveLength(0)
   })
@@ -271,7 +272,7 @@ describe('enrollment for operators', () => {
   it('revoke refuses more than a thousand', async () => {
     const client = await asOperator({})
     const ids = ['a', ...Array.from({ length: 1000 }, (_each, index) => `c-${index}`)] as [string, ...string[]]
-    await expect(client.crl.revoke({ cert_ids: ids })).rejects.toMatchObject({ name: 'RequestError' })
+    await expect(client.crl.revoke({ cert_ids: ids })).rejects.toMatchObject({ name: 'UsageError' })
   })
 })
 
@@ -300,7 +301,7 @@ describe('agents.register', () => {
   ])('refuses %j without sending it', async (facts, field) => {
     const client = await connect(() => ({}))
     const error: unknown = await client.agents.register({ ...FACTS, ...facts }).catch((thrown: unknown) => thrown)
-    expect(error).toMatchObject({ name: 'RequestError', message: expect.stringContaining(field) as string })
+    expect(error).toMatchObject({ name: 'UsageError', message: expect.stringContaining(field) as string })
     expect(server?.received).toHaveLength(0)
   })
 })
@@ -331,7 +332,7 @@ describe('agents.search', () => {
 
   it('needs a tag; the count does not', async () => {
     const client = await connect(() => ({ json: { count: 7, capability: null } }))
-    await expect(client.agents.search('')).rejects.toMatchObject({ name: 'RequestError' })
+    await expect(client.agents.search('')).rejects.toMatchObject({ name: 'UsageError' })
     expect(await client.agents.count()).toBe(7)
   })
 })

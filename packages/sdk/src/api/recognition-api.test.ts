@@ -1,7 +1,8 @@
 import { type RecognitionTreaty, asJson, verifyList } from '@chancery/protocol'
 import { ManualClock, type TestAuthority, createInvite, startTestAuthority, testSigner } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Client, createClient } from '../client.ts'
+import { createAuthorityClient } from '../authority/client.ts'
+import type { Client } from '../client.ts'
 import { ResponseError, RefusedError } from '../errors.ts'
 import { listen } from '../http/http-server.suite.ts'
 import { DryRunUnsupportedError } from '../http/route-api.ts'
@@ -15,7 +16,12 @@ let partnerKey = ''
 async function connect(authority: TestAuthority): Promise<Client> {
   const signer = await testSigner('op-privileged')
   const audience = authority.genesis.network_authority.public_key
-  return createClient({ url: authority.url, operator: { signer, audience }, clock: () => clock.now(), retry: false })
+  return createAuthorityClient({
+    url: authority.url,
+    operator: { signer, audience },
+    clock: () => clock.now(),
+    retry: false,
+  })
 }
 
 beforeAll(async () => {
@@ -215,7 +221,7 @@ describe('a dry run', () => {
   it('of certificates says which', async () => {
     const signer = await testSigner('node', 'a node')
     const audience = na.genesis.network_authority.public_key
-    const node = createClient({ url: na.url, node: { signer, audience }, clock: () => clock.now() })
+    const node = createAuthorityClient({ url: na.url, node: { signer, audience }, clock: () => clock.now() })
     const { cert_id } = await node.enrollment.join({ invite_token: await createInvite(na) })
     const forecast = await client.crl.revoke({ cert_ids: [cert_id], dry_run: true })
     expect(forecast).toEqual({
@@ -261,7 +267,7 @@ describe('a dry run', () => {
       json: target === '/sovereign.json' ? asJson(metadata) : { treaty_id: 't', status: 'revoked' },
     }))
     const signer = await testSigner('op-privileged')
-    const other = createClient({ url: server.url, operator: { signer, audience: partnerKey }, retry: false })
+    const other = createAuthorityClient({ url: server.url, operator: { signer, audience: partnerKey }, retry: false })
     const failure = await failureOf(other.recognitionTreaties.revoke('t', { dry_run: true }))
     expect(failure).toBeInstanceOf(ResponseError)
     expect(String(failure)).toContain('may have been carried out')
@@ -277,7 +283,7 @@ describe('a dry run', () => {
       return target === '/sovereign.json' ? { json: asJson({ ...metadata, supported_surfaces }) } : { json: {} }
     })
     const signer = await testSigner('op-privileged')
-    const other = createClient({ url: server.url, operator: { signer, audience: partnerKey }, retry: false })
+    const other = createAuthorityClient({ url: server.url, operator: { signer, audience: partnerKey }, retry: false })
     for (const dryRun of [
       other.crl.revoke({ cert_ids: ['c'], dry_run: true }),
       other.operatorKeys.revoke('op-standard', { dry_run: true }),

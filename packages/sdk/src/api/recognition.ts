@@ -11,7 +11,7 @@ import {
   revocationFeeds,
 } from '@chancery/contract'
 import { type FeedPart, asJson, toUtf8, writeJson } from '@chancery/protocol'
-import { RequestError, ResponseError } from '../errors.ts'
+import { UsageError, ResponseError } from '../errors.ts'
 import type { CallOptions, Connection } from '../http/call.ts'
 import { type ReadOptions, type RouteApi, routeApi } from '../http/route-api.ts'
 import { allRows } from './pages.ts'
@@ -97,7 +97,7 @@ export function revocationFeedsApi(connection: Connection): RevocationFeedsApi {
   return {
     ...api,
     async importParts({ parts, ...request }, options) {
-      if (parts.length === 0) throw new RequestError('importParts needs at least one part')
+      if (parts.length === 0) throw new UsageError('importParts needs at least one part')
       let done: FeedImport | undefined
       for (const some of batchesOf(parts)) done = await api.import({ ...request, parts: some }, options)
       return done as FeedImport

@@ -2,7 +2,8 @@ import type { TrustDecision } from '@chancery/contract'
 import { type AgreementRecord, JsonFloat, asJson, writeJson } from '@chancery/protocol'
 import { ManualClock, type TestAuthority, foreignSovereign, startTestAuthority, testSigner } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Client, createClient } from '../client.ts'
+import { createAuthorityClient } from '../authority/client.ts'
+import type { Client } from '../client.ts'
 import { ResponseError } from '../errors.ts'
 
 const clock = new ManualClock('2026-01-02T03:04:05Z')
@@ -12,7 +13,12 @@ beforeAll(async () => {
   na = await startTestAuthority({ backend: 'sqlite', clock, settings: { NA_CLOCK_CHECK: 'off' } })
   const audience = na.genesis.network_authority.public_key
   const signer = await testSigner('op-privileged')
-  client = createClient({ url: na.url, operator: { signer, audience }, retry: false, clock: () => clock.now() })
+  client = createAuthorityClient({
+    url: na.url,
+    operator: { signer, audience },
+    retry: false,
+    clock: () => clock.now(),
+  })
   await client.recognitionTreaties.issue({
     subject_sovereign_id: 'bolt-net',
     subject_public_keys: [foreignSovereign('bolt-net').publicKey],
@@ -104,7 +110,7 @@ describe('trust evidence', () => {
     const fetch: typeof globalThis.fetch = async () =>
       new Response(strange, { status: 201, headers: { 'content-type': 'application/json' } })
     const audience = na.genesis.network_authority.public_key
-    const odd = createClient({
+    const odd = createAuthorityClient({
       url: na.url,
       operator: { signer: await testSigner('op-privileged'), audience },
       retry: false,

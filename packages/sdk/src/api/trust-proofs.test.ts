@@ -18,7 +18,8 @@ import {
 } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Client, createClient } from '../client.ts'
+import { createAuthorityClient } from '../authority/client.ts'
+import type { Client } from '../client.ts'
 import { ResponseError, RefusedError } from '../errors.ts'
 import { listen } from '../http/http-server.suite.ts'
 
@@ -29,7 +30,7 @@ let client: Client
 beforeAll(async () => {
   na = await startTestAuthority({ clock, backend: 'sqlite', settings: { EVIDENCE_STORE: 'on', NA_CLOCK_CHECK: 'off' } })
   const operator = { signer: await testSigner('op-privileged'), audience: na.genesis.network_authority.public_key }
-  client = createClient({ url: na.url, operator, clock: () => clock.now(), retry: false })
+  client = createAuthorityClient({ url: na.url, operator, clock: () => clock.now(), retry: false })
 })
 afterAll(() => na.stop())
 
@@ -138,7 +139,7 @@ describe('dataUsage', () => {
   it('refuses a record that it cannot return completely', async () => {
     const policy = { ...(await client.dataUsage.current()), more: 1 }
     const server = await listen(() => ({ json: policy }))
-    const other = createClient({ url: server.url, retry: false })
+    const other = createAuthorityClient({ url: server.url, retry: false })
     await expect(other.dataUsage.current()).rejects.toThrow(ResponseError)
     await server.close()
   })

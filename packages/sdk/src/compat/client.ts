@@ -8,7 +8,7 @@ import type { CallOptions, CallRoute, Connection } from '../http/call.ts'
 import { type JsonObject, type JsonValue, canonicalJson, readJson } from '@chancery/protocol'
 import type { Query } from '../http/url.ts'
 import { type ReadResponse, json, text } from '../http/read-response.ts'
-import { RequestError } from '../errors.ts'
+import { UsageError } from '../errors.ts'
 
 /** Calls by path, for routes that this library does not have. All other rules are those of the API groups. */
 export interface RawTransport {
@@ -54,7 +54,7 @@ function rawTransport({ call, endpoints }: Connection): RawTransport {
     publicGet: async (path, query, options) => get(['public', path], anything, { query, options }),
     publicGetAt: async (baseUrl, path, query, options) => {
       const at = baseUrl.replace(/\/+$/, '')
-      if (!endpoints.includes(at)) throw new RequestError('this is none of the addresses of the client')
+      if (!endpoints.includes(at)) throw new UsageError('this is none of the addresses of the client')
       return get(['public', path], anything, { query, options, at })
     },
   }
@@ -66,7 +66,7 @@ const anything = json((value) => value)
 export function buildPath(template: string, params: Readonly<Record<string, string>> = {}): string {
   return template.replaceAll(/\{([a-z_]+)\}/g, (_whole, name: string) => {
     const value = Object.hasOwn(params, name) ? params[name] : undefined
-    if (value === undefined || value === '') throw new RequestError(`${name} is required`)
+    if (value === undefined || value === '') throw new UsageError(`${name} is required`)
     return encodeURIComponent(value)
   })
 }
@@ -81,7 +81,7 @@ function readPath(
   access: Access,
 ): { readonly route: CallRoute; readonly params: Record<string, string>; readonly query: Record<string, string> } {
   const [encoded = '', search = ''] = path.split('?', 2)
-  if (!encoded.startsWith('/')) throw new RequestError('a path begins with /')
+  if (!encoded.startsWith('/')) throw new UsageError('a path begins with /')
   const params: Record<string, string> = {}
   const segments = encoded.slice(1).split('/')
   const template = segments.map((segment, index) => {
@@ -106,7 +106,7 @@ function decode(segment: string): string {
   try {
     return decodeURIComponent(segment)
   } catch {
-    throw new RequestError('the path is not percent-encoded UTF-8')
+    throw new UsageError('the path is not percent-encoded UTF-8')
   }
 }
 

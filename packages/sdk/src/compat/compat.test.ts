@@ -196,7 +196,7 @@ describe('evidence', () => {
       executor: { signer: await testSigner('rotator-1'), sovereignId: 'rotator' },
       clock: () => setup.clock.now(),
     })
-    expect(result.authorized).toBe(true)
+    expect(result.allowed).toBe(true)
   }
 
   it('is compared with what is there', async () => {

@@ -2,10 +2,10 @@ import { hasSecretMaterial, writeInstant } from '@chancery/protocol'
 import type { BoundaryDecision, ExecutionEvidence, Instant, JsonObject } from '@chancery/protocol'
 import type { Client } from '../client.ts'
 import { type Outcome, storedResourceHead } from '../governed/chains.ts'
-import { EvidenceNotStoredError, MetadataRefusedError } from '../governed/errors.ts'
+import { EvidenceNotStoredError, METADATA_ONLY, requireMetadata } from '../governed/errors.ts'
 import { EvidenceSender, type Executor } from '../governed/evidence-sender.ts'
 import { GovernedActionRunner } from '../governed/action-runner.ts'
-import type { GovernedAction, GovernedActionOptions, GovernedResult } from '../governed/ask-decision.ts'
+import type { ActionResult, GovernedAction, GovernedActionOptions } from '../governed/ask-decision.ts'
 import { MemoryOutbox, type Outbox, type ResourceStep } from '../governed/outbox.ts'
 import { systemClock } from '../http/system-clock.ts'
 
@@ -15,18 +15,18 @@ import { systemClock } from '../http/system-clock.ts'
  */
 export async function governedAction<Value>(
   action: GovernedAction<Value> & GovernedActionOptions,
-): Promise<GovernedResult<Value>> {
+): Promise<ActionResult<Value>> {
   return (await GovernedActionRunner.open(action)).run(action)
 }
 
 /** Returns why these parameters may not be in evidence; undefined when they may. */
 export function metadataProblem(parameters: JsonObject, detail: string | null = null): string | undefined {
-  return hasSecretMaterial(parameters, detail) ? new MetadataRefusedError().message : undefined
+  return hasSecretMaterial(parameters, detail) ? METADATA_ONLY : undefined
 }
 
-/** Throws {@link MetadataRefusedError} on what looks like a secret or is longer than 16 KiB. */
+/** Throws UsageError on what looks like a secret or is longer than 16 KiB. */
 export function checkMetadataOnly(parameters: JsonObject, detail: string | null = null): void {
-  if (hasSecretMaterial(parameters, detail)) throw new MetadataRefusedError()
+  requireMetadata(parameters, detail)
 }
 
 export interface RecorderOptions {

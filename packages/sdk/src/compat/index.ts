@@ -21,16 +21,14 @@ export {
   RateLimitError,
   ServiceUnavailableError,
   UnauthorizedError,
+  ChanceryError as GovernedActionError,
   UnreachableError as NetworkError,
+  UsageError as MetadataRefusedError,
   ValidationError,
+  VerificationError as DecisionVerificationError,
 } from '../errors.ts'
-export { summarizeDecision } from '../governed/decision.ts'
-export {
-  DecisionVerificationError,
-  EvidenceNotStoredError,
-  GovernedActionError,
-  MetadataRefusedError,
-} from '../governed/errors.ts'
+export { summarizeDecision } from './summary.ts'
+export { EvidenceNotStoredError } from '../governed/errors.ts'
 export { MemoryOutbox } from '../governed/outbox.ts'
 export { JsonError as StrictJsonError, canonicalJson, policySetDigest, seedSigner, sha256Hex } from '@chancery/protocol'
 export type * from '../record-types.ts'

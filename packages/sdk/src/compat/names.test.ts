@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '@chancery/protocol'
 import { testSigner } from '@chancery/testkit'
-import { type Client, createClient } from '../client.ts'
+import { createAuthorityClient } from '../authority/client.ts'
+import type { Client } from '../client.ts'
 import { EvidenceSender } from '../governed/evidence-sender.ts'
 import { type GovernedSetup, openSetup } from '../governed/governed.suite.ts'
 import { MemoryOutbox } from '../governed/outbox.ts'
@@ -43,7 +44,10 @@ async function recordedClient(): Promise<{ readonly client: Client; readonly sen
     return Promise.resolve(new Response('no', { status: 400 }))
   }
   const signer = await testSigner('ops')
-  return { client: createClient({ url: 'http://na', fetch, operator: { signer, audience: signer.publicKey } }), sent }
+  return {
+    client: createAuthorityClient({ url: 'http://na', fetch, operator: { signer, audience: signer.publicKey } }),
+    sent,
+  }
 }
 
 describe('existing names', () => {

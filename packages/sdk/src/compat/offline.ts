@@ -38,7 +38,7 @@ import type {
   TwoPartyReason,
   Verdict,
 } from '@chancery/protocol'
-import { signingTimeOf } from '../trust/signing-time.ts'
+import { timeOf } from '../trust/signing-time.ts'
 
 /** A signed record as received; it is verified in this spelling. */
 type Arrived = object
@@ -52,7 +52,7 @@ export async function verifyBoundaryDecision(
   expectations: Omit<DecisionExpectations, 'now'> & { readonly now?: Instant },
 ): Promise<DecisionVerdict> {
   const received = readReceived(boundaryDecisionForm, decision as JsonObject)
-  return verifyReceivedDecision(received, { ...expectations, now: signingTimeOf(expectations.now) })
+  return verifyReceivedDecision(received, { ...expectations, now: timeOf(expectations.now) })
 }
 
 /** Checks form and signature only, not time and basis. */
@@ -97,7 +97,7 @@ export async function verifyDataAccessIntent(
   keys: readonly string[],
   now?: Instant,
 ): Promise<Verdict<FormReason | 'intent_expired'>> {
-  const moment = signingTimeOf(now)
+  const moment = timeOf(now)
   const received = readReceived(accessIntentForm, intent as JsonObject)
   const verdict = await verifyReceived(received, keys)
   if (!verdict.ok) return verdict

@@ -2,7 +2,7 @@ import { OPERATOR_HEADERS } from '@chancery/contract'
 import { type Instant, type Signer, seedSigner } from '@chancery/protocol'
 import type { Audience } from '../http/node-signing.ts'
 import type { ClientOptions } from '../http/connection.ts'
-import { RequestError } from '../errors.ts'
+import { UsageError } from '../errors.ts'
 import type { Outbox } from '../governed/outbox.ts'
 import type { Fetch } from '../http/transport.ts'
 
@@ -48,11 +48,11 @@ const MAX_DELAY_MS = 60_000
 const SIGNATURE_BYTES = 64
 export const DEFAULT_KEY_ID = 'operator-local'
 
-/** Returns the options of this library. Throws {@link RequestError} on an invalid combination. */
+/** Returns the options of this library. Throws {@link UsageError} on an invalid combination. */
 export function toClientOptions(options: ExistingOptions): ClientOptions {
   const { baseUrl, baseUrls, clock, fetch, timeout = TIMEOUT_MS } = options
   if ((baseUrl === undefined) === (baseUrls === undefined))
-    throw new RequestError('give exactly one of baseUrl, baseUrls')
+    throw new UsageError('give exactly one of baseUrl, baseUrls')
   requireWhole('timeout', timeout, 1, Number.MAX_SAFE_INTEGER)
   const { attempts = 0, baseDelayMs = BASE_DELAY_MS } = options.retry ?? {}
   requireWhole('retry.attempts', attempts, 0, MAX_ATTEMPTS)
@@ -75,7 +75,7 @@ const RESERVED: ReadonlySet<string> = new Set(
 /** Headers for every call; a header that a call sets itself cannot be given. */
 export function readHeaders(headers: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
   for (const name of Object.keys(headers))
-    if (RESERVED.has(name.toLowerCase())) throw new RequestError(`the header ${name} is set by the call itself`)
+    if (RESERVED.has(name.toLowerCase())) throw new UsageError(`the header ${name} is set by the call itself`)
   return headers
 }
 
@@ -97,7 +97,7 @@ export function checkedSigner(signer: ExistingSigner): Signer {
     publicKey: '',
     sign: async (bytes) => {
       const signature = await signer.sign(bytes)
-      if (signature.length !== SIGNATURE_BYTES) throw new RequestError('a signature has 64 bytes')
+      if (signature.length !== SIGNATURE_BYTES) throw new UsageError('a signature has 64 bytes')
       return signature
     },
   }
@@ -111,5 +111,5 @@ function toAudience({ audience, trustFirstAudience }: ExistingOptions): Audience
 
 function requireWhole(name: string, value: number, min: number, max: number): void {
   if (Number.isInteger(value) && value >= min && value <= max) return
-  throw new RequestError(`${name} must be a whole number from ${min} to ${max}`)
+  throw new UsageError(`${name} must be a whole number from ${min} to ${max}`)
 }

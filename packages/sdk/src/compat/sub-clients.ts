@@ -4,7 +4,7 @@ import type { EvidenceEvent, EvidenceFilter, ExecutorKey, RecordedEvidence, Rete
 import type { CallOptions } from '../http/call.ts'
 import type { RecordOrText } from '../http/read-response.ts'
 import type { Client } from '../client.ts'
-import { ChanceryError } from '../errors.ts'
+import { VerificationError } from '../errors.ts'
 import type { EvidenceSender, FlushReport } from '../governed/evidence-sender.ts'
 import type { ChainHead, OutboxEntry } from '../governed/outbox.ts'
 
@@ -64,7 +64,8 @@ export function evidenceStoreNames({ evidence }: Client, sender: EvidenceSender 
       yield* page.entries
       const next = page.next_after_sequence
       // A position that does not move would cause an endless loop.
-      if (next !== null && next <= after) throw new ChanceryError('the next page does not follow this one')
+      if (next !== null && next <= after)
+        throw new VerificationError('page_order', 'response', 'the next page does not follow this one')
       after = next
     }
   }

@@ -39,9 +39,9 @@ export type BundleReason =
 
 export type BundleVerdict =
   | {
-      /** Genuine. What it says is `outcome`: a denial permits nothing. */
-      readonly ok: true
-      readonly outcome: 'allowed' | 'denied'
+      /** Genuine. What it says is `allowed`: a denial permits nothing. */
+      readonly valid: true
+      readonly allowed: boolean
       readonly decision: BoundaryDecision
       readonly checked: readonly CheckedPart[]
       /** store_entry: that the decision is this entry of the evidence store. */
@@ -50,16 +50,16 @@ export type BundleVerdict =
       /** The key that signed the envelope. */
       readonly public_key: string
     }
-  | { readonly ok: false; readonly reason: BundleReason }
+  | { readonly valid: false; readonly allowed: false; readonly reason: BundleReason }
 
-const refused = (reason: BundleReason): BundleVerdict => ({ ok: false, reason })
+const refused = (reason: BundleReason): BundleVerdict => ({ valid: false, allowed: false, reason })
 
 /**
  * Verifies an envelope with the keys that the caller trusts: the signature of the envelope, that its statement is
  * exactly the one of its record, and the signature of the authority on the record at the date of the record. Every
  * byte of the payload is compared, so nothing in it is left without a check.
  */
-export async function checkDecisionBundle(envelope: DsseEnvelope, keys: AuthorityKeys): Promise<BundleVerdict> {
+export async function verifyBundle(envelope: DsseEnvelope, keys: AuthorityKeys): Promise<BundleVerdict> {
   const [{ keyid, sig }] = envelope.signatures
   if (envelope.payloadType !== STATEMENT_PAYLOAD_TYPE) return refused('payload_type')
   const payload = fromBase64(envelope.payload)
@@ -76,8 +76,8 @@ export async function checkDecisionBundle(envelope: DsseEnvelope, keys: Authorit
   const verdict = await verifyReceived(decision, keysInPeriod(keys, record.decision_made_at))
   if (!verdict.ok) return refused('decision_signature')
   return {
-    ok: true,
-    outcome: record.authorized ? 'allowed' : 'denied',
+    valid: true,
+    allowed: record.authorized,
     decision: record,
     checked: ['signature', 'network'],
     unproven: ['time', 'basis', 'store_entry'],

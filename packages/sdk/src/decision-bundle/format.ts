@@ -1,5 +1,6 @@
 import { isJsonObject, readJson, JsonError, writeJson } from '@chancery/protocol'
 import type { DsseEnvelope, JsonObject, JsonValue } from '@chancery/protocol'
+import { VerificationError } from '../errors.ts'
 
 /** `dsse`: the envelope alone. `sigstore`: the envelope in a Sigstore bundle 0.3. */
 export const BUNDLE_FORMS = ['sigstore', 'dsse'] as const
@@ -10,13 +11,18 @@ const MEDIA_TYPE = 'application/vnd.dev.sigstore.bundle.v0.3+json'
 /** A decision record has at most some hundred KiB. */
 export const MAX_BUNDLE_LENGTH = 4_194_304
 
-/** The text is not a bundle as {@link writeDecisionBundle} writes it. */
-export class DecisionBundleError extends Error {
+/** The text is not a bundle as {@link writeBundle} writes it. */
+export class DecisionBundleError extends VerificationError {
   override readonly name = 'DecisionBundleError'
+
+  constructor(message: string) {
+    super('malformed', 'boundary-decision')
+    this.message = message
+  }
 }
 
 /** One line of JSON. A reader accepts no other text of the same envelope. */
-export function writeDecisionBundle(envelope: DsseEnvelope, form: BundleForm): string {
+export function writeBundle(envelope: DsseEnvelope, form: BundleForm): string {
   const {
     payload,
     payloadType,
@@ -30,14 +36,14 @@ export function writeDecisionBundle(envelope: DsseEnvelope, form: BundleForm): s
 }
 
 /** Reads either form. Throws {@link DecisionBundleError}. */
-export function readDecisionBundle(text: string): { readonly envelope: DsseEnvelope; readonly form: BundleForm } {
+export function readBundle(text: string): { readonly envelope: DsseEnvelope; readonly form: BundleForm } {
   if (text.length > MAX_BUNDLE_LENGTH) throw new DecisionBundleError('the bundle is too large')
   const value = parse(text)
   const form: BundleForm = Object.hasOwn(value, 'dsseEnvelope') ? 'sigstore' : 'dsse'
   const envelope = readDsseEnvelope(form === 'sigstore' ? value['dsseEnvelope'] : value)
   if (envelope === undefined) throw new DecisionBundleError('this is not a DSSE envelope with one signature')
   // A changed hint, space or unknown member is covered by no signature.
-  if (writeDecisionBundle(envelope, form) !== text) throw new DecisionBundleError('the text was changed')
+  if (writeBundle(envelope, form) !== text) throw new DecisionBundleError('the text was changed')
   return { envelope, form }
 }
 

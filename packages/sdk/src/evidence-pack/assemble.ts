@@ -65,7 +65,7 @@ export interface PackParts extends Omit<PackRecords, 'log' | 'executor_keys' | '
 }
 
 /** Makes a pack: leaves out what is not used, computes the inclusion proofs, and adds the counts and the digest. */
-export async function assembleEvidencePack(parts: PackParts): Promise<EvidencePack> {
+export async function createPack(parts: PackParts): Promise<EvidencePack> {
   const { executorKeys, checkpoint, witnesses = [], logIdentity, readTile, ...records } = parts
   const { genesis, key_history: history, entries } = records
   const keys = history === null ? { genesis } : { genesis, history }

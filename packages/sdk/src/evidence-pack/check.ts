@@ -76,7 +76,7 @@ const UNCHECKED: Readonly<Partial<Record<PackCheckName, string>>> = {
  * does not stop the others, so that a changed part is named. Every member of the pack is covered by a check. A pack is
  * valid only with a trusted genesis block or root key: anyone can make a network and sign a pack.
  */
-export async function checkEvidencePack(pack: EvidencePack, trust: PackTrust = {}): Promise<EvidencePackReport> {
+export async function verifyPack(pack: EvidencePack, trust: PackTrust = {}): Promise<EvidencePackReport> {
   const { genesis } = pack
   const { keys, own, history } = await orFailed(
     () => findKeys(pack, trust),

@@ -13,7 +13,7 @@ import {
 import type { BoundaryDecision, BoundaryPolicy, JsonObject, JsonValue, StoreAnchor } from '@chancery/protocol'
 import type { Client } from '../client.ts'
 import { RefusedError } from '../errors.ts'
-import { type PackParts, assembleEvidencePack } from './assemble.ts'
+import { type PackParts, createPack } from './assemble.ts'
 import { namedTexts, namedTreaty } from './check-basis.ts'
 import { type EvidencePack, EvidencePackError } from './format.ts'
 
@@ -30,7 +30,7 @@ export interface GivenRecords {
 
 /**
  * Collects a decision and everything about it from an authority. Nothing is verified here: check the pack with
- * `checkEvidencePack` and a genesis block that you trust. Needs an operator.
+ * `verifyPack` and a genesis block that you trust. Needs an operator.
  */
 export async function collectEvidencePack(
   client: Client,
@@ -48,7 +48,7 @@ export async function collectEvidencePack(
   const policies = await collectPolicies(client, record)
   const hasExecutions = entries.some((line) => readEventLine(line)?.entry.entry_kind === 'execution')
   const anchor = await findAnchor(client, first.entry.store_sequence)
-  return assembleEvidencePack({
+  return createPack({
     genesis,
     key_history,
     entries,

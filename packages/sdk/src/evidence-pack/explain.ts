@@ -45,7 +45,7 @@ export interface PackStory {
  * Explains a pack that was checked. A request that is not proven is not named, and an execution that is not proven is left
  * out. Returns undefined when the decision cannot be read.
  */
-export function explainEvidencePack(
+export function explainPack(
   pack: EvidencePack,
   { checks, proven_executions }: Pick<EvidencePackReport, 'checks' | 'proven_executions'>,
 ): PackStory | undefined {

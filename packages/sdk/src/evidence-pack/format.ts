@@ -16,6 +16,7 @@ import {
   storeAnchorForm,
 } from '@chancery/protocol'
 import type { GenesisBlock, JsonObject, JsonValue, KeyHistory, LogIdentity, StoreAnchor } from '@chancery/protocol'
+import { VerificationError } from '../errors.ts'
 
 export const EVIDENCE_PACK_FORMAT = 'chancery.evidence-pack'
 export const EVIDENCE_PACK_VERSION = 1
@@ -95,8 +96,14 @@ export interface EvidencePack extends PackRecords {
 }
 
 /** The text is not an evidence pack, or has a version that this release cannot read. */
-export class EvidencePackError extends Error {
+export class EvidencePackError extends VerificationError {
   override readonly name = 'EvidencePackError'
+
+  constructor(message: string, options?: ErrorOptions) {
+    super('malformed', 'record')
+    this.message = message
+    if (options?.cause !== undefined) this.cause = options.cause
+  }
 }
 
 const MAX_ENTRIES = 1000
@@ -128,7 +135,7 @@ const checkpoint = (value: JsonValue, at: string): string => {
 }
 const count = required(shape.integer(0, Number.MAX_SAFE_INTEGER))
 const record = required(nullable(shape.object))
-const readPack = closed({
+const readParts = closed({
   format: required(shape.oneOf(EVIDENCE_PACK_FORMAT)),
   version: required(shape.integer(EVIDENCE_PACK_VERSION, EVIDENCE_PACK_VERSION)),
   genesis: required((value: JsonValue) => readGenesisBlock(value)),
@@ -198,19 +205,18 @@ export function sealPack(records: PackRecords): EvidencePack {
 }
 
 /** Returns the canonical text of a pack, with a line feed at its end. The reader accepts no other text. */
-export function writeEvidencePack(pack: EvidencePack): string {
+export function writePack(pack: EvidencePack): string {
   return `${canonicalJson(asWritten(pack))}\n`
 }
 
-/** Reads the form of a pack; `checkEvidencePack` verifies its records. Throws EvidencePackError. */
-export function readEvidencePack(text: string): EvidencePack {
+/** Reads the form of a pack; `verifyPack` verifies its records. Throws EvidencePackError. */
+export function readPack(text: string): EvidencePack {
   if (text.length > MAX_PACK_LENGTH) throw new EvidencePackError('This is not an evidence pack: it is too long.')
   try {
-    const { format: _format, version: _version, log, ...rest } = readPack(readJson(text), '')
+    const { format: _format, version: _version, log, ...rest } = readParts(readJson(text), '')
     const pack = { ...rest, log: withoutNull(log) }
     // Another spelling of the same values would be a change that no check detects.
-    if (writeEvidencePack(pack) !== text)
-      throw new EvidencePackError('The text of the pack was changed: it is not canonical.')
+    if (writePack(pack) !== text) throw new EvidencePackError('The text of the pack was changed: it is not canonical.')
     return pack
   } catch (error) {
     if (error instanceof FormError || error instanceof JsonError)

@@ -1,15 +1,15 @@
 import { JsonError, canonicalJson, readJson } from '@chancery/protocol'
-import { type EvidencePack, EvidencePackError, readEvidencePack, writeEvidencePack } from './format.ts'
+import { type EvidencePack, EvidencePackError, readPack, writePack } from './format.ts'
 
 /** Where the page has its pack: a script that browsers do not run. */
 const OPEN = '<script type="application/json" id="evidence-pack">'
 const CLOSE = '</script>'
 
 /** Returns the page with a pack in it. `template` is the page of this release, with an empty place for the pack. */
-export function writeEvidencePage(template: string, pack: EvidencePack): string {
+export function writePackPage(template: string, pack: EvidencePack): string {
   const parts = template.split(OPEN + CLOSE)
   if (parts.length !== 2) throw new EvidencePackError('The page has no place for a pack.')
-  return parts.join(OPEN + toEmbedded(writeEvidencePack(pack)) + CLOSE)
+  return parts.join(OPEN + toEmbedded(writePack(pack)) + CLOSE)
 }
 
 /** True for a text that is a page, whatever it has in it. */
@@ -37,7 +37,7 @@ export function readEmbedded(embedded: string): EvidencePack {
   const text = toCanonical(embedded)
   if (toEmbedded(text) !== embedded)
     throw new EvidencePackError('The text of the pack was changed: it is not canonical.')
-  return readEvidencePack(text)
+  return readPack(text)
 }
 
 /** Canonical text is ASCII. Without this sign no text of a record can end the script or begin an element. */

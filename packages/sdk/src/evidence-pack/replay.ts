@@ -22,10 +22,10 @@ export type AskCedar = (
 ) => Promise<EngineAnswer>
 
 /**
- * Computes the gates of an evidence pack again. Verify the pack first with `checkEvidencePack`: a replay says whether the
+ * Computes the gates of an evidence pack again. Verify the pack first with `verifyPack`: a replay says whether the
  * decision follows from its records, not whether the records are genuine. Throws EvidencePackError.
  */
-export async function replayEvidencePack(pack: EvidencePack, askCedar?: AskCedar): Promise<Replay> {
+export async function replayPack(pack: EvidencePack, askCedar?: AskCedar): Promise<Replay> {
   const stored = readCase(pack)
   const texts = new Map(pack.policy_texts.map((text) => [sha256Hex(text), text]))
   const answers = new Map<string, EngineAnswer>()

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { type JoinCertificate, seedSigner } from '@chancery/protocol'
 import { testSeed } from '@chancery/testkit'
 import { type Reply, type TestServer, listen } from '../http/http-server.suite.ts'
+import { createAuthorityClient } from '../authority/client.ts'
 import { type GatewayClient, type GatewayOptions, createGatewayClient } from './client.ts'
 
 let server: TestServer | undefined
@@ -33,41 +34,47 @@ const decision = (reasons: readonly string[], network = 'n') => ({
   },
 })
 
-describe('verify', () => {
+describe('evaluate', () => {
   it('sends the credential and gives a verdict that cannot be overlooked', async () => {
     const { client, server } = await connect(() => ({ json: decision(['NoSignatures']) }))
-    const verdict = await client.verify(certificate('c'))
-    expect(verdict.trusted).toBe(false)
-    expect(() => verdict.assertTrusted()).toThrow('NoSignatures')
+    const verdict = await client.evaluate(certificate('c'))
+    expect(verdict).toMatchObject({ trusted: false, reasons: ['no_signatures'], cause: 'refuse' })
     expect(server.received[0]?.headers.authorization).toBe('Bearer secret-token')
   })
 
-  it('a trusted verdict asserts in silence', async () => {
+  it('has the certificate that is trusted', async () => {
     const { client } = await connect(() => ({ json: decision([]) }))
-    expect((await client.verify(certificate('c'))).assertTrusted()).toBeUndefined()
+    expect(await client.evaluate(certificate('c'))).toMatchObject({ trusted: true, certificate: { cert_id: 'c' } })
+  })
+
+  it('says that a gateway without a current list does not know', async () => {
+    const findings = [{ code: 'network_policy_rejected', causes: ['crl_stale'] }]
+    const { client } = await connect(() => ({ json: { ...decision(['NetworkPolicyRejected']), findings } }))
+    expect(await client.evaluate(certificate('c'))).toMatchObject({ reasons: ['crl_stale'], cause: 'unavailable' })
   })
 
   it('refuses an answer that trusts and gives reasons', async () => {
     const { client } = await connect(() => ({ json: { ...decision(['Expired']), trusted: true } }))
-    await expect(client.verify(certificate('c'))).rejects.toMatchObject({ name: 'ResponseError' })
+    await expect(client.evaluate(certificate('c'))).rejects.toMatchObject({ name: 'ResponseError' })
   })
 })
 
-describe('verifyBatch', () => {
+describe('evaluateAll', () => {
   it('splits above the bound and keeps the order', async () => {
     const reply = (body: string): Reply => {
       const { certificates } = JSON.parse(body) as { certificates: { cert_id: string }[] }
       return { json: { results: certificates.map(({ cert_id }) => decision([], cert_id)) } }
     }
-    const { client, server } = await connect(reply, { maxBatch: 2 })
-    const verdicts = await client.verifyBatch(['a', 'b', 'c', 'd', 'e'].map(certificate))
-    expect(verdicts.map(({ evaluation }) => evaluation.network)).toEqual(['a', 'b', 'c', 'd', 'e'])
+    const { client, server } = await connect(reply)
+    const ids = Array.from({ length: 300 }, (_, index) => `c${index}`)
+    const verdicts = await client.evaluateAll(ids.map(certificate))
+    expect(verdicts.map(({ decision: found }) => found?.evaluation.network)).toEqual(ids)
     expect(server.received).toHaveLength(3)
   })
 
   it('refuses an answer with too few results', async () => {
     const { client } = await connect(() => ({ json: { results: [] } }))
-    await expect(client.verifyBatch([certificate('a')])).rejects.toMatchObject({ name: 'ResponseError' })
+    await expect(client.evaluateAll([certificate('a')])).rejects.toMatchObject({ name: 'ResponseError' })
   })
 })
 
@@ -75,11 +82,10 @@ describe('a refusal', () => {
   it('names the gateway, its class and its reason', async () => {
     const body = { error: 'Not yours.', code: 'forbidden', reason: 'network_scope', request_id: 'r' }
     const { client } = await connect(() => ({ status: 403, json: body }))
-    await expect(client.verify(certificate('c'))).rejects.toMatchObject({
+    await expect(client.evaluate(certificate('c'))).rejects.toMatchObject({
       name: 'ForbiddenError',
-      origin: 'gateway',
-      code: 'forbidden',
-      reason: 'network_scope',
+      service: 'gateway',
+      code: 'network_scope',
       message: 'Not yours.',
     })
   })
@@ -90,17 +96,18 @@ describe('a refusal', () => {
     [429, 'quota_exceeded'],
   ])('of uncertain outcome (%d %s) is reported, and a change is not sent again', async (status, reason) => {
     const body = { error: 'Not now.', code: 'unavailable', reason, request_id: 'r', outcome_uncertain: true }
-    const { client, server } = await connect(() => ({ status, json: body, headers: { 'Retry-After': '0' } }))
+    const { server } = await connect(() => ({ status, json: body, headers: { 'Retry-After': '0' } }))
     const signer = await seedSigner('op', testSeed('op'))
     const operator = { signer, audience: signer.publicKey }
-    const authority = client.asAuthority('net', { operator, retry: { firstDelayMs: 1 } })
+    const through = { url: server.url, token: 'secret-token', network: 'net' }
+    const authority = createAuthorityClient({ through, operator, retry: { firstDelayMs: 1 } })
     const { enrollment, attestations, crl } = authority
     for (const change of [
       () => enrollment.invite({ roles: ['role:client'] }),
       () => attestations.issue({ subject_id: 's', roles: ['role:client'] }),
     ]) {
       server.received.length = 0
-      await expect(change()).rejects.toMatchObject({ status, reason, outcomeUncertain: true })
+      await expect(change()).rejects.toMatchObject({ status, code: reason, outcomeUncertain: true })
       expect(server.received).toHaveLength(1)
     }
     server.received.length = 0
@@ -115,6 +122,6 @@ describe('a refusal', () => {
     const broken = createGatewayClient({ url: 'http://127.0.0.1:1', token: 'secret\ntoken' })
     const refused = await broken.networks().catch((found: unknown) => found)
     expect(inspect(refused)).not.toContain('secret\ntoken')
-    expect(refused).toMatchObject({ name: 'RequestError' })
+    expect(refused).toMatchObject({ name: 'UsageError' })
   })
 })

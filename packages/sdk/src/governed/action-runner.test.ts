@@ -22,7 +22,7 @@ describe('an allowed action', () => {
     const governor = await setup.open()
     let done = 0
     const result = await governor.run(setup.action(async () => (done += 1)))
-    if (!result.authorized) throw new Error('denied')
+    if (!result.allowed) throw new Error('denied')
     expect([result.value, result.stored, done]).toEqual([1, true, 1])
     const stored = await setup.executions({ decision_id: result.decision.decision_id })
     expect(stored).toEqual([result.evidence])
@@ -85,7 +85,7 @@ describe('nothing is done', () => {
     const governor = await setup.open()
     const request = { attestation_id: setup.attestation.attestation_id, requested_capability: 'secret.read' }
     const result = await governor.run(setup.action(() => Promise.reject(new Error('done')), { request }))
-    expect(result).toMatchObject({ authorized: false, decision: { authorized: false } })
+    expect(result).toMatchObject({ allowed: false, decision: { authorized: false } })
   })
 
   it.each([
@@ -128,7 +128,7 @@ describe('nothing is done', () => {
   it('with parameters that look like a secret: no request is sent', async () => {
     const governor = await setup.open()
     const action = setup.action(() => Promise.reject(new Error('done')), { parameters: { api_key: 'x' } })
-    await expect(governor.run(action)).rejects.toMatchObject({ name: 'MetadataRefusedError' })
+    await expect(governor.run(action)).rejects.toMatchObject({ name: 'UsageError', reason: 'metadata_refused' })
     expect(setup.steps).toEqual([])
   })
 
@@ -150,7 +150,7 @@ describe('while submissions fail', () => {
       setup.submissions = how
       for (let count = 0; count < 3; count += 1) {
         const result = await governor.run(setup.action(() => Promise.resolve(count), resource(id)))
-        expect(result).toMatchObject({ authorized: true, value: count, stored: false })
+        expect(result).toMatchObject({ allowed: true, value: count, stored: false })
       }
       const waiting = await governor.pending()
       expect(waiting.map((entry) => entry.state)).toEqual(['pending', 'pending', 'pending'])

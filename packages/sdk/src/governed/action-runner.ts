@@ -1,28 +1,36 @@
-import { hasSecretMaterial, instantOf, readJson, writeInstant, writeJson } from '@chancery/protocol'
+import { instantOf, readJson, writeInstant, writeJson } from '@chancery/protocol'
 import type { BoundaryDecision, ExecutionEvidence, JsonObject } from '@chancery/protocol'
-import { RequestError } from '../errors.ts'
+import { UsageError } from '../errors.ts'
 import { systemClock } from '../http/system-clock.ts'
-import { signingTimeOf } from '../trust/signing-time.ts'
+import { timeOf } from '../trust/signing-time.ts'
 import { sleep } from '../http/retry.ts'
 import { askDecision } from './ask-decision.ts'
 import type {
   ActionReport,
+  ActionResult,
   AnsweredDecision,
   GovernedAction,
   GovernedActionOptions,
-  GovernedResult,
 } from './ask-decision.ts'
-import { type GovernedRequest, type RequestFields, readRequestFields } from './decision.ts'
-import { DecisionVerificationError, EvidenceNotStoredError, MetadataRefusedError } from './errors.ts'
+import { type RequestFields, readRequestFields } from './decision.ts'
+import { EvidenceNotStoredError, notReliedUpon, requireMetadata } from './errors.ts'
 import { EvidenceSender, type FlushReport } from './evidence-sender.ts'
 import type { Outcome } from './chains.ts'
-import type { Intent, OutboxEntry } from './outbox.ts'
+import type { ChainHead, Intent, OutboxEntry } from './outbox.ts'
 
 /** A copy of the action at the start of its run: later changes by the caller have no effect. */
 interface Run<Value> extends Omit<GovernedAction<Value>, 'request' | 'parameters'> {
   readonly id: string
   readonly request: RequestFields
   readonly parameters: JsonObject
+}
+
+/** What a verified decision allows. */
+export interface AllowedAction<Value> extends Pick<GovernedAction<Value>, 'resource' | 'run'> {
+  readonly decision: BoundaryDecision
+  readonly capability: string
+  readonly parameters: JsonObject
+  readonly resourceHead: () => Promise<ChainHead>
 }
 
 interface Performed<Value> {
@@ -47,7 +55,6 @@ export class GovernedActionRunner {
       'client' | 'executor' | 'outbox' | 'clock' | 'observe' | 'useIdempotencyKeys' | 'onError'
     >
   >
-  readonly #node: GovernedActionOptions['node']
   readonly #sender: EvidenceSender
   readonly #stop = new AbortController()
   #loop: Promise<void> | undefined
@@ -61,11 +68,8 @@ export class GovernedActionRunner {
       onError: quiet,
       ...options,
       useIdempotencyKeys: isNamed,
-      clock: () => signingTimeOf(clock()),
+      clock: () => timeOf(clock()),
     }
-    const { ask = 'operator', node } = options
-    if (ask === 'node' && node === undefined) throw new RequestError("ask: 'node' needs the node that asks")
-    this.#node = ask === 'node' ? node : undefined
     this.#sender = new EvidenceSender(this.#options)
   }
 
@@ -84,26 +88,35 @@ export class GovernedActionRunner {
    * Evaluates, verifies, acts, stores and submits. A denial is a result. An error of the action is recorded as a
    * failure, or as partial when it reported so, and thrown again. A failed submission is not an error: the evidence stays in the outbox.
    */
-  async run<Value>(action: GovernedAction<Value>): Promise<GovernedResult<Value>> {
+  async run<Value>(action: GovernedAction<Value>): Promise<ActionResult<Value>> {
     const parameters = readJson(writeJson(action.parameters ?? {})) as JsonObject
     // Checked first, because the store would refuse the evidence only after the action.
-    if (hasSecretMaterial(parameters, null)) throw new MetadataRefusedError()
+    requireMetadata(parameters)
     const id = crypto.randomUUID()
-    const run: Run<Value> = { ...action, id, parameters, request: this.#readRequest(action.request, id) }
+    const run: Run<Value> = { ...action, id, parameters, request: readRequestFields(action.request, id) }
     const answer = await this.#decide(run)
     const { decision, justification_proof: justification } = answer
-    if (!decision.authorized) return { authorized: false, decision, justification }
-    const { entry, value, failure, evidence } = await this.#perform(run, answer)
-    const stored = await this.#submit(entry)
-    if (failure !== undefined) throw failure.error
-    return { authorized: true, decision, justification, value: value as Value, evidence, stored }
+    if (!decision.authorized) return { allowed: false, decision, justification }
+    const { resource } = run
+    const done = await this.perform({
+      decision,
+      capability: run.request.requested_capability,
+      parameters,
+      resourceHead: answer.resourceHead,
+      run: run.run,
+      ...(resource === undefined ? {} : { resource }),
+    })
+    return { allowed: true, decision, justification, ...done }
   }
 
-  /** A node may send no attribute, so its context has only one id: that of the run. */
-  #readRequest(request: GovernedRequest, id: string): RequestFields {
-    if (this.#node !== undefined && (request.context?.context_id ?? '') !== '')
-      throw new RequestError("with ask: 'node' the id of the context is that of the run")
-    return readRequestFields(request, id)
+  /** Does what a verified decision allows, then stores and submits the evidence. */
+  async perform<Value>(
+    action: AllowedAction<Value>,
+  ): Promise<{ readonly value: Value; readonly evidence: ExecutionEvidence; readonly stored: boolean }> {
+    const { entry, value, failure, evidence } = await this.#perform(action)
+    const stored = await this.#submit(entry)
+    if (failure !== undefined) throw failure.error
+    return { value: value as Value, evidence, stored }
   }
 
   /**
@@ -146,12 +159,11 @@ export class GovernedActionRunner {
     }
   }
 
-  async #perform<Value>(run: Run<Value>, answer: AnsweredDecision): Promise<Performed<Value>> {
-    const { decision } = answer
-    const entry = await this.#begin(run, answer)
+  async #perform<Value>(action: AllowedAction<Value>): Promise<Performed<Value>> {
+    const entry = await this.#begin(action)
     try {
       this.#options.observe('intent-stored')
-      const { outcome, ...done } = await this.#act(run, decision)
+      const { outcome, ...done } = await this.#act(action)
       this.#options.observe('action-done')
       return { entry, ...done, evidence: await this.#store(entry, outcome) }
     } finally {
@@ -182,17 +194,19 @@ export class GovernedActionRunner {
   #decide<Value>({ id, request, resource, ...expectations }: Run<Value>): Promise<AnsweredDecision> {
     // The key is of this run. A later run requests a new decision.
     const idempotencyKey = this.#options.useIdempotencyKeys ? `governed:${id}` : undefined
-    return askDecision({ ...this.#options, node: this.#node, idempotencyKey }, { request, resource, expectations })
+    const { boundary, evidence } = this.#options.client
+    if (boundary === undefined) throw new UsageError('a runner that asks for decisions needs a client of an operator')
+    const client = { boundary, evidence }
+    return askDecision({ ...this.#options, client, idempotencyKey }, { request, resource, expectations })
   }
 
-  async #begin<Value>(run: Run<Value>, { decision, resourceHead }: AnsweredDecision): Promise<OutboxEntry> {
+  async #begin<Value>(action: AllowedAction<Value>): Promise<OutboxEntry> {
     const { clock, executor } = this.#options
-    const { request, parameters, resource } = run
+    const { capability, decision, parameters, resource, resourceHead } = action
     const head = resource === undefined ? undefined : await resourceHead()
     const now = clock()
     // Reading the head took time. The action must begin inside the window, or its evidence is refused.
-    if (now > instantOf(decision.decision_valid_until))
-      throw new DecisionVerificationError('decision_expired', decision.decision_id)
+    if (now > instantOf(decision.decision_valid_until)) throw notReliedUpon('decision_expired', decision)
     const begun = instantOf(decision.decision_made_at)
     const intent: Intent = {
       evidence_id: crypto.randomUUID(),
@@ -200,7 +214,7 @@ export class GovernedActionRunner {
       context_id: decision.context_id,
       agreement_id: decision.agreement_id,
       executor_sovereign_id: executor.sovereignId,
-      executed_capability: request.requested_capability,
+      executed_capability: capability,
       execution_parameters: parameters,
       // A local clock that is slightly behind would date the action before its decision.
       executed_at: writeInstant(now < begun ? begun : now),
@@ -215,12 +229,11 @@ export class GovernedActionRunner {
   }
 
   async #act<Value>(
-    run: Run<Value>,
-    decision: BoundaryDecision,
+    action: AllowedAction<Value>,
   ): Promise<{ value?: Value; outcome: Outcome; failure?: { readonly error: unknown } }> {
     let said: ActionReport = {}
     try {
-      const value = await run.run(decision, (report) => (said = report))
+      const value = await action.run(action.decision, (report) => (said = report))
       return { value, outcome: { outcome: said.outcome ?? 'success', outcome_detail: said.detail ?? null } }
     } catch (error) {
       // The name of an error is metadata; its message may contain anything.

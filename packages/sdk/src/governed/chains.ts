@@ -7,9 +7,14 @@ import {
   recordDigest,
 } from '@chancery/protocol'
 import type { ExecutionEvidence } from '@chancery/protocol'
-import type { Client } from '../client.ts'
-import { ChanceryError, RefusedError } from '../errors.ts'
+import type { EvidenceApi } from '../api/evidence.ts'
+import { RefusedError, VerificationError } from '../errors.ts'
 import { type ChainHead, EMPTY_CHAIN, type Intent, type OutboxEntry } from './outbox.ts'
+
+/** Submits evidence, and reads the chains of earlier ones. */
+export interface EvidenceClient {
+  readonly evidence: EvidenceApi
+}
 
 /** Both chains that a record continues: that of its decision and, where it changes one, that of its resource. */
 export interface Heads {
@@ -56,7 +61,7 @@ function laterHead(first: ChainHead, second: ChainHead | undefined): ChainHead {
 }
 
 /** Returns the head of a resource at the authority. */
-export async function storedResourceHead(client: Client, resourceId: string): Promise<ChainHead> {
+export async function storedResourceHead(client: EvidenceClient, resourceId: string): Promise<ChainHead> {
   try {
     const { resource_sequence, record_digest } = await client.evidence.resourceHeads(resourceId)
     return { sequence: resource_sequence, digest: record_digest }
@@ -67,7 +72,7 @@ export async function storedResourceHead(client: Client, resourceId: string): Pr
 }
 
 /** The last record of a decision that the authority has. */
-export async function storedDecisionHead(client: Client, decisionId: string): Promise<ChainHead> {
+export async function storedDecisionHead(client: EvidenceClient, decisionId: string): Promise<ChainHead> {
   let head = EMPTY_CHAIN
   // A decision is valid for minutes, so a chain with more pages than this is an error.
   for (let [after, pages] = [0, 1]; pages <= MOST_PAGES; pages += 1) {
@@ -85,7 +90,7 @@ export async function storedDecisionHead(client: Client, decisionId: string): Pr
     if (page.next_after_sequence === null) return head
     after = page.next_after_sequence
   }
-  throw new ChanceryError('the evidence of one decision has no end')
+  throw new VerificationError('no_end', 'response', 'the evidence of one decision has no end')
 }
 
 const MOST_PAGES = 100

@@ -3,14 +3,12 @@ import {
   boundaryDecisionForm,
   contextDigest,
   justificationForm,
-  meaningOf,
   readJson,
   readReceived,
   sha256Hex,
   signedBytes,
   verifyBoundaryDecision,
   verifyJustification,
-  visible,
   writeJson,
 } from '@chancery/protocol'
 import type {
@@ -25,12 +23,11 @@ import type {
   Instant,
   JsonObject,
 } from '@chancery/protocol'
-import type { BoundaryContext, EvaluateRequest, EvaluateResult, NodeDecisionRequest } from '@chancery/contract'
-import { DecisionVerificationError } from './errors.ts'
+import type { BoundaryContext, EvaluateRequest, EvaluateResult } from '@chancery/contract'
+import { notReliedUpon } from './errors.ts'
 import { omitUndefined } from '../http/read-response.ts'
 
-/** With `ask: 'node'` on an attestation, and from a relay also on behalf of its caller: `callerBasis(caller)`. */
-export type GovernedRequest = EvaluateRequest & Pick<NodeDecisionRequest, 'on_behalf_of'>
+export type GovernedRequest = EvaluateRequest
 
 /** A request of one run. Later changes by the caller have no effect on it. */
 export type RequestFields = Omit<GovernedRequest, 'agreement' | 'context'> & {
@@ -123,7 +120,7 @@ export async function requireDecision(
   expectations: Expectations,
 ): Promise<void> {
   const refuse = (reason: string): never => {
-    throw new DecisionVerificationError(reason, decision.decision_id)
+    throw notReliedUpon(reason, decision)
   }
   const { request, now } = asked
   const authorityKeys = keysOf(expectations, decision)
@@ -147,7 +144,7 @@ export async function requireExpected(
   expectations: Expectations,
 ): Promise<void> {
   const refuse = (reason: string): never => {
-    throw new DecisionVerificationError(reason, decision.decision_id)
+    throw notReliedUpon(reason, decision)
   }
   const { expectedPolicies, expectedAttestation } = expectations
   // A denial permits nothing, so its basis need not be the expected one. It must still be genuine.
@@ -168,13 +165,4 @@ export async function requireExpected(
 
 function keysOf({ authorityKeys: given }: Expectations, decision: BoundaryDecision): readonly string[] {
   return 'genesis' in given ? authorityKeysAt(given, decision.decision_made_at) : given
-}
-
-/** Returns one line of text: the decision and its gates. */
-export function summarizeDecision(decision: BoundaryDecision): string {
-  const failed = decision.gate_results.filter(({ passed }) => !passed)
-  const gates = failed.map(({ gate_name, detail }) => `${gate_name} (${detail})`).join(', ')
-  // The texts come from an authority, so control characters are escaped for the terminal.
-  if (decision.authorized) return visible(`ALLOW ${decision.decision_id} until ${decision.decision_valid_until}`)
-  return visible(`DENY ${decision.decision_id}: ${meaningOf(decision)}${gates === '' ? '' : `, failed: ${gates}`}`)
 }

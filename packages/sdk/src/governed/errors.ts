@@ -1,38 +1,29 @@
-import { ChanceryError } from '../errors.ts'
+import { type BoundaryDecision, hasSecretMaterial, type JsonObject } from '@chancery/protocol'
+import { ChanceryError, UsageError, VerificationError } from '../errors.ts'
 
-/** Errors around a governed action; an error of the action itself is thrown unchanged. */
-export class GovernedActionError extends ChanceryError {
-  override readonly name: string = 'GovernedActionError'
+/** A decision that does not meet the requirements; no action was done. */
+export function notReliedUpon(
+  reason: string,
+  { decision_id }: Pick<BoundaryDecision, 'decision_id'>,
+): VerificationError {
+  return new VerificationError(reason, 'boundary-decision', `${decision_id} is not relied upon: ${reason}`)
 }
 
-/** A decision that does not meet the requirements; no action was done. `reason` is a code for programs. */
-export class DecisionVerificationError extends GovernedActionError {
-  override readonly name: string = 'DecisionVerificationError'
-  readonly reason: string
-  readonly decisionId: string
-
-  constructor(reason: string, decisionId: string) {
-    super(`The decision ${decisionId} is not relied upon: ${reason}`)
-    this.reason = reason
-    this.decisionId = decisionId
-  }
+/** The store is permanent and exported, so evidence holds metadata only. Throws UsageError; nothing was done. */
+export function requireMetadata(parameters: JsonObject, detail: string | null = null): void {
+  if (hasSecretMaterial(parameters, detail)) throw new UsageError(METADATA_ONLY, { reason: 'metadata_refused' })
 }
 
-/** Parameters look like a secret, or are too long. The store is permanent and exported, so nothing was done. */
-export class MetadataRefusedError extends GovernedActionError {
-  override readonly name: string = 'MetadataRefusedError'
-
-  constructor() {
-    super('The parameters of the action look like a secret or are longer than 16 KiB: evidence holds metadata only')
-  }
-}
+export const METADATA_ONLY =
+  'The parameters of the action look like a secret or are longer than 16 KiB: evidence holds metadata only'
 
 /**
  * The outbox could not store the evidence. Before the action (`executed` is false) nothing was done. After it, `record`
  * contains the signed record or what is available of it, for the caller to store.
  */
-export class EvidenceNotStoredError extends GovernedActionError {
+export class EvidenceNotStoredError extends ChanceryError {
   override readonly name: string = 'EvidenceNotStoredError'
+  readonly kind = 'evidence_not_stored'
   readonly executed: boolean
   readonly record: unknown
 

@@ -1,7 +1,6 @@
 import { executionEvidenceForm, readInstant, signForm, writeInstant } from '@chancery/protocol'
 import type { ExecutionEvidence, Instant, Signer } from '@chancery/protocol'
-import type { Client } from '../client.ts'
-import { ChanceryError, RefusedError } from '../errors.ts'
+import { RefusedError, UsageError } from '../errors.ts'
 import { after } from '../node/schedule.ts'
 import {
   digestOfRecord,
@@ -12,7 +11,7 @@ import {
   storedResourceHead,
   withSequenceAfter,
 } from './chains.ts'
-import type { Heads, Outcome } from './chains.ts'
+import type { EvidenceClient, Heads, Outcome } from './chains.ts'
 import { EMPTY_CHAIN, THIS_PROCESS, beginRun, endRun, isRunning, sharedOf } from './outbox.ts'
 import type { ChainHead, Intent, Outbox, OutboxEntry, SharedOutbox } from './outbox.ts'
 
@@ -23,7 +22,7 @@ export interface Executor {
 }
 
 export interface SenderOptions {
-  readonly client: Client
+  readonly client: EvidenceClient
   readonly executor: Executor
   readonly outbox: Outbox
   readonly clock: () => Instant
@@ -154,7 +153,7 @@ export class EvidenceSender {
   }
 
   async #write(entry: OutboxEntry, outcome: Outcome): Promise<ExecutionEvidence> {
-    if (entry.state !== 'started') throw new ChanceryError('the evidence of this action is written already')
+    if (entry.state !== 'started') throw new UsageError('the evidence of this action is written already')
     const record = await this.#sign(entry.intent, outcome)
     this.#parts.observe('evidence-signed')
     await this.#parts.outbox.update({ id: entry.id, ...waiting(record) })
@@ -242,7 +241,7 @@ export class EvidenceSender {
       state: isFinal ? 'dead_letter' : 'pending',
       attempts,
       next_attempt_at: isFinal ? null : writeInstant(after(clock(), Math.max(wait, asked))),
-      code: error instanceof RefusedError ? error.receivedCode : 'local_error',
+      code: error instanceof RefusedError ? error.code : 'local_error',
     }
     // If the disk refuses this update, the record itself is still stored.
     await outbox.update(changed).catch(() => undefined)

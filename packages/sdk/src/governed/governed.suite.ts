@@ -1,6 +1,7 @@
 import type { Attestation, ExecutionEvidence, JsonObject } from '@chancery/protocol'
 import { ManualClock, type TestAuthority, startTestAuthority, testSigner } from '@chancery/testkit'
-import { type Client, createClient } from '../client.ts'
+import { createAuthorityClient } from '../authority/client.ts'
+import type { Client } from '../client.ts'
 import { pinAttestation } from './decision.ts'
 import { GovernedActionRunner } from './action-runner.ts'
 import type { GovernedAction, GovernedStep } from './ask-decision.ts'
@@ -36,7 +37,7 @@ export async function openSetup(): Promise<GovernedSetup> {
     if (setup.submissions === 'lost') await globalThis.fetch(url, init)
     throw new TypeError('fetch failed')
   }
-  const client = createClient({ url: na.url, operator, fetch, clock: () => clock.now(), retry: false })
+  const client = createAuthorityClient({ url: na.url, operator, fetch, clock: () => clock.now(), retry: false })
   const claims = { capabilities: ['secret.rotate'] }
   const attestation = await client.attestations.issue({ subject_id: 'vendor-1', roles: ['role:client'], claims })
   for (const name of ['rotator-1', 'rotator-2']) {

@@ -53,11 +53,11 @@ export type OutboxEntry = OutboxContent & {
 }
 
 /** Stores evidence until the authority has it. Each method is durable when it resolves. */
-export interface Outbox {
+export interface Outbox extends AsyncDisposable {
   /**
    * True when no other process can use this outbox while this one has it open. Then an action of another process
    * was interrupted, and is recorded so. Otherwise this cannot be detected, and such
-   * an action stays until the caller calls {@link GovernedActionRunner.recover}.
+   * an action stays until the caller calls `recover`.
    */
   readonly isExclusive?: boolean
   add(content: OutboxContent): Promise<OutboxEntry>
@@ -66,6 +66,7 @@ export interface Outbox {
   remove(id: string): Promise<void>
   /** Returns all entries, oldest first. */
   list(): Promise<readonly OutboxEntry[]>
+  close(): Promise<void>
 }
 
 /** For tests and for actions whose evidence may be lost with the process. */
@@ -93,6 +94,14 @@ export class MemoryOutbox implements Outbox {
 
   list(): Promise<readonly OutboxEntry[]> {
     return Promise.resolve([...this.#entries.values()])
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
   }
 }
 

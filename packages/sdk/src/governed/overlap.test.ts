@@ -59,7 +59,7 @@ describe('an action under way', () => {
     await slow.begun
     const second = await governor.run(setup.action(() => Promise.resolve('quick'), resource('o/order')))
     slow.end()
-    const results = [second, await first].map((each) => (each.authorized ? each.evidence : undefined))
+    const results = [second, await first].map((each) => (each.allowed ? each.evidence : undefined))
     setup.submissions = 'arrive'
     expect(await governor.flush({ force: true })).toMatchObject({ stored: 2 })
     expect(await setup.executions({ resource_id: 'o/order' })).toEqual(results)

@@ -23,7 +23,7 @@ const asking = (
   request: { attestation_id: setup.attestation.attestation_id, requested_capability, ...(context ? { context } : {}) },
 })
 const never = (): Promise<never> => Promise.reject(new Error('done'))
-const DIGEST = { name: 'DecisionVerificationError', reason: 'context_digest_mismatch' }
+const DIGEST = { name: 'VerificationError', reason: 'context_digest_mismatch' }
 
 describe('a decision that was given for something else', () => {
   const CONTEXT = { context_id: 'workflow-42', request_parameters: { rows: 50 } }
@@ -49,7 +49,7 @@ describe('a decision that was given for something else', () => {
     setup.between = (answer) => (stored ??= answer)
     const governor = await setup.open()
     const denied = await governor.run(setup.action(never, asking(CONTEXT, 'secret.read')))
-    expect(denied.authorized).toBe(false)
+    expect(denied.allowed).toBe(false)
     await expect(governor.run(setup.action(never, asking(CONTEXT)))).rejects.toMatchObject(DIGEST)
   })
 })
@@ -65,10 +65,10 @@ it('a run requests its own decision, also under a context that was decided befor
   }
   const more = { request, expectedAttestation: pinAttestation(attestation) }
   const governor = await setup.open()
-  expect(await governor.run(setup.action(() => Promise.resolve(1), more))).toMatchObject({ authorized: true })
+  expect(await governor.run(setup.action(() => Promise.resolve(1), more))).toMatchObject({ allowed: true })
   await client.attestations.revoke(attestation.attestation_id, { reason: 'key_compromise' })
   expect(await governor.run(setup.action(never, more))).toMatchObject({
-    authorized: false,
+    allowed: false,
     decision: { context_id: 'job-7' },
   })
 })
@@ -117,7 +117,7 @@ describe('a genuine decision is valid', () => {
       const context = parent_kind === undefined ? {} : { context: { parent_kind } }
       const request = { agreement, requested_capability: 'ledger.read', ...context }
       const { expectedAttestation: _none, ...action } = setup.action(() => Promise.resolve('did'), { request })
-      expect(await governor.run(action)).toMatchObject({ authorized: true })
+      expect(await governor.run(action)).toMatchObject({ allowed: true })
     }
   })
 })
@@ -168,7 +168,7 @@ it('what the caller changes while it waits changes neither the question nor the 
   ;(asked.request as { requested_capability: string }).requested_capability = 'funds.transfer'
   const result = await running
   expect(result).toMatchObject({
-    authorized: true,
+    allowed: true,
     evidence: { executed_capability: 'secret.rotate', execution_parameters: { secret_version: '7' } },
   })
 })

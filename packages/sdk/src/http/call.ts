@@ -3,16 +3,19 @@ import { type Instant, type JsonObject, toUtf8, writeJson } from '@chancery/prot
 import { type ReadResponse, nameTexts, refusalOf } from './read-response.ts'
 import { type Query, toTarget } from './url.ts'
 import { Endpoints, type RetryOptions, withRetry } from './retry.ts'
-import { RequestError } from '../errors.ts'
+import { UsageError } from '../errors.ts'
 import type { NodeIdentity, OperatorSign } from './node-signing.ts'
 import { type Fetch, type TransportOptions, send } from './transport.ts'
 import { systemClock } from './system-clock.ts'
+import { type Time, timeOf } from '../trust/signing-time.ts'
 
 /** Given with every method of every area. */
 export interface CallOptions {
   readonly signal?: AbortSignal
   /** For this call in all, attempts and pauses together; otherwise that of the client. */
   readonly budgetMs?: number
+  /** Names the call in the log of the service; a new one when not given. */
+  readonly requestId?: string
 }
 
 /** Given with calls that create something. */
@@ -73,12 +76,13 @@ interface CallerParts {
   readonly sign: OperatorSign | undefined
   /** Sent with every call: a gateway's bearer credential. Asked for each attempt, since credentials are renewed. */
   readonly headers?: () => Promise<Readonly<Record<string, string>>>
+  readonly onOffset?: ((seconds: number) => void) | undefined
 }
 
 /** A caller that signs where the route asks for an operator, retries within the rules and reads the answer. */
 export function makeCaller(parts: CallerParts): Caller {
   return async (call) => {
-    const requestId = crypto.randomUUID()
+    const requestId = call.options?.requestId ?? crypto.randomUUID()
     const isOnce = call.retry === 'never'
     return withRetry((address, leftMs) => attempt(parts, call, { requestId, address, leftMs }), {
       options: isOnce ? { attempts: 1 } : parts.retry,
@@ -130,9 +134,10 @@ async function attempt<Answer>(parts: CallerParts, call: Call<Answer>, at: Try):
       signal: call.options?.signal,
     },
   )
+  const nowMs = Number(parts.clock() / 1000n)
+  if (incoming.dateMs !== undefined) parts.onOffset?.(Math.round((nowMs - incoming.dateMs) / 1000))
   if (incoming.status >= 200 && incoming.status < 300) return call.read(incoming)
-  const isSigned = isOperatorCall || route.access === 'node'
-  throw refusalOf(incoming, { nowMs: Number(parts.clock() / 1000n), signed: isSigned })
+  throw refusalOf(incoming, nowMs)
 }
 
 /** A route that may take long has its own limit, which is longer than that of the client. */
@@ -147,13 +152,14 @@ async function bodyOf<Answer>(parts: CallerParts, { body, route }: Call<Answer>)
 }
 
 function signerOf(parts: CallerParts, route: CallRoute): OperatorSign {
-  if (parts.sign === undefined) throw new RequestError(`${route.id} needs an operator: createClient({ operator })`)
+  if (parts.sign === undefined)
+    throw new UsageError(`${route.id} needs an operator: createAuthorityClient({ operator })`)
   return parts.sign
 }
 
 function readIdempotencyKey(key: string): string {
   if (/^[A-Za-z0-9._:-]{1,128}$/.test(key)) return key
-  throw new RequestError('an idempotency key is 1 to 128 characters of A-Z a-z 0-9 . _ : -')
+  throw new UsageError('an idempotency key is 1 to 128 characters of A-Z a-z 0-9 . _ : -')
 }
 
 /** How a service is reached, whether it is an authority or a gateway. */
@@ -165,7 +171,7 @@ export interface ConnectionOptions {
   readonly url: string | readonly string[]
   readonly fetch?: Fetch
   /** Wall time for signed timestamps. */
-  readonly clock?: () => Instant
+  readonly clock?: () => Time
   /** For each attempt, from connecting to the last byte; 15 s when not given. */
   readonly timeoutMs?: number
   /** For a whole call with its attempts and pauses; two minutes when not given. */
@@ -177,6 +183,11 @@ export interface ConnectionOptions {
 
 const DEFAULTS = { timeoutMs: 15_000, budgetMs: 120_000, maxResponseBytes: 67_108_864 } as const
 
+/** Microseconds by the clock of the options, or of this machine. */
+export function clockOf({ clock }: Pick<ConnectionOptions, 'clock'>): () => Instant {
+  return clock === undefined ? systemClock : () => timeOf(clock())
+}
+
 export function toCallerParts(options: ConnectionOptions): Omit<CallerParts, 'sign' | 'headers'> {
   return {
     endpoints: new Endpoints(options.url),
@@ -187,7 +198,7 @@ export function toCallerParts(options: ConnectionOptions): Omit<CallerParts, 'si
       timeoutMs: options.timeoutMs ?? DEFAULTS.timeoutMs,
       maxResponseBytes: options.maxResponseBytes ?? DEFAULTS.maxResponseBytes,
     },
-    clock: options.clock ?? systemClock,
+    clock: clockOf(options),
     retry: options.retry === false ? { attempts: 1 } : (options.retry ?? {}),
   }
 }

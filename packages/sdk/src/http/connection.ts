@@ -8,15 +8,18 @@ export interface ClientOptions extends ConnectionOptions {
   readonly operator?: Operator
   /** Proves possession of a node key: join, heartbeat, renew, and the registrations of an agent. */
   readonly node?: NodeKey
+  /** Gets the clock of this machine minus that of the authority, with every response that has a time. */
+  readonly onOffset?: (seconds: number) => void
 }
 
 /**
- * What `createClient` makes its areas from. A program that needs few of them makes these itself, and loads no others:
+ * What `createAuthorityClient` makes its areas from. A program that needs few of them makes these itself, and loads no others:
  * `routeApi(partners, connection)` with a table of the contract. `headers` are sent with every call.
  */
 export function openConnection(options: ClientOptions, headers: Readonly<Record<string, string>> = {}): Connection {
   const { operator } = options
-  const parts = { ...toCallerParts(options), headers: () => Promise.resolve(headers) }
+  const { onOffset } = options
+  const parts = { ...toCallerParts(options), headers: () => Promise.resolve(headers), onOffset }
   const { endpoints, clock } = parts
   const open = routeApi(sovereign, {
     call: makeCaller({ ...parts, sign: undefined }),

@@ -1,6 +1,7 @@
 import { seedSigner } from '@chancery/protocol'
 import { afterEach, describe, expect, it } from 'vitest'
-import { type Client, createClient } from '../client.ts'
+import { createAuthorityClient } from '../authority/client.ts'
+import type { Client } from '../client.ts'
 import type { ClientOptions } from './connection.ts'
 import { ChanceryError } from '../errors.ts'
 import { type Reply, type TestServer, listen, refusal } from './http-server.suite.ts'
@@ -26,7 +27,7 @@ async function dead(): Promise<string> {
 
 async function connect(url: readonly string[], options: Partial<ClientOptions> = {}): Promise<Client> {
   const operator = { signer: await seedSigner('ops', OPERATOR_SEED), audience: NA_PUBLIC_KEY }
-  return createClient({ url, operator, retry: { firstDelayMs: 1 }, ...options })
+  return createAuthorityClient({ url, operator, retry: { firstDelayMs: 1 }, ...options })
 }
 
 const alive: Reply = { json: { status: 'ok' } }

@@ -1,6 +1,6 @@
 import { readPublicKey, signNodeProof, signOperatorRequest, writeInstant } from '@chancery/protocol'
 import type { Instant, JsonObject, NodeAction, OperatorHeaders, Signer } from '@chancery/protocol'
-import { RequestError } from '../errors.ts'
+import { UsageError } from '../errors.ts'
 import type { Target } from './url.ts'
 
 /**
@@ -22,12 +22,12 @@ function audienceOf(
   if (typeof audience === 'function') return () => Promise.resolve(audience())
   if (audience !== undefined) {
     if (readPublicKey(audience) === undefined)
-      throw new RequestError('the audience is the public key of the authority in base64')
+      throw new UsageError('the audience is the public key of the authority in base64')
     return () => Promise.resolve(audience)
   }
   // Checked at run time too: callers in plain JavaScript do not see the type.
   if (!caller.trustFirstAudience) {
-    throw new RequestError(`pin the audience of the ${who}, or accept the first one with trustFirstAudience: true`)
+    throw new UsageError(`pin the audience of the ${who}, or accept the first one with trustFirstAudience: true`)
   }
   let fetched: Promise<string> | undefined
   return () => {
@@ -74,7 +74,7 @@ export function nodeIdentity({ signer, ...rest }: NodeKey, fetchAudience: () => 
 
 /** The node of a client, for calls only a node can make. */
 export function requireNode(node: NodeIdentity | undefined, what: string): NodeIdentity {
-  if (node === undefined) throw new RequestError(`${what} needs a node key: createClient({ node })`)
+  if (node === undefined) throw new UsageError(`${what} needs a node key: createAuthorityClient({ node })`)
   return node
 }
 

@@ -1,14 +1,14 @@
 import { readCrl, toUtf8 } from '@chancery/protocol'
 import { describe, expect, it } from 'vitest'
 import { json, refusalOf, text } from './read-response.ts'
-import type { RefusedError } from '../errors.ts'
+import { type RefusedError, isRefused } from '../errors.ts'
 import type { Incoming } from './transport.ts'
 
 function incoming(body: string, more: Partial<Incoming> = {}): Incoming {
   return { status: 200, body: toUtf8(body), requestId: 'r-1', retryAfterSeconds: undefined, dateMs: undefined, ...more }
 }
 
-const context = { nowMs: 1_000_000, signed: true }
+const NOW_MS = 1_000_000
 
 describe('json', () => {
   it('reads what the strict reader reads', () => {
@@ -40,7 +40,7 @@ describe('text', () => {
 describe('refusalOf', () => {
   it('reads the envelope', () => {
     const body = '{"error":{"code":"conflict","message":"No.","details":{"a":1},"request_id":"r-2"}}'
-    expect(refusalOf(incoming(body, { status: 409 }), context)).toMatchObject({
+    expect(refusalOf(incoming(body, { status: 409 }), NOW_MS)).toMatchObject({
       name: 'ConflictError',
       status: 409,
       code: 'conflict',
@@ -53,41 +53,43 @@ describe('refusalOf', () => {
   it('shows no control characters of a server in what is printed', () => {
     const evil = '\u001b]52;c;eA==\u0007\u009b2J'
     const body = JSON.stringify({ error: { code: 'conflict', message: evil, details: {}, request_id: evil } })
-    const error = refusalOf(incoming(body, { status: 409, requestId: undefined }), context) as RefusedError
+    const error = refusalOf(incoming(body, { status: 409, requestId: undefined }), NOW_MS) as RefusedError
     expect([error.message, error.requestId]).toEqual(Array(2).fill(String.raw`\u001b]52;c;eA==\u0007\u009b2J`))
   })
 
-  it('has a typed code, and says when it does not know the code of a newer service', () => {
-    const codes = ['conflict', 'rate_limited', 'of_a_newer_release'].map((code) => {
+  it('has a typed code, and that of a newer service as it came', () => {
+    const codes = ['conflict', 'of_a_newer_release'].map((code) => {
       const body = JSON.stringify({ error: { code, message: 'm', details: {} } })
-      const error = refusalOf(incoming(body, { status: 409 }), context) as RefusedError
-      return [error.code, error.receivedCode]
+      return (refusalOf(incoming(body, { status: 409 }), NOW_MS) as RefusedError).code
     })
-    expect(codes).toEqual([
-      ['conflict', 'conflict'],
-      ['rate_limited', 'rate_limited'],
-      ['unknown_code', 'of_a_newer_release'],
-    ])
-    const error = refusalOf(incoming('{"error":{"code":"conflict","message":"m"}}', { status: 409 }), context)
-    // @ts-expect-error -- no service has this code
-    expect((error as RefusedError).code === 'conflikt').toBe(false)
+    expect(codes).toEqual(['conflict', 'of_a_newer_release'])
+  })
+
+  it('has the reason of a gateway as its code: the code there is the class of the status', () => {
+    const body = '{"error":"Not yours.","code":"forbidden","reason":"network_scope"}'
+    const error = refusalOf(incoming(body, { status: 403 }), NOW_MS)
+    expect(error).toMatchObject({ code: 'network_scope', service: 'gateway', message: 'Not yours.' })
+    expect(isRefused(error, 'network_scope')).toBe(true)
+    expect(isRefused(error, 'service_scope')).toBe(false)
   })
 
   it.each(['', '<html>bad gateway</html>', '[]', '{"error":"no"}', '{"error":{"code":"X Y","message":"m"}}'])(
     'does not take %j for one',
     (body) => {
-      expect(refusalOf(incoming(body, { status: 502 }), context)).toMatchObject({ name: 'ResponseError', status: 502 })
+      expect(refusalOf(incoming(body, { status: 502 }), NOW_MS)).toMatchObject({ name: 'ResponseError', status: 502 })
     },
   )
 
   it.each([
-    ['far ahead', 600_000, true, 400],
-    ['far behind', 1_400_000, true, -400],
-    ['close', 900_000, true, undefined],
-    ['far, on an unsigned call', 600_000, false, undefined],
-  ])('says when the clock may be the reason: %s', (_name, dateMs, signed, expected) => {
+    ['far ahead', 600_000, 400, true],
+    ['far behind', 1_400_000, -400, true],
+    ['30 s ahead', 970_000, 30, true],
+    ['close', 980_000, 20, false],
+    ['unknown', undefined, undefined, false],
+  ])('measures the clock, and names it from 30 s on: %s', (_name, dateMs, offset, isNamed) => {
     const body = '{"error":{"code":"admin_auth_failed","message":"m","details":{}}}'
-    const error = refusalOf(incoming(body, { status: 401, dateMs }), { ...context, signed })
-    expect(error).toHaveProperty('clockSkewSeconds', expected)
+    const error = refusalOf(incoming(body, { status: 401, dateMs }), NOW_MS)
+    expect(error).toHaveProperty('clockOffsetSeconds', offset)
+    expect(error.message.includes('The clock of this machine')).toBe(isNamed)
   })
 })

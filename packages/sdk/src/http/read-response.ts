@@ -1,4 +1,4 @@
-import { type Route, isErrorCode, isGatewayErrorCode } from '@chancery/contract'
+import type { Route } from '@chancery/contract'
 import {
   FormError,
   JsonError,
@@ -11,7 +11,7 @@ import {
   visible,
 } from '@chancery/protocol'
 import type { JsonObject, JsonValue, RecordForm } from '@chancery/protocol'
-import { type RefusedCode, type RefusedError, ResponseError, toRefusedError } from '../errors.ts'
+import { type RefusedError, ResponseError, toRefusedError } from '../errors.ts'
 import type { Incoming } from './transport.ts'
 
 /**
@@ -77,32 +77,16 @@ export const text: ReadResponse<string> = (incoming) => {
 /** A file as it is: an icon, a script. */
 export const bytes: ReadResponse<Uint8Array> = (incoming) => incoming.body
 
-export interface RefusalContext {
-  readonly nowMs: number
-  /** Only an operator's or node's call depends on clocks that agree. */
-  readonly signed: boolean
-}
-
-// Beyond this the authority refuses every signed timestamp (protocol/core 11.3).
-const CLOCK_TOLERANCE_SECONDS = 300
-
 /** Returns the error of a failed response: from the shared envelope, or for an unexpected response. */
-export function refusalOf(incoming: Incoming, context: RefusalContext): RefusedError | ResponseError {
+export function refusalOf(incoming: Incoming, nowMs: number): RefusedError | ResponseError {
   const envelope = findEnvelope(incoming)
   if (envelope === undefined) return toResponseError(incoming, 'it is not an error envelope of an authority')
-  const { status, retryAfterSeconds } = incoming
-  const skew = incoming.dateMs === undefined ? 0 : Math.round((context.nowMs - incoming.dateMs) / 1000)
-  // A descriptor outside its time is answered 400 (protocol/core 13.2), every other stale signature 401.
-  const mayBeClock = context.signed && (status === 401 || envelope.code === 'descriptor_expired')
-  const isSkewed = mayBeClock && Math.abs(skew) > CLOCK_TOLERANCE_SECONDS
-  const clockSkewSeconds = isSkewed ? skew : undefined
-  return toRefusedError({ status, retryAfterSeconds, clockSkewSeconds, ...envelope })
+  const { status, retryAfterSeconds, dateMs } = incoming
+  const clockOffsetSeconds = dateMs === undefined ? undefined : Math.round((nowMs - dateMs) / 1000)
+  return toRefusedError({ status, retryAfterSeconds, clockOffsetSeconds, ...envelope })
 }
 
-type Envelope = Pick<
-  RefusedError,
-  'code' | 'receivedCode' | 'message' | 'details' | 'requestId' | 'origin' | 'reason' | 'outcomeUncertain'
->
+type Envelope = Pick<RefusedError, 'code' | 'message' | 'details' | 'requestId' | 'service' | 'outcomeUncertain'>
 
 const CODE = /^[a-z0-9_]{1,64}$/
 
@@ -111,36 +95,22 @@ function findEnvelope(incoming: Incoming): Envelope | undefined {
   if (!isJsonObject(body)) return undefined
   const error = member(body, 'error')
   // The type of `error` shows the sender: an authority nests, a gateway is flat (protocol/gateway 6).
-  const outcomeUncertain = member(body, 'outcome_uncertain') === true
-  const [from, place, origin] = isJsonObject(error)
+  const [from, place, service] = isJsonObject(error)
     ? ([error, 'message', 'authority'] as const)
     : ([body, 'error', 'gateway'] as const)
-  const envelope = toEnvelope(incoming, from, { message: place, origin })
-  return envelope === undefined ? undefined : { ...envelope, outcomeUncertain }
-}
-
-function toEnvelope(
-  incoming: Incoming,
-  from: JsonObject,
-  { message: place, origin }: { readonly message: string; readonly origin: 'authority' | 'gateway' },
-): Omit<Envelope, 'outcomeUncertain'> | undefined {
-  const [code, message, details] = [member(from, 'code'), member(from, place), member(from, 'details')]
-  if (typeof code !== 'string' || !CODE.test(code) || typeof message !== 'string') return undefined
-  const reason = origin === 'gateway' ? textOf(member(from, 'reason')) : undefined
+  const [general, message, details] = [member(from, 'code'), member(from, place), member(from, 'details')]
+  if (typeof general !== 'string' || !CODE.test(general) || typeof message !== 'string') return undefined
+  // The code of a gateway is the class of the status: its reason says more.
+  const reason = service === 'gateway' ? member(from, 'reason') : undefined
   return {
-    code: toKnownCode(code),
-    receivedCode: code,
+    code: typeof reason === 'string' && CODE.test(reason) ? reason : general,
     // An uncaught error is printed, so text of a server is escaped for the terminal.
     message: visible(message.slice(0, 1024)),
     details: isJsonObject(details) ? details : ({} satisfies JsonObject),
     requestId: incoming.requestId ?? shownText(member(from, 'request_id')),
-    origin,
-    reason: reason !== undefined && CODE.test(reason) ? reason : undefined,
+    service,
+    outcomeUncertain: member(body, 'outcome_uncertain') === true,
   }
-}
-
-function toKnownCode(code: string): RefusedCode {
-  return isErrorCode(code) || isGatewayErrorCode(code) ? code : 'unknown_code'
 }
 
 function tryParse(incoming: Incoming): JsonValue | undefined {
@@ -162,8 +132,4 @@ export function toResponseError({ status, requestId }: Incoming, problem: string
 
 function shownText(value: JsonValue | undefined): string | undefined {
   return typeof value === 'string' ? visible(value.slice(0, 128)) : undefined
-}
-
-function textOf(value: JsonValue | undefined): string | undefined {
-  return typeof value === 'string' ? value : undefined
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { Endpoints, type RetryDelay, type RetryOptions, canRetry, withRetry } from './retry.ts'
-import { type RefusedCode, RefusedError, ResponseError, UnreachableError } from '../errors.ts'
+import { type RefusalCode, RefusedError, ResponseError, UnreachableError } from '../errors.ts'
 
-function refused(status: number, code: RefusedCode, more: Partial<RefusedError> = {}): RefusedError {
+function refused(status: number, code: RefusalCode, more: Partial<RefusedError> = {}): RefusedError {
   return new RefusedError({
     status,
     code,
@@ -10,7 +10,7 @@ function refused(status: number, code: RefusedCode, more: Partial<RefusedError> 
     details: more.details ?? {},
     requestId: undefined,
     retryAfterSeconds: more.retryAfterSeconds,
-    clockSkewSeconds: undefined,
+    clockOffsetSeconds: undefined,
     outcomeUncertain: more.outcomeUncertain ?? false,
   })
 }

@@ -1,4 +1,4 @@
-import { RefusedError, RequestError, ResponseError, UnreachableError } from '../errors.ts'
+import { RefusedError, UsageError, ResponseError, UnreachableError } from '../errors.ts'
 import { readBaseUrl } from './url.ts'
 
 /**
@@ -11,7 +11,7 @@ export class Endpoints {
 
   constructor(given: string | readonly string[]) {
     this.all = [...new Set((typeof given === 'string' ? [given] : given).map(readBaseUrl))]
-    if (this.all.length === 0) throw new RequestError('the address of the authority is missing')
+    if (this.all.length === 0) throw new UsageError('the address of the authority is missing')
   }
 
   get current(): string {

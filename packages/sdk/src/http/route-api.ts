@@ -1,7 +1,7 @@
 import { DRY_RUN_SURFACE, sovereign } from '@chancery/contract'
 import type { AnswerOf, PreviewOf, QueryOf, Route, SentOf, members } from '@chancery/contract'
 import type { JsonObject, Read, ReadBy } from '@chancery/protocol'
-import { ChanceryError, RequestError, ResponseError } from '../errors.ts'
+import { ResponseError, UsageError } from '../errors.ts'
 import type { Call, CallOptions, Connection, WriteOptions } from './call.ts'
 import { json, omitUndefined } from './read-response.ts'
 import type { Query } from './url.ts'
@@ -12,7 +12,7 @@ const { metadata } = sovereign
 export type CountedSample = ReadBy<typeof members.countedSample>
 
 /** The authority does not report support for dry runs, so none was sent: it might have executed the change. */
-export class DryRunUnsupportedError extends ChanceryError {
+export class DryRunUnsupportedError extends UsageError {
   override readonly name: string = 'DryRunUnsupportedError'
 
   constructor() {
@@ -107,9 +107,9 @@ function methodOf(route: Route, answer: Read<unknown>, connection: Connection) {
     const { preview: form } = route
     // It would be left out, and what it limits would not be limited.
     const unsaid = form === undefined ? undefined : Object.keys(sent).find((name) => sent[name] === undefined)
-    if (unsaid !== undefined) throw new RequestError(`${unsaid} is undefined`)
+    if (unsaid !== undefined) throw new UsageError(`${unsaid} is undefined`)
     // A name of an earlier release. An authority that ignores it would carry out the change.
-    if (form !== undefined && 'dryRun' in input) throw new RequestError('the member is dry_run, not dryRun')
+    if (form !== undefined && 'dryRun' in input) throw new UsageError('the member is dry_run, not dryRun')
     const call: Call<unknown> = {
       route,
       params: Object.fromEntries(route.params.map((name, index) => [name, toParam(given[index])])),

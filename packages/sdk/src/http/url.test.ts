@@ -1,7 +1,7 @@
 import { agents, operatorKeys, policy } from '@chancery/contract'
 import { describe, expect, it } from 'vitest'
 import { readBaseUrl, toTarget } from './url.ts'
-import { RequestError } from '../errors.ts'
+import { UsageError } from '../errors.ts'
 
 describe('readBaseUrl', () => {
   it.each([
@@ -23,7 +23,7 @@ describe('readBaseUrl', () => {
     'https://host?x=1',
     'https://host#a',
   ])('refuses %s', (given) => {
-    expect(() => readBaseUrl(given)).toThrow(RequestError)
+    expect(() => readBaseUrl(given)).toThrow(UsageError)
   })
 
   it('does not repeat credentials in the error', () => {
@@ -49,7 +49,7 @@ describe('toTarget', () => {
   })
 
   it.each(['', '.', '..', '\ud800'])('refuses a value that would reach another route: %j', (key_id) => {
-    expect(() => toTarget(operatorKeys.revoke, { key_id })).toThrow(RequestError)
+    expect(() => toTarget(operatorKeys.revoke, { key_id })).toThrow(UsageError)
   })
 
   it('refuses a missing value and never reads the prototype', () => {

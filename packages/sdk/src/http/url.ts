@@ -1,5 +1,5 @@
 import type { Route } from '@chancery/contract'
-import { RequestError } from '../errors.ts'
+import { UsageError } from '../errors.ts'
 
 /** Values are sent in this order; undefined ones are left out. */
 export type Query = Readonly<Record<string, string | number | undefined>>
@@ -19,10 +19,10 @@ export interface Target {
 export function readBaseUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
-    throw new RequestError('the address of the authority must be an http or https URL')
+    throw new UsageError('the address of the authority must be an http or https URL')
   }
-  if (url.username !== '' || url.password !== '') throw new RequestError('the address must not hold credentials')
-  if (url.search !== '' || url.hash !== '') throw new RequestError('the address must not have a query or fragment')
+  if (url.username !== '' || url.password !== '') throw new UsageError('the address must not hold credentials')
+  if (url.search !== '' || url.hash !== '') throw new UsageError('the address must not have a query or fragment')
   return url.origin + url.pathname.replace(/\/+$/, '')
 }
 
@@ -52,8 +52,8 @@ export function toTarget(
 
 /** Dot segments are refused: URL parsers resolve `..` and `%2e%2e` alike, and the call would reach another route. */
 function readParam(name: string, value: string | undefined): string {
-  if (value === undefined || value === '') throw new RequestError(`${name} is required`)
-  if (value === '.' || value === '..') throw new RequestError(`${name} must not be a dot segment`)
-  if (!value.isWellFormed()) throw new RequestError(`${name} holds an unpaired surrogate`)
+  if (value === undefined || value === '') throw new UsageError(`${name} is required`)
+  if (value === '.' || value === '..') throw new UsageError(`${name} must not be a dot segment`)
+  if (!value.isWellFormed()) throw new UsageError(`${name} holds an unpaired surrogate`)
   return value
 }

@@ -1,4 +1,5 @@
-import { type JsonObject, type JustificationProof, digestOf, waitingApproval } from '@chancery/protocol'
+import { type JsonObject, digestOf } from '@chancery/protocol'
+import type { GovernedResult } from '../governed/governor.ts'
 
 /** Calls that are noted at once; the oldest is dropped first. */
 const MAX_HELD = 1000
@@ -16,18 +17,13 @@ export class HeldCalls {
   }
 
   /** Notes the approval of a held call, and drops the one of a call that was decided otherwise. */
-  note(
-    capability: string,
-    parameters: JsonObject,
-    result: { readonly authorized: boolean; readonly justification: JustificationProof },
-  ): void {
+  note(capability: string, parameters: JsonObject, result: GovernedResult<unknown>): void {
     const key = keyOf(capability, parameters)
-    const waitsFor = result.authorized ? undefined : waitingApproval(result.justification)
     this.#approvals.delete(key)
-    if (waitsFor === undefined) return
+    if (result.allowed || !result.answer.held) return
     const [oldest] = this.#approvals.keys()
     if (this.#approvals.size >= MAX_HELD && oldest !== undefined) this.#approvals.delete(oldest)
-    this.#approvals.set(key, waitsFor.approval_id)
+    this.#approvals.set(key, result.answer.approvalId)
   }
 }
 

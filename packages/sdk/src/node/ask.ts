@@ -16,18 +16,10 @@ import {
 } from '@chancery/protocol'
 import type { Attestation, AuthorityKeys, BoundaryDecision, Instant, JsonObject, JsonValue } from '@chancery/protocol'
 import type { NodeDecision, NodeDecisionRequest, PresentedAttestation } from '@chancery/contract'
-import { DecisionVerificationError } from '../governed/errors.ts'
+import { notReliedUpon } from '../governed/errors.ts'
 
-/** Options of {@link Node.ask}. */
-export type AskOptions = Omit<NodeDecisionRequest, 'cert_id' | 'requested_capability'> & {
-  readonly signal?: AbortSignal
-  /** `wait`: when a person must approve first, wait and ask again with the approval. Default: return the held answer. */
-  readonly approval?: 'return' | 'wait'
-  /** With `wait`: for at most this time; without it until the approval ends. */
-  readonly waitSeconds?: number
-}
-
-type NamedOptions = Omit<AskOptions, 'approval' | 'signal' | 'waitSeconds'>
+/** What a node asks, besides the capability and its certificate. */
+export type AskFields = Omit<NodeDecisionRequest, 'cert_id' | 'requested_capability'>
 
 export interface AskedDecision {
   readonly request: NodeDecisionRequest
@@ -40,12 +32,12 @@ export interface AskedDecision {
 
 /**
  * Verifies the response to a request for a decision: genuine, valid now, with its reasons, and about this key or this
- * caller, this capability, attestation and context. Throws {@link DecisionVerificationError}.
+ * caller, this capability, attestation and context. Throws {@link VerificationError}.
  */
 export async function requireNodeDecision(response: NodeDecision, asked: AskedDecision): Promise<void> {
   const { decision, justification_proof: justification, context } = response
   const refuse = (reason: string): never => {
-    throw new DecisionVerificationError(reason, decision.decision_id)
+    throw notReliedUpon(reason, decision)
   }
   const { authorityKeys: given, request } = asked
   const keys = 'genesis' in given ? authorityKeysAt(given, decision.decision_made_at) : given
@@ -63,7 +55,7 @@ export async function requireNodeDecision(response: NodeDecision, asked: AskedDe
  * Gives the context a new id, so that an earlier decision on the same question is not taken for this one. With an
  * idempotency key the earlier one is asked for. An attestation of the own network is named by its id.
  */
-export function nameRequest({ presented, ...options }: NamedOptions, own: string): NamedOptions {
+export function nameRequest({ presented, ...options }: AskFields, own: string): AskFields {
   const { context, idempotency_key } = options
   const isNamed = (context?.context_id ?? '') !== '' || idempotency_key !== undefined
   const named = isNamed ? {} : { context: { ...context, context_id: crypto.randomUUID() } }

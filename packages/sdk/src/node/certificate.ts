@@ -10,21 +10,22 @@ import {
   writeJson,
 } from '@chancery/protocol'
 import type { AuthorityKeys, CrlEntry, Instant, JoinCertificate } from '@chancery/protocol'
-import { ChanceryError, RefusedError, RequestError, RevokedError } from '../errors.ts'
+import { ChanceryError, RefusedError, RevokedError, UsageError, VerificationError } from '../errors.ts'
 import type { NodeAreas } from './areas.ts'
-import type { NodeEmitter } from './events.ts'
+import type { NodeSettings } from './settings.ts'
 import type { FollowedKeys, NodeStore } from './followed.ts'
 
-/** The certificate is not of this node. An authority or a proxy can return a wrong one. */
-export class CertificateError extends ChanceryError {
-  override readonly name: string = 'CertificateError'
+/** An error of this library; any other is a defect of the platform or of a store. */
+export function toNodeError(error: unknown): ChanceryError {
+  if (error instanceof ChanceryError) return error
+  const message = error instanceof Error ? error.message : String(error)
+  return new UsageError(message, { cause: error })
 }
 
 /** The revocation list names the certificate in use. */
 export function listedAsRevoked(entry: CrlEntry): RevokedError {
   const message = `the certificate ${entry.certificate_id} is revoked: ${entry.reason}`
-  const unknown = { requestId: undefined, retryAfterSeconds: undefined, clockSkewSeconds: undefined }
-  return new RevokedError({ status: 403, code: 'certificate_revoked', message, details: {}, ...unknown }, entry)
+  return new RevokedError({ status: 403, code: 'certificate_revoked', message, details: {} }, entry)
 }
 
 export interface Expected {
@@ -36,13 +37,19 @@ export interface Expected {
 /** Checks a certificate before it is used. */
 async function requireOwnCertificate(certificate: JoinCertificate, expected: Expected): Promise<void> {
   const { keys, publicKey, now } = expected
-  if (certificate.node_public_key !== publicKey) throw new CertificateError('the certificate is of another node key')
+  if (certificate.node_public_key !== publicKey)
+    throw new VerificationError('certificate_key_mismatch', 'certificate', 'it is of another node key')
   const verdict = await verifyJoinCertificate(certificate, {
     network_name: keys.genesis.network_name,
     authorityKey: authorityKeysAt(keys, certificate.issued_at),
     now,
   })
-  if (!verdict.ok) throw new CertificateError(`the certificate ${certificate.cert_id} is not usable: ${verdict.reason}`)
+  if (!verdict.ok)
+    throw new VerificationError(
+      verdict.reason,
+      'certificate',
+      `${certificate.cert_id} is not usable: ${verdict.reason}`,
+    )
 }
 
 /** Returns the certificate of an earlier run if it is still valid; otherwise the node must join. */
@@ -72,7 +79,7 @@ export async function requireOwnOrFollow(
   try {
     await requireOwnCertificate(certificate, expected())
   } catch (error) {
-    if (!(error instanceof CertificateError)) throw error
+    if (!(error instanceof VerificationError)) throw error
     const outcome = await followed.follow(client).catch(() => 'unchanged')
     if (outcome !== 'changed') throw error
     await requireOwnCertificate(certificate, expected())
@@ -81,25 +88,33 @@ export async function requireOwnOrFollow(
 
 /** Uses a newer block and emits an event; emits a refusal once. */
 export class Follower {
-  readonly #parts: { readonly client: NodeAreas; readonly followed: FollowedKeys; readonly events: NodeEmitter }
+  readonly #parts: {
+    readonly client: NodeAreas
+    readonly followed: FollowedKeys
+    readonly settings: Pick<NodeSettings, 'emit'>
+  }
   #reported = ''
 
-  constructor(parts: { readonly client: NodeAreas; readonly followed: FollowedKeys; readonly events: NodeEmitter }) {
+  constructor(parts: {
+    readonly client: NodeAreas
+    readonly followed: FollowedKeys
+    readonly settings: Pick<NodeSettings, 'emit'>
+  }) {
     this.#parts = parts
   }
 
   async follow(signal: AbortSignal): Promise<void> {
-    const { client, followed, events } = this.#parts
+    const { client, followed, settings } = this.#parts
     const before = followed.digest
     const outcome = await followed.follow(client, signal)
     if (outcome === 'unchanged') return
     if (outcome === 'changed') {
       const { genesis } = followed.keys
       const digest = genesisDigest(genesis)
-      if (digest !== before) events.emit('followed', { genesis, digest })
+      if (digest !== before) settings.emit({ type: 'keys', genesis, digest })
       return
     }
-    if (outcome !== this.#reported) events.emit('unfollowed', { reason: outcome })
+    if (outcome !== this.#reported) settings.emit({ type: 'keys_refused', reason: outcome })
     this.#reported = outcome
   }
 }
@@ -116,13 +131,9 @@ const FINAL: ReadonlySet<string> = new Set([
   'node_key_revoked',
 ])
 
-export function isFinalRefusal(error: RefusedError): boolean {
-  return FINAL.has(error.code)
-}
-
 /** A descriptor that has no form will not get one; a renewal that does not verify may have come from a broken proxy. */
 export function isFinal(error: unknown): boolean {
-  return error instanceof RefusedError ? isFinalRefusal(error) : error instanceof RequestError
+  return error instanceof RefusedError ? FINAL.has(error.code) : error instanceof UsageError
 }
 
 export function isUnknown(error: unknown): boolean {

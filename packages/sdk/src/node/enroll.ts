@@ -1,10 +1,10 @@
 import { isJsonObject, member, readJson, sha256Hex, writeInstant, writeJson } from '@chancery/protocol'
 import type { Instant, JoinCertificate, JsonObject } from '@chancery/protocol'
 import type { NodeAreas } from './areas.ts'
-import { ChanceryError, RefusedError, RequestError, ResponseError } from '../errors.ts'
+import { ChanceryError, RefusedError, UsageError, ResponseError } from '../errors.ts'
 import { type Expected, requireOwnOrFollow } from './certificate.ts'
 import type { FollowedKeys, NodeStore } from './followed.ts'
-import { type NodeEvidence, freshEvidence } from './evidence.ts'
+import { type PlatformEvidence, freshEvidence } from './evidence.ts'
 import type { RetryOptions } from '../http/retry.ts'
 
 /**
@@ -14,6 +14,7 @@ import type { RetryOptions } from '../http/retry.ts'
  */
 export class JoinInterruptedError extends ChanceryError {
   override readonly name: string = 'JoinInterruptedError'
+  readonly kind = 'join_interrupted'
   /** As the roster of the operator shows it with the certificate. */
   readonly nodePublicKey: string
   /** As the audit event certificate_issued of the authority shows it with the certificate. */
@@ -49,7 +50,7 @@ export interface Enrolling {
   readonly expected: () => Expected
   readonly clock: () => Instant
   readonly invite?: string | (() => Promise<string>)
-  readonly evidence?: NodeEvidence
+  readonly platform?: PlatformEvidence
   readonly lostCertificate?: string
   readonly validityHours?: number
   readonly pause: (ms: number) => Promise<void>
@@ -59,16 +60,16 @@ export interface Enrolling {
 
 /** Gets a certificate for a node that has none, and keeps it. */
 export async function enroll(parts: Enrolling): Promise<JoinCertificate> {
-  const { invite, evidence, lostCertificate } = parts
+  const { invite, platform, lostCertificate } = parts
   if (lostCertificate !== undefined) return useStoredCertificate(parts, lostCertificate)
-  if (evidence !== undefined) return joinByEvidence(parts, evidence)
+  if (platform !== undefined) return joinByEvidence(parts, platform)
   if (invite === undefined)
-    throw new RequestError('the store holds no usable certificate, and there is no invite or evidence to join with')
+    throw new UsageError('the store holds no usable certificate, and there is no invite or evidence to join with')
   return join(parts, typeof invite === 'string' ? invite : await invite())
 }
 
 /** Evidence may be asked for again, so a join whose answer was lost needs no note. */
-async function joinByEvidence(parts: Enrolling, evidence: NodeEvidence): Promise<JoinCertificate> {
+async function joinByEvidence(parts: Enrolling, evidence: PlatformEvidence): Promise<JoinCertificate> {
   const { client, followed, expected, validityHours } = parts
   const validity = validityHours === undefined ? {} : { validity_hours: validityHours }
   const fresh = await freshEvidence(evidence, followed.audience, expected().publicKey)
@@ -144,9 +145,9 @@ async function throughProxy(
 /** The holder of the key may renew a certificate it never saw: a proof of the key is all a renewal asks for. */
 async function useStoredCertificate(parts: Enrolling, cert_id: string): Promise<JoinCertificate> {
   const validity = parts.validityHours === undefined ? {} : { validity_hours: parts.validityHours }
-  const { evidence, followed, expected } = parts
+  const { followed, expected, platform } = parts
   const fresh =
-    evidence === undefined ? {} : { evidence: await freshEvidence(evidence, followed.audience, expected().publicKey) }
+    platform === undefined ? {} : { evidence: await freshEvidence(platform, followed.audience, expected().publicKey) }
   const certificate = await parts.client.enrollment.renew({ cert_id, ...validity, ...fresh })
   await save(parts, certificate)
   return certificate

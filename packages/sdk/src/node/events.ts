@@ -8,42 +8,54 @@ import type {
   PolicyManifest,
 } from '@chancery/protocol'
 import type { HeartbeatResponse } from '@chancery/contract'
+import type { ChanceryError, RevokedError } from '../errors.ts'
 
-/** The events of a running node. */
-export interface NodeEvents {
+/** What happens while a node runs. */
+export type NodeEvent =
   /** A certificate is in use: the first one, or that of an earlier run. */
-  readonly started: { readonly certificate: JoinCertificate; readonly resumed: boolean }
-  readonly heartbeat: { readonly response: HeartbeatResponse; readonly nextSeconds: number }
-  /** Another process joined or renewed: this node now uses the stored certificate. */
-  readonly certificateReplaced: { readonly certificate: JoinCertificate; readonly replaces: string }
-  readonly renewed: { readonly certificate: JoinCertificate; readonly replaces: string }
-  /** The certificate expired, and a rule of the authority gave the node another. */
-  readonly rejoined: { readonly certificate: JoinCertificate; readonly replaces: string }
-  /** The authority lacks the certificate, as after a restore; an operator adopts it there. Emitted once. */
-  readonly presented: { readonly certificate: JoinCertificate }
-  readonly announced: { readonly descriptor: AgentDescriptor; readonly expires_at: string }
-  /** `count` is the number of entries. The entries of `crl` become values only when they are read. */
-  readonly crl: { readonly crl: Crl; readonly count: number }
-  readonly policy: { readonly policy: PolicyManifest }
+  | { readonly type: 'started'; readonly certificate: JoinCertificate; readonly resumed: boolean }
+  | { readonly type: 'heartbeat'; readonly nextSeconds: number; readonly response: HeartbeatResponse }
+  /**
+   * replaced: another process joined or renewed, and this node uses the stored certificate. rejoined: the certificate
+   * expired, and a rule of the authority gave the node another.
+   */
+  | {
+      readonly type: 'renewed' | 'replaced' | 'rejoined'
+      readonly certificate: JoinCertificate
+      readonly replaces: string
+    }
+  /** The authority lacks the certificate, as after a restore; an operator adopts it there. Once. */
+  | { readonly type: 'presented'; readonly certificate: JoinCertificate }
+  | { readonly type: 'registered'; readonly agent: AgentDescriptor; readonly expiresAt: string }
+  /** `count` is the number of entries. The entries of `list` become values only when they are read. */
+  | { readonly type: 'revocations'; readonly list: Crl; readonly count: number }
+  | { readonly type: 'policy'; readonly policy: PolicyManifest }
   /** The root named another key: this node now uses its block. */
-  readonly followed: { readonly genesis: GenesisBlock; readonly digest: string }
-  /** An offered block is not signed by the root, or is older than the stored one. Emitted once. */
-  readonly unfollowed: { readonly reason: FollowRefusal }
-  /** The node refused an offered or announced list. Emitted once per offer. */
-  readonly listRefused: RefusedList
+  | { readonly type: 'keys'; readonly genesis: GenesisBlock; readonly digest: string }
+  /** An offered block is not signed by the root, or is older than the stored one. Once. */
+  | { readonly type: 'keys_refused'; readonly reason: FollowRefusal }
+  /** The node refused an offered or announced list. Once per offer. */
+  | ({ readonly type: 'list_refused' } & RefusedList)
+  /** Clock of this machine minus that of the authority, when it is more than half a minute. */
+  | { readonly type: 'clock'; readonly offsetSeconds: number }
   /** An action failed; the node tries again after `retryInSeconds`. */
-  readonly actionFailed: {
-    readonly action: NodeAction
-    readonly error: Error
-    readonly retryInSeconds: number
-    /** In a row, this one included. */
-    readonly failures: number
-  }
-  /** Local clock minus that of the authority, when it is more than a minute. */
-  readonly clock: { readonly offsetSeconds: number }
-  /** The node has stopped. With an error when a retry cannot help. */
-  readonly stopped: { readonly error: Error | undefined }
+  | ({ readonly type: 'failed' } & FailedAction)
+
+export interface FailedAction {
+  readonly action: NodeAction
+  readonly error: ChanceryError
+  readonly retryInSeconds: number
+  /** In a row, this one included. */
+  readonly failures: number
 }
+
+export type NodeAction = 'heartbeat' | 'renew' | 'register' | 'save' | 'revocations' | 'policy' | 'withdraw' | 'keys'
+
+/** Why a node ended. */
+export type NodeEnd =
+  | { readonly reason: 'stopped' }
+  | { readonly reason: 'revoked'; readonly error: RevokedError }
+  | { readonly reason: 'failed'; readonly error: ChanceryError }
 
 export interface RefusedList {
   readonly list: 'crl' | 'policy'
@@ -54,29 +66,17 @@ export interface RefusedList {
   readonly stored?: number
 }
 
-export type NodeAction = 'heartbeat' | 'renew' | 'announce' | 'save' | 'crl' | 'policy' | 'withdraw' | 'follow'
+export type EmitEvent = (event: NodeEvent) => void
 
-type Listener<Name extends keyof NodeEvents> = (event: NodeEvents[Name]) => void
-
-/** Listeners by name. An error of a listener is thrown outside the node, so that it does not stop the node. */
-export class NodeEmitter {
-  readonly #listeners = new Map<keyof NodeEvents, Set<(event: never) => void>>()
-
-  on<Name extends keyof NodeEvents>(name: Name, listener: Listener<Name>): () => void {
-    const all = this.#listeners.get(name) ?? new Set()
-    this.#listeners.set(name, all.add(listener))
-    return () => void all.delete(listener)
-  }
-
-  emit<Name extends keyof NodeEvents>(name: Name, event: NodeEvents[Name]): void {
-    for (const listener of this.#listeners.get(name) ?? []) {
-      try {
-        ;(listener as Listener<Name>)(event)
-      } catch (error) {
-        queueMicrotask(() => {
-          throw error
-        })
-      }
+/** Calls the listener. What it throws is thrown outside the node, so that it does not stop the node. */
+export function emitterOf(listener: EmitEvent | undefined): EmitEvent {
+  return (event) => {
+    try {
+      listener?.(event)
+    } catch (error) {
+      queueMicrotask(() => {
+        throw error
+      })
     }
   }
 }

@@ -2,11 +2,13 @@ import { type Server, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { ManualClock, type TestAuthority, accepted, createInvite, startTestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createClient } from '../client.ts'
+import { createAuthorityClient } from '../authority/client.ts'
 import { RefusedError } from '../errors.ts'
-import { httpNodeProof } from '../nodejs/node-proof.ts'
+import { authenticate } from '../nodejs/node-http.ts'
+import { createAuthorizer } from '../request-proof/authorizer.ts'
+import { wimse } from '../request-proof/wimse.ts'
 import { FollowedParty } from '../trust/followed-party.ts'
-import { Node } from './node.ts'
+import { type StartedNode, startNode } from '../testing/started-node.suite.ts'
 import { MemoryNodeStore } from './followed.ts'
 
 const AUDIENCE = 'https://print.example.org'
@@ -14,7 +16,7 @@ const DOMAIN = 'agency.example.org'
 const clock = new ManualClock('2026-03-01T00:00:00Z')
 let na: TestAuthority
 let off: TestAuthority
-let node: Node
+let node: StartedNode
 let party: FollowedParty
 let service: Server
 let url: string
@@ -24,21 +26,18 @@ beforeAll(async () => {
   off = await startTestAuthority({ clock, backend: 'sqlite' })
   node = await join(na)
   party = await FollowedParty.open({
-    client: createClient({ url: na.url, clock: () => clock.now() }),
+    client: createAuthorityClient({ url: na.url, clock: () => clock.now() }),
     genesis: na.genesis,
     clock: () => clock.now(),
   })
-  const keys = (): readonly string[] => [party.keys.genesis.network_authority.public_key]
-  const options = {
+  const authorizer = createAuthorizer({
     audience: AUDIENCE,
     trust: party,
     clock: () => clock.now(),
-    wimse: { [na.genesis.network_name]: { trustDomain: DOMAIN, keys } },
-  }
+    profiles: [wimse({ networks: [{ genesis: na.genesis, trustDomain: DOMAIN }] })],
+  })
   service = createServer(
-    httpNodeProof(options, (request, response) => {
-      response.end(request.node.certificate.cert_id)
-    }),
+    authenticate(authorizer, (_request, response, { caller }) => response.end(caller.certificate.cert_id)),
   )
   await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve))
   url = `http://127.0.0.1:${(service.address() as AddressInfo).port}/print`
@@ -50,23 +49,23 @@ afterAll(async () => {
   await off.stop()
 })
 
-function join(authority: TestAuthority): Promise<Node> {
-  return Node.join({
+function join(authority: TestAuthority): Promise<StartedNode> {
+  return startNode({
     url: authority.url,
     genesis: authority.genesis,
     store: new MemoryNodeStore(),
     invite: () => createInvite(authority, {}),
     clock: () => clock.now(),
-    fetch: (address, init) => {
+    fetch: (address: string, init: RequestInit) => {
       if (address.endsWith('/wit')) asked += 1
       return fetch(address, init)
     },
   })
 }
 
-describe("fetchAs with profile 'wimse'", () => {
+describe('fetchWith the profile of WIMSE', () => {
   it('is accepted by a service, with one token for many requests', async () => {
-    const call = node.fetchAs(AUDIENCE, { profile: 'wimse' })
+    const call = node.fetchWith({ audience: AUDIENCE, profile: wimse() })
     const answers = await Promise.all(
       [1, 2, 3].map(async () => (await call(url, { method: 'POST', body: 'x' })).text()),
     )
@@ -79,20 +78,24 @@ describe("fetchAs with profile 'wimse'", () => {
     const before = asked
     clock.advance(3400)
     await party.refresh()
-    expect((await node.fetchAs(AUDIENCE, { profile: 'wimse' })(url)).status).toBe(200)
+    expect((await node.fetchWith({ audience: AUDIENCE, profile: wimse() })(url)).status).toBe(200)
     expect(asked).toBe(before + 1)
   })
 
   it('refuses an attestation, which this profile does not carry', () => {
     const attestation = {} as never
-    expect(() => node.fetchAs(AUDIENCE, { profile: 'wimse', attestation })).toThrow('carries no attestation')
+    expect(() => node.fetchWith({ audience: AUDIENCE, profile: wimse(), attestation })).toThrow(
+      'carries no attestation',
+    )
   })
 
   it('fails with the reason of an authority that issues no tokens', async () => {
     const other = await join(off)
-    const failed = other.fetchAs(AUDIENCE, { profile: 'wimse' })(url)
+    const failed = other.fetchWith({ audience: AUDIENCE, profile: wimse() })(url)
     await expect(failed).rejects.toThrow(RefusedError)
-    await expect(other.fetchAs(AUDIENCE, { profile: 'wimse' })(url)).rejects.toMatchObject({ code: 'wimse_disabled' })
+    await expect(other.fetchWith({ audience: AUDIENCE, profile: wimse() })(url)).rejects.toMatchObject({
+      code: 'wimse_disabled',
+    })
     await other.stop()
   })
 
@@ -100,6 +103,6 @@ describe("fetchAs with profile 'wimse'", () => {
     const { cert_id } = node.certificate
     accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id, reason: 'unspecified' }))
     await party.refresh()
-    expect((await node.fetchAs(AUDIENCE, { profile: 'wimse' })(url)).status).toBe(403)
+    expect((await node.fetchWith({ audience: AUDIENCE, profile: wimse() })(url)).status).toBe(403)
   })
 })

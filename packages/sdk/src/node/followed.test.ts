@@ -17,7 +17,7 @@ import type { Succeeded, TestAuthority, TestDatabase } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Client } from '../client.ts'
 import { FollowedKeys, MemoryNodeStore } from './followed.ts'
-import { Node } from './node.ts'
+import { type StartedNode, startNode } from '../testing/started-node.suite.ts'
 
 const SECOND_KEY = { keyId: 'na-2', seed: 'na-2' }
 let clock: ManualClock
@@ -55,18 +55,18 @@ async function run(
   store: MemoryNodeStore,
   genesis: GenesisBlock = na.genesis,
 ): Promise<{
-  readonly node: Node
+  readonly node: StartedNode
   readonly until: (isDone: () => boolean) => Promise<void>
 }> {
   let isPaused = true
-  const node = await Node.join({
+  const node = await startNode({
     url: na.url,
     genesis,
     store,
     invite: () => createInvite(na, { max_validity_hours: 168 }),
     clock: () => clock.now(),
     random: () => 0.5,
-    followCrl: true,
+    followRevocations: true,
     sleep: async (ms, signal) => {
       while (isPaused && signal?.aborted !== true) await new Promise((resolve) => setImmediate(resolve))
       clock.advance(ms / 1000)
@@ -88,7 +88,7 @@ describe('a node over a key succession', () => {
     const { node, until } = await run(store)
     const old = node.certificate
     const failures: string[] = []
-    node.on('actionFailed', ({ action, error }) => failures.push(`${action}: ${error.message}`))
+    node.on('failed', ({ action, error }) => failures.push(`${action}: ${error.message}`))
     await until(() => node.crl !== undefined)
     await runTestStep('announce', next, { database, clock })
     na.core.newestBlock.clear()
@@ -194,7 +194,7 @@ describe('a node over a key succession', () => {
     )
     na.core.newestBlock.clear()
     const reasons: string[] = []
-    node.on('unfollowed', ({ reason }) => reasons.push(reason))
+    node.on('keys_refused', ({ reason }) => reasons.push(reason))
     await until(() => reasons.length > 0)
     await node.stop()
     expect(reasons).toEqual(['invalid_signature'])

@@ -15,8 +15,8 @@ import {
   writeJson,
 } from '@chancery/protocol'
 import type { AuthorityKeys, FollowRefusal, GenesisBlock, KeyHistory, Signer } from '@chancery/protocol'
-import type { Client } from '../client.ts'
-import { RefusedError, RequestError } from '../errors.ts'
+import type { SovereignApi } from '../client.ts'
+import { RefusedError, UsageError } from '../errors.ts'
 
 /** What a node stores in addition to its key. `join` is the note of a used invite, see JoinNote; `keys` the
  * newest block of the root, see FollowedKeys; `positions` those of the newest lists, see FollowedParty. */
@@ -69,6 +69,11 @@ export class MemoryNodeStore implements NodeStore {
   }
 }
 
+/** Where newer keys come from. */
+export interface KeySource {
+  readonly sovereign: Pick<SovereignApi, 'keySuccession'>
+}
+
 /** Stores followed keys; the needed part of a node's store. */
 export type KeyStore = Pick<NodeStore, 'read' | 'write'>
 
@@ -92,13 +97,13 @@ export class FollowedKeys {
 
   /**
    * Continues an earlier run. Stored keys count only when the pinned root signed them. Throws
-   * RequestError for a history that does not belong to the block.
+   * UsageError for a history that does not belong to the block.
    */
   static async open(pinned: GenesisBlock, store: KeyStore, history?: KeyHistory): Promise<FollowedKeys> {
     const given = { genesis: pinned, ...(history === undefined ? {} : { history }) }
     if (history !== undefined) {
       const verdict = await verifyKeyHistory(history, pinned)
-      if (!verdict.ok) throw new RequestError(`the key history does not belong to the genesis block: ${verdict.reason}`)
+      if (!verdict.ok) throw new UsageError(`the key history does not belong to the genesis block: ${verdict.reason}`)
     }
     const first = pinned.network_authority.public_key
     const stored = readStored(await store.read('keys').catch(() => undefined))
@@ -150,8 +155,8 @@ export class FollowedKeys {
   }
 
   /** Fetches the newest block and uses it when the root signed it. Stores it first. */
-  async follow(client: Pick<Client, 'sovereign'>, signal?: AbortSignal): Promise<Followed> {
-    let offered: Awaited<ReturnType<Client['sovereign']['keySuccession']>>
+  async follow(client: KeySource, signal?: AbortSignal): Promise<Followed> {
+    let offered: Awaited<ReturnType<SovereignApi['keySuccession']>>
     try {
       offered = await client.sovereign.keySuccession(signal === undefined ? {} : { signal })
     } catch (error) {

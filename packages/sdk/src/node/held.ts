@@ -1,27 +1,17 @@
-import type { ApprovalStatus, NodeDecision } from '@chancery/contract'
+import type { ApprovalStatus } from '@chancery/contract'
 import { type Instant, instantOf } from '@chancery/protocol'
-import { RequestError, isUnavailable } from '../errors.ts'
+import { UsageError, isUnavailable } from '../errors.ts'
 import { sleep } from '../http/retry.ts'
-import type { NodeAreas } from './areas.ts'
+import type { Answer } from './answer.ts'
+import type { ApprovalCalls } from './areas.ts'
+import type { AskOptions } from './decider.ts'
 
-/** An answer of {@link Node.ask}. Held: a person must approve first, and nothing may be done yet. */
-export type NodeAnswer = NodeDecision &
-  (
-    | { readonly held: false }
-    | {
-        readonly held: true
-        /** For {@link Node.waitForApproval}, and for the same question once more. */
-        readonly approvalId: string
-        readonly expiresAt: string
-      }
-  )
-
-/** Whether the decision waits for a person. */
-export function toAnswer(response: NodeDecision): NodeAnswer {
-  const { approval, decision } = response
-  const isOpen = approval?.state === 'pending' || approval?.state === 'approved'
-  if (decision.authorized || approval === undefined || !isOpen) return { ...response, held: false }
-  return { ...response, held: true, approvalId: approval.approval_id, expiresAt: approval.expires_at }
+/** What a node does when a person must approve first. */
+export interface HeldOptions {
+  /** `wait`: wait, and ask again with the approval. Otherwise the held answer is returned. */
+  readonly approval?: 'return' | 'wait'
+  /** With `wait`: for at most this time; without it until the approval ends. */
+  readonly waitSeconds?: number
 }
 
 export interface WaitOptions {
@@ -37,12 +27,12 @@ const LONGEST_POLL_SECONDS = 60
  * reached is asked again.
  */
 export async function waitForApproval(
-  { approvals }: Pick<NodeAreas, 'approvals'>,
+  approvals: Pick<ApprovalCalls, 'status'>,
   approvalId: string,
   { waitSeconds, signal }: WaitOptions,
   clock: () => Instant,
 ): Promise<ApprovalStatus> {
-  if (waitSeconds !== undefined && !(waitSeconds >= 0)) throw new RequestError('waitSeconds must be 0 or more')
+  if (waitSeconds !== undefined && !(waitSeconds >= 0)) throw new UsageError('waitSeconds must be 0 or more')
   const endMs = waitSeconds === undefined ? Number.POSITIVE_INFINITY : performance.now() + waitSeconds * 1000
   const options = signal === undefined ? {} : { signal }
   let last: ApprovalStatus | undefined
@@ -58,4 +48,25 @@ export async function waitForApproval(
     const pollSeconds = Math.min(Math.max(last?.poll_after_seconds ?? 1, 1), LONGEST_POLL_SECONDS)
     await sleep(Math.max(Math.min(pollSeconds * 1000, restMs), 0), signal)
   }
+}
+
+/** Asks, and with `wait` asks again once a person has decided. */
+export async function askAndWait(
+  ask: (options: AskOptions) => Promise<Answer>,
+  wait: (approvalId: string, options: WaitOptions) => Promise<ApprovalStatus>,
+  { approval, waitSeconds, ...options }: AskOptions & HeldOptions,
+): Promise<Answer> {
+  const answer = await ask(options)
+  if (approval !== 'wait' || answer.allowed || !answer.held) return answer
+  const { approvalId } = answer
+  const { signal } = options
+  const limits = {
+    ...(waitSeconds === undefined ? {} : { waitSeconds }),
+    ...(signal === undefined ? {} : { signal }),
+  }
+  const { state } = await wait(approvalId, limits)
+  if (state === 'pending') return answer
+  // Another question with the same content: the key of the first one would repeat its answer.
+  const { idempotencyKey: _key, ...again } = options
+  return ask({ ...again, approvalId })
 }

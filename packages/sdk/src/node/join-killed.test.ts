@@ -6,8 +6,7 @@ import { type TestAuthority, createInvite, startTestAuthority } from '@chancery/
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { FileNodeStore } from '../nodejs/index.ts'
 import { JoinInterruptedError } from './enroll.ts'
-import { Node } from './node.ts'
-import type { NodeOptions } from './options.ts'
+import { type StartOptions, startNode } from '../testing/started-node.suite.ts'
 
 let na: TestAuthority
 let folder: string
@@ -22,7 +21,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-const options = (more: Partial<NodeOptions> = {}): NodeOptions => ({
+const options = (more: Partial<StartOptions> = {}): StartOptions => ({
   url: na.url,
   genesis: na.genesis,
   store: new FileNodeStore(folder),
@@ -33,7 +32,7 @@ const options = (more: Partial<NodeOptions> = {}): NodeOptions => ({
 /** A program that joins and is killed with signal 9 before or after the authority has answered. */
 async function joinAndDie(moment: 'before' | 'after'): Promise<void> {
   const program = `
-    import { Node } from '@chancery/sdk'
+    import { joinNetwork } from '@chancery/sdk'
     import { FileNodeStore } from '@chancery/sdk/nodejs'
     const die = () => { process.kill(process.pid, 'SIGKILL'); return new Promise(() => {}) }
     const { url, genesis, folder, invite, moment } = JSON.parse(process.env.TASK)
@@ -41,7 +40,7 @@ async function joinAndDie(moment: 'before' | 'after'): Promise<void> {
     const write = store.write.bind(store)
     store.write = (name, text) => (name === 'certificate' ? die() : write(name, text))
     const fetch = (...call) => (moment === 'before' && call[0].endsWith('/join') ? die() : globalThis.fetch(...call))
-    await Node.join({ url, genesis, store, invite, fetch })`
+    await joinNetwork({ url, genesis, store, invite, fetch })`
   const task = { url: na.url, genesis: na.genesis, folder, invite, moment }
   const signal = await new Promise((resolve) => {
     execFile(
@@ -65,7 +64,7 @@ async function issued(): Promise<{ cert_id: string; key: string; fingerprint: st
 
 it('killed before the invite arrives: the next run joins with it', async () => {
   await joinAndDie('before')
-  const node = await Node.join(options())
+  const node = await startNode(options())
   await node.stop()
   expect(await issued()).toMatchObject([{ cert_id: node.certificate.cert_id, key: node.publicKey }])
 })
@@ -73,7 +72,7 @@ it('killed before the invite arrives: the next run joins with it', async () => {
 it('killed before the certificate is stored: reports what to do, and both ways work', async () => {
   await joinAndDie('after')
   const [lost] = await issued()
-  const error = await Node.join(options()).then(
+  const error = await startNode(options()).then(
     () => undefined,
     (failure: unknown) => failure as JoinInterruptedError,
   )
@@ -82,28 +81,28 @@ it('killed before the certificate is stored: reports what to do, and both ways w
   expect(error).toMatchObject({ nodePublicKey: lost?.key, inviteFingerprint: lost?.fingerprint })
   expect(error?.message).not.toContain(invite)
   // It says the same however often it is started.
-  await expect(Node.join(options())).rejects.toThrow('Ask an operator for a new invite')
+  await expect(startNode(options())).rejects.toThrow('Ask an operator for a new invite')
 
-  const renewed = await Node.join(options({ lostCertificate: lost?.cert_id ?? '' }))
+  const renewed = await startNode(options({ lostCertificate: lost?.cert_id ?? '' }))
   await renewed.stop()
   expect([renewed.publicKey, renewed.certificate.cert_id === lost?.cert_id]).toEqual([lost?.key, false])
 
   await rm(join(folder, 'certificate.json'))
-  const joined = await Node.join(options({ invite: await createInvite(na) }))
+  const joined = await startNode(options({ invite: await createInvite(na) }))
   await joined.stop()
   expect(joined.publicKey).toBe(lost?.key)
 })
 
 it('an invite that never was good is refused as such, however often', async () => {
   for (let run = 0; run < 2; run += 1)
-    await expect(Node.join(options({ invite: 'x'.repeat(43) }))).rejects.toMatchObject({ code: 'invalid_invite_token' })
+    await expect(startNode(options({ invite: 'x'.repeat(43) }))).rejects.toMatchObject({ code: 'invalid_invite_token' })
 })
 
 it('a certificate of another key cannot be taken over', async () => {
-  const other = await Node.join(options({ store: new FileNodeStore(join(folder, 'other')) }))
+  const other = await startNode(options({ store: new FileNodeStore(join(folder, 'other')) }))
   await other.stop()
   const { invite: _spent, ...without } = options({ lostCertificate: other.certificate.cert_id })
-  await expect(Node.join(without)).rejects.toMatchObject({ code: 'certificate_key_mismatch' })
+  await expect(startNode(without)).rejects.toMatchObject({ code: 'certificate_key_mismatch' })
 })
 
 it('waits while a proxy without an instance answers 503 with a page, and says when the invite may have been used', async () => {
@@ -112,12 +111,12 @@ it('waits while a proxy without an instance answers 503 with a page, and says wh
   let answers = 2
   const pauses: number[] = []
   const sleep = async (ms: number): Promise<void> => void pauses.push(ms)
-  const down: NodeOptions['fetch'] = (url, init) => {
+  const down: StartOptions['fetch'] = (url, init) => {
     if (!url.endsWith('/join') || answers === 0) return fetch(url, init)
     answers -= 1
     return page()
   }
-  const node = await Node.join(options({ fetch: down, sleep }))
+  const node = await startNode(options({ fetch: down, sleep }))
   await node.stop()
   expect(pauses.slice(0, 2)).toEqual([1000, 2000])
 
@@ -125,11 +124,11 @@ it('waits while a proxy without an instance answers 503 with a page, and says wh
   await rm(folder, { recursive: true, force: true })
   invite = await createInvite(na)
   let isLost = true
-  const lost: NodeOptions['fetch'] = async (url, init) => {
+  const lost: StartOptions['fetch'] = async (url, init) => {
     const response = await fetch(url, init)
     if (!url.endsWith('/join') || !isLost) return response
     isLost = false
     return page()
   }
-  await expect(Node.join(options({ fetch: lost, sleep }))).rejects.toBeInstanceOf(JoinInterruptedError)
+  await expect(startNode(options({ fetch: lost, sleep }))).rejects.toBeInstanceOf(JoinInterruptedError)
 })

@@ -14,7 +14,7 @@ import type { Crl, Instant } from '@chancery/protocol'
 import { ManualClock, testIssuer, testList } from '@chancery/testkit'
 import { describe, expect, it } from 'vitest'
 import type { Client } from '../client.ts'
-import { NodeEmitter } from './events.ts'
+import type { NodeEvent } from './events.ts'
 import { type FollowedKeys, MemoryNodeStore } from './followed.ts'
 import { NodeLists } from './lists.ts'
 
@@ -62,10 +62,14 @@ describe('a large list that changes', () => {
     const followed = { at: () => [key], current: key, audience: key } as unknown as FollowedKeys
     const signal = new AbortController().signal
     const store = new MemoryNodeStore()
-    const events = new NodeEmitter()
     const refused: string[] = []
-    events.on('listRefused', ({ reason }) => refused.push(reason))
-    const parts = { client, store, followed, events, clock: () => now, signal, followsCrl: true }
+    const emit = (event: NodeEvent): void => {
+      if (event.type !== 'list_refused') return
+      const { reason } = event
+      refused.push(reason)
+    }
+    const settings = { emit, followsCrl: true }
+    const parts = { client, store, followed, settings, clock: () => now, signal }
     const lists = await NodeLists.open(parts)
     for (const each of [first, second]) {
       current = each

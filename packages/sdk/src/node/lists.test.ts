@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one list after the other, against the same node
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -19,7 +20,7 @@ import type { Crl, Instant, PolicyManifest } from '@chancery/protocol'
 import { testIssuer, testList } from '@chancery/testkit'
 import { describe, expect, it } from 'vitest'
 import type { Client } from '../client.ts'
-import { NodeEmitter } from './events.ts'
+import type { NodeEvent } from './events.ts'
 import { type FollowedKeys, MemoryNodeStore, type NodeStore } from './followed.ts'
 import { NodeLists } from './lists.ts'
 import { FileNodeStore } from '../nodejs/file-node-store.ts'
@@ -48,9 +49,12 @@ async function follow(
 async function followAll(
   offered: readonly Crl[],
 ): Promise<{ readonly stored: number | undefined; readonly refused: unknown[]; readonly lists: NodeLists }> {
-  const events = new NodeEmitter()
   const refused: unknown[] = []
-  events.on('listRefused', ({ reason, offered: number }) => refused.push([reason, number]))
+  const emit = (event: NodeEvent): void => {
+    if (event.type !== 'list_refused') return
+    const { reason, offered: number } = event
+    refused.push([reason, number])
+  }
   let current = offered[0]
   const client = serving(() => current)
   const signal = new AbortController().signal
@@ -62,10 +66,9 @@ async function followAll(
       current: by.signer.publicKey,
       audience: by.signer.publicKey,
     } as unknown as FollowedKeys,
-    events,
+    settings: { emit, followsCrl: true },
     clock: () => NOW,
     signal,
-    followsCrl: true,
   }
   const lists = await NodeLists.open(parts)
   for (const each of offered) {
@@ -117,10 +120,9 @@ it('uses the key that signed the stored list, also when the earlier run was kill
     client,
     store,
     followed,
-    events: new NodeEmitter(),
+    settings: { emit: () => undefined, followsCrl: true },
     clock: () => NOW,
     signal,
-    followsCrl: true,
   })
   expect(addressed).toEqual([by.signer.publicKey])
 })
@@ -130,8 +132,11 @@ it('is of the current key once one was: a former key still signs a list that lea
   const sign = async (issuer: typeof by, sequence: number): Promise<Crl> =>
     readCrl(asJson(await testList(issuer, NOW, { sequence, issuedAgo: 0n })))
   const refused: unknown[] = []
-  const events = new NodeEmitter()
-  events.on('listRefused', ({ reason, offered }) => refused.push([reason, offered]))
+  const emit = (event: NodeEvent): void => {
+    if (event.type !== 'list_refused') return
+    const { reason, offered } = event
+    refused.push([reason, offered])
+  }
   let offered = await sign(former, 1)
   let current = by.signer.publicKey
   const followed = {
@@ -146,7 +151,8 @@ it('is of the current key once one was: a former key still signs a list that lea
   const client = serving(() => offered)
   const signal = new AbortController().signal
   const store = new MemoryNodeStore()
-  let lists = await NodeLists.open({ client, store, followed, events, clock: () => NOW, signal, followsCrl: true })
+  const settings = { emit, followsCrl: true }
+  let lists = await NodeLists.open({ client, store, followed, settings, clock: () => NOW, signal })
   const offer = async (issuer: typeof by, sequence: number): Promise<number | undefined> => {
     offered = await sign(issuer, sequence)
     await lists.followCrl({ crl_sequence: sequence } as Parameters<NodeLists['followCrl']>[0])
@@ -155,7 +161,7 @@ it('is of the current key once one was: a former key still signs a list that lea
   expect([await offer(former, 1), await offer(former, 2), await offer(by, 3)]).toEqual([1, 2, 3])
   expect([await offer(former, 4), refused]).toEqual([3, [['not_signed', 4]]])
   // The same after a restart.
-  lists = await NodeLists.open({ client, store, followed, events, clock: () => NOW, signal, followsCrl: true })
+  lists = await NodeLists.open({ client, store, followed, settings, clock: () => NOW, signal })
   expect([await offer(former, 5), await offer(by, 5)]).toEqual([3, 5])
   // The way back: the root names the former one as current again.
   current = former.signer.publicKey
@@ -171,8 +177,11 @@ describe('the policy a node holds', () => {
   it('is not replaced by one of a former key once the current key signs, also after a restart', async () => {
     const former = await testIssuer('agency', 'na-former')
     const refused: unknown[] = []
-    const events = new NodeEmitter()
-    events.on('listRefused', ({ list: which, reason }) => refused.push([which, reason]))
+    const emit = (event: NodeEvent): void => {
+      if (event.type !== 'list_refused') return
+      const { list: which, reason } = event
+      refused.push([which, reason])
+    }
     const sign = (issuer: typeof by, policy_id: string, away: Instant): Promise<PolicyManifest> =>
       signList(
         draftPolicyManifest({
@@ -201,10 +210,9 @@ describe('the policy a node holds', () => {
       client,
       store: new MemoryNodeStore(),
       followed,
-      events,
+      settings: { emit, followsCrl: true },
       clock: () => NOW,
       signal: new AbortController().signal,
-      followsCrl: true,
     }
     let lists = await NodeLists.open(parts)
     const offer = async (issuer: typeof by, policy_id: string, away: Instant): Promise<string | undefined> => {
@@ -234,8 +242,11 @@ describe('the policy a node holds', () => {
   it('is not replaced by one of a former key when the list is of the current one', async () => {
     const former = await testIssuer('agency', 'na-former')
     const refused: unknown[] = []
-    const events = new NodeEmitter()
-    events.on('listRefused', ({ list: which, reason }) => refused.push([which, reason]))
+    const emit = (event: NodeEvent): void => {
+      if (event.type !== 'list_refused') return
+      const { list: which, reason } = event
+      refused.push([which, reason])
+    }
     const terms = defaultPolicyTerms()
     const old = draftPolicyManifest({ policy_id: 'old', issued_at: writeInstant(NOW - DAY), issued_by: 'x', terms })
     const offered = await signList(old, former.signer)
@@ -249,10 +260,9 @@ describe('the policy a node holds', () => {
         current: by.signer.publicKey,
         audience: by.signer.publicKey,
       } as unknown as FollowedKeys,
-      events,
+      settings: { emit, followsCrl: true },
       clock: () => NOW,
       signal: new AbortController().signal,
-      followsCrl: true,
     })
     await lists.followPolicy({ policy_id: 'old' } as Parameters<NodeLists['followPolicy']>[0])
     expect([lists.policy, refused]).toEqual([undefined, [['policy', 'rollback']]])
@@ -276,10 +286,9 @@ it('goes on from a list that a store took as bytes, and from one that it took as
         client: serving(() => offered),
         store,
         followed: { at: () => [key], current: key, audience: key } as unknown as FollowedKeys,
-        events: new NodeEmitter(),
+        settings: { emit: () => undefined, followsCrl: true },
         clock: () => NOW,
         signal: new AbortController().signal,
-        followsCrl: true,
       }
       const lists = await NodeLists.open(parts)
       await lists.followCrl({ crl_sequence: 3 } as Parameters<NodeLists['followCrl']>[0])

@@ -15,17 +15,17 @@ import type { Crl, CrlEntry, Instant, PolicyManifest } from '@chancery/protocol'
 import type { HeartbeatResponse } from '@chancery/contract'
 import type { NodeAreas } from './areas.ts'
 import type { FollowedKeys, NodeStore } from './followed.ts'
-import type { NodeEmitter, RefusedList } from './events.ts'
+import type { RefusedList } from './events.ts'
+import type { NodeSettings } from './settings.ts'
 
 export interface ListParts {
   readonly client: NodeAreas
   readonly store: NodeStore
   readonly followed: FollowedKeys
-  readonly events: NodeEmitter
+  /** `followsCrl`: without it the list is read during a key succession only. */
+  readonly settings: Pick<NodeSettings, 'emit' | 'followsCrl'>
   readonly clock: () => Instant
   readonly signal: AbortSignal
-  /** Without it the list is read during a key succession only. */
-  readonly followsCrl: boolean
 }
 
 /** Revocation list and policy as the authority has them, fetched only when a heartbeat says that they changed. */
@@ -71,9 +71,9 @@ export class NodeLists {
   }
 
   async followCrl({ crl_sequence: announced }: HeartbeatResponse): Promise<void> {
-    const { client, clock, events, followed, followsCrl, signal } = this.#parts
+    const { client, clock, followed, settings, signal } = this.#parts
     // The first list that the next key signs says that it signs from now on, so each node needs one then.
-    if (!followsCrl && followed.audience === followed.current) return
+    if (!settings.followsCrl && followed.audience === followed.current) return
     const stored = this.#crl?.position
     // An expired list is fetched again even when its sequence is the same: the authority signs it again.
     const isFresh = stored !== undefined && clock() < stored.nextUpdate
@@ -97,7 +97,7 @@ export class NodeLists {
     // While a succession is undone the current key of before signs again; what it signed then says nothing now.
     this.#switchedTo = undefined
     await this.#noteSigner(list)
-    events.emit('crl', { crl: list.crl, count: list.count })
+    settings.emit({ type: 'revocations', list: list.crl, count: list.count })
   }
 
   /**
@@ -130,7 +130,7 @@ export class NodeLists {
   }
 
   async followPolicy({ policy_id: announced }: HeartbeatResponse): Promise<void> {
-    const { client, events, followed, signal, store } = this.#parts
+    const { client, followed, settings, signal, store } = this.#parts
     if (announced === undefined || announced === null || announced === this.#policy?.policy_id) return
     const policy = await client.policy.current({ signal })
     if (!(await verifyList(policy, followed.at(policy.issued_at))))
@@ -140,14 +140,14 @@ export class NodeLists {
     if (!isOfCurrent && (await this.#isPolicySwitched())) return this.#refuse({ list: 'policy', reason: 'rollback' })
     await store.write('policy', writeJson(policy))
     this.#policy = policy
-    events.emit('policy', { policy })
+    settings.emit({ type: 'policy', policy })
   }
 
   #refuse(refused: RefusedList): void {
     const report = JSON.stringify(refused)
     if (this.#reported === report) return
     this.#reported = report
-    this.#parts.events.emit('listRefused', refused)
+    this.#parts.settings.emit({ type: 'list_refused', ...refused })
   }
 
   /** protocol/gateway 9.2: never backwards, and never two contents under one number. */

@@ -1,7 +1,8 @@
+// oxlint-disable max-lines -- one loop: what is due, in its order
 import { LIMITS } from '@chancery/contract'
 import { DAY, instantOf, readInstant, verifyList, writeJson } from '@chancery/protocol'
 import type { Instant, JoinCertificate } from '@chancery/protocol'
-import type { AgentFacts } from '../api/agents.ts'
+import type { AgentFacts } from '../api/agent-calls.ts'
 import type { NodeAreas } from './areas.ts'
 import { RefusedError } from '../errors.ts'
 import {
@@ -13,10 +14,12 @@ import {
   readStored,
   rejoin,
   requireOwnOrFollow,
+  toNodeError,
 } from './certificate.ts'
 import type { Expected } from './certificate.ts'
-import { type NodeEvidence, freshEvidence } from './evidence.ts'
-import type { NodeAction, NodeEmitter } from './events.ts'
+import { type PlatformEvidence, freshEvidence } from './evidence.ts'
+import type { NodeAction } from './events.ts'
+import type { NodeSettings } from './settings.ts'
 import type { FollowedKeys, NodeStore } from './followed.ts'
 import type { NodeLists } from './lists.ts'
 import {
@@ -35,24 +38,22 @@ export interface NodeLoopParts {
   readonly store: NodeStore
   readonly lists: NodeLists
   readonly followed: FollowedKeys
-  readonly events: NodeEmitter
+  readonly settings: NodeSettings
   readonly clock: () => Instant
   readonly random: () => number
   readonly expected: () => Expected
   readonly signal: AbortSignal
-  readonly status: string | (() => string)
-  readonly agent: AgentFacts | undefined
   readonly renewBeforeHours: number
   readonly certificate: JoinCertificate
   /** For a certificate that came from evidence: each renewal needs fresh evidence. */
-  readonly evidence: NodeEvidence | undefined
+  readonly evidence: PlatformEvidence | undefined
 }
 
-const CLOCK_WARNING_SECONDS = 60
+const CLOCK_WARNING_SECONDS = 30
 /** Over so many heartbeats a fleet renews to a new key. */
 const MOVING_PACES = 20
 
-type Due = 'heartbeat' | 'renew' | 'announce'
+type Due = 'heartbeat' | 'renew' | 'register'
 
 /** One node: its certificate, and when it does what next. */
 export class NodeLoop {
@@ -66,7 +67,7 @@ export class NodeLoop {
   #isUnsaved = false
   /** The certificate that was presented for its adoption. */
   #presented = ''
-  #isAnnounced = false
+  #isRegistered = false
   /** A renewal to the new key is planned. */
   #isMoving = false
   /** A newer key history may come with the same block, which heartbeats do not report: fetched once a day. */
@@ -77,7 +78,7 @@ export class NodeLoop {
     this.#follower = new Follower(parts)
     this.#certificate = parts.certificate
     const now = parts.clock()
-    this.#at = { heartbeat: now, renew: this.#timeToRenew(), announce: now }
+    this.#at = { heartbeat: now, renew: this.#timeToRenew(), register: now }
   }
 
   get certificate(): JoinCertificate {
@@ -86,20 +87,31 @@ export class NodeLoop {
 
   /** Does what is due. Throws only when nothing that could be done later would help. */
   async step(): Promise<void> {
-    const { agent, clock, signal } = this.#parts
+    const { clock, settings, signal } = this.#parts
+    const { agent } = settings
     if (this.#isUnsaved) await this.#save()
     else if (clock() >= this.#at.renew || isDue(this.#at.heartbeat, clock())) await this.#useStoredCertificate()
     if (clock() >= this.#at.renew) await this.#attempt('renew', () => this.#renew())
     // A clock that moved back must not stop heartbeats; a renewal then has more time.
     if (!signal.aborted && isDue(this.#at.heartbeat, clock())) await this.#attempt('heartbeat', () => this.#heartbeat())
     if (agent === undefined || signal.aborted) return
-    if (isDue(this.#at.announce, clock(), lifetimeOf(agent)))
-      await this.#attempt('announce', () => this.#announce(agent))
+    if (isDue(this.#at.register, clock(), lifetimeOf(agent)))
+      await this.#attempt('register', () => this.#register(agent))
+  }
+
+  get isRenewalDue(): boolean {
+    return this.#parts.clock() >= this.#at.renew
+  }
+
+  /** Renews for a call, outside of a run. */
+  async renewNow(): Promise<void> {
+    await this.#useStoredCertificate()
+    if (this.isRenewalDue) await this.#renew()
   }
 
   nextDelayMs(): number {
-    const { heartbeat, renew, announce } = this.#at
-    const times = this.#parts.agent === undefined ? [heartbeat, renew] : [heartbeat, renew, announce]
+    const { heartbeat, renew, register } = this.#at
+    const times = this.#parts.settings.agent === undefined ? [heartbeat, renew] : [heartbeat, renew, register]
     return sleepMs(this.#parts.clock(), ...times)
   }
 
@@ -109,7 +121,7 @@ export class NodeLoop {
    */
   async finish(withinMs: number): Promise<void> {
     if (this.#isUnsaved) await this.#save()
-    if (!this.#isAnnounced) return
+    if (!this.#isRegistered) return
     try {
       await this.#parts.client.agents.remove({ signal: AbortSignal.timeout(withinMs), budgetMs: withinMs })
     } catch (error) {
@@ -124,21 +136,22 @@ export class NodeLoop {
   }
 
   async #heartbeat(): Promise<void> {
-    const { client, clock, events, followed, lists, signal, status } = this.#parts
+    const { client, clock, followed, lists, settings, signal } = this.#parts
+    const { status } = settings
     const { cert_id } = this.#certificate
     const said = typeof status === 'string' ? status : status()
     const genesis_digest = followed.digest
     const answer = await client.enrollment.heartbeat({ cert_id, status: said, genesis_digest }, { signal })
     const nextSeconds = paceSeconds(answer.next_heartbeat_seconds)
     this.#at.heartbeat = after(clock(), nextSeconds)
-    events.emit('heartbeat', { response: answer, nextSeconds })
+    settings.emit({ type: 'heartbeat', response: answer, nextSeconds })
     this.#warnOfClock(answer.server_time)
     if (answer.genesis_digest !== undefined && (answer.genesis_digest !== followed.digest || clock() >= this.#followAt))
-      await this.#follow('follow', nextSeconds, async () => {
+      await this.#follow('keys', nextSeconds, async () => {
         await this.#follower.follow(signal)
         this.#followAt = clock() + DAY
       })
-    await this.#follow('crl', nextSeconds, () => lists.followCrl(answer))
+    await this.#follow('revocations', nextSeconds, () => lists.followCrl(answer))
     await this.#follow('policy', nextSeconds, () => lists.followPolicy(answer))
     const entry = lists.entryOf(cert_id)
     if (entry !== undefined) throw listedAsRevoked(entry)
@@ -146,7 +159,11 @@ export class NodeLoop {
   }
 
   /** A list that could not be fetched is left to the next heartbeat: lists may lag, they never grant. */
-  async #follow(action: 'crl' | 'policy' | 'follow', retryInSeconds: number, work: () => Promise<void>): Promise<void> {
+  async #follow(
+    action: 'revocations' | 'policy' | 'keys',
+    retryInSeconds: number,
+    work: () => Promise<void>,
+  ): Promise<void> {
     try {
       await work()
       this.#failures.delete(action)
@@ -171,23 +188,23 @@ export class NodeLoop {
   #warnOfClock(serverTime: string): void {
     const there = readInstant(serverTime)
     const offsetSeconds = there === undefined ? 0 : Number(this.#parts.clock() - there) / 1_000_000
-    if (Math.abs(offsetSeconds) >= CLOCK_WARNING_SECONDS) this.#parts.events.emit('clock', { offsetSeconds })
+    if (Math.abs(offsetSeconds) >= CLOCK_WARNING_SECONDS) this.#parts.settings.emit({ type: 'clock', offsetSeconds })
   }
 
   /** Uses the stored certificate when it is newer and valid: another process may have joined or renewed. */
   async #useStoredCertificate(): Promise<void> {
-    const { events, expected, store } = this.#parts
+    const { settings, expected, store } = this.#parts
     const old = this.#certificate
     // A store that cannot be read just now is no reason to stop using what is in hand.
     const stored = await readStored(await store.read('certificate').catch(() => undefined), expected())
     if (stored === undefined || stored.cert_id === old.cert_id) return
     if (instantOf(stored.issued_at) < instantOf(old.issued_at)) return
     this.#adopt(stored)
-    events.emit('certificateReplaced', { certificate: stored, replaces: old.cert_id })
+    settings.emit({ type: 'replaced', certificate: stored, replaces: old.cert_id })
   }
 
   async #renew(): Promise<void> {
-    const { client, events, evidence, followed, signal } = this.#parts
+    const { client, evidence, followed, settings, signal } = this.#parts
     const old = this.#certificate
     const fresh =
       evidence === undefined ? {} : { evidence: await freshEvidence(evidence, followed.audience, old.node_public_key) }
@@ -198,7 +215,7 @@ export class NodeLoop {
     await requireOwnOrFollow(certificate, this.#parts)
     this.#adopt(certificate)
     await this.#save()
-    events.emit('renewed', { certificate, replaces: old.cert_id })
+    settings.emit({ type: 'renewed', certificate, replaces: old.cert_id })
   }
 
   #adopt(certificate: JoinCertificate): void {
@@ -222,12 +239,12 @@ export class NodeLoop {
     }
   }
 
-  async #announce(agent: AgentFacts): Promise<void> {
-    const { client, clock, events, random, signal } = this.#parts
-    const announced = await client.agents.register(agent, { signal })
-    this.#isAnnounced = true
-    this.#at.announce = after(clock(), refreshSeconds(lifetimeOf(agent), random()))
-    events.emit('announced', announced)
+  async #register(agent: AgentFacts): Promise<void> {
+    const { client, clock, random, settings, signal } = this.#parts
+    const { descriptor, expires_at } = await client.agents.register(agent, { signal })
+    this.#isRegistered = true
+    this.#at.register = after(clock(), refreshSeconds(lifetimeOf(agent), random()))
+    settings.emit({ type: 'registered', agent: descriptor, expiresAt: expires_at })
   }
 
   /** Runs one call; a temporary failure is reported and retried. */
@@ -252,7 +269,7 @@ export class NodeLoop {
 
   /** Returns the error that is left; undefined when a rule of the authority gave another certificate. */
   async #goOn(error: unknown): Promise<unknown> {
-    const { events, signal } = this.#parts
+    const { settings, signal } = this.#parts
     if (isUnknown(error)) await this.#present()
     if (!isTooLate(error)) return error
     const old = this.#certificate
@@ -260,13 +277,13 @@ export class NodeLoop {
     if (certificate === undefined) return error
     this.#adopt(certificate)
     await this.#save()
-    events.emit('rejoined', { certificate, replaces: old.cert_id })
+    settings.emit({ type: 'rejoined', certificate, replaces: old.cert_id })
     return undefined
   }
 
   /** A restored authority may lack the certificate: it stores it for an operator. Its refusal is final. */
   async #present(): Promise<void> {
-    const { client, events, signal } = this.#parts
+    const { client, settings, signal } = this.#parts
     const certificate = this.#certificate
     if (this.#presented === certificate.cert_id) return
     try {
@@ -277,7 +294,7 @@ export class NodeLoop {
       throw error
     }
     this.#presented = certificate.cert_id
-    events.emit('presented', { certificate })
+    settings.emit({ type: 'presented', certificate })
   }
 
   #waitsForAdoption(error: unknown): boolean {
@@ -287,14 +304,10 @@ export class NodeLoop {
   #fail(action: NodeAction, error: unknown, retryInSeconds: number): void {
     const failures = (this.#failures.get(action) ?? 0) + 1
     this.#failures.set(action, failures)
-    this.#parts.events.emit('actionFailed', { action, error: toError(error), retryInSeconds, failures })
+    this.#parts.settings.emit({ type: 'failed', action, error: toNodeError(error), retryInSeconds, failures })
   }
 }
 
 function lifetimeOf(agent: AgentFacts): number {
   return agent.lifetimeSeconds ?? LIMITS.agentLifetimeUsualSeconds
-}
-
-function toError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error))
 }

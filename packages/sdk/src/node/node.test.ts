@@ -5,10 +5,9 @@ import { inspect } from 'node:util'
 import { ManualClock, type TestAuthority, createInvite, startTestAuthority } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { instantOf } from '@chancery/protocol'
-import { createClient } from '../client.ts'
+import { createAuthorityClient } from '../authority/client.ts'
 import { FileNodeStore } from '../nodejs/index.ts'
-import { Node } from './node.ts'
-import type { NodeOptions } from './options.ts'
+import { type StartOptions, type StartedNode, startNode } from '../testing/started-node.suite.ts'
 import { MemoryNodeStore, type NodeStore } from './followed.ts'
 
 let clock: ManualClock
@@ -20,7 +19,7 @@ beforeEach(async () => {
 afterEach(() => na.stop())
 
 /** Time passes only while a node rests, so a week takes as long as its calls do. */
-function options(store: NodeStore, more: Partial<NodeOptions> = {}): NodeOptions {
+function options(store: NodeStore, more: Partial<StartOptions> = {}): StartOptions {
   return {
     url: na.url,
     genesis: na.genesis,
@@ -32,37 +31,28 @@ function options(store: NodeStore, more: Partial<NodeOptions> = {}): NodeOptions
       return new Promise((resolve) => setImmediate(resolve))
     },
     random: () => 0.5,
-    followCrl: true,
+    followRevocations: true,
     ...more,
   }
 }
 
 /** Runs until the condition holds, and stops. */
-async function runUntil(node: Node, isDone: () => boolean): Promise<void> {
+async function runUntil(node: StartedNode, isDone: () => boolean): Promise<void> {
   for (let turn = 0; turn < 20_000 && !isDone(); turn += 1) await new Promise((resolve) => setImmediate(resolve))
   await node.stop()
   expect(isDone()).toBe(true)
 }
 
-function record(node: Node): { readonly name: string; readonly at: bigint }[] {
+function record(node: StartedNode): { readonly name: string; readonly at: bigint }[] {
   const logged: { name: string; at: bigint }[] = []
-  for (const name of [
-    'started',
-    'heartbeat',
-    'renewed',
-    'announced',
-    'crl',
-    'policy',
-    'actionFailed',
-    'stopped',
-  ] as const)
+  for (const name of ['started', 'heartbeat', 'renewed', 'registered', 'revocations', 'policy', 'failed'] as const)
     node.on(name, () => logged.push({ name, at: clock.now() }))
   return logged
 }
 
 describe('a node', () => {
   it('beats at the pace asked for and renews long before its certificate ends', async () => {
-    const node = await Node.join(options(new MemoryNodeStore()))
+    const node = await startNode(options(new MemoryNodeStore()))
     const first = node.certificate
     const logged = record(node)
     const renewed: bigint[] = []
@@ -79,15 +69,15 @@ describe('a node', () => {
     const hours = Number(((renewed[0] ?? 0n) - instantOf(first.issued_at)) / 3_600_000_000n)
     expect(hours).toBeGreaterThanOrEqual(16)
     expect(hours).toBeLessThan(19)
-    expect(logged.filter(({ name }) => name === 'actionFailed')).toEqual([])
-    expect(logged.at(-1)?.name).toBe('stopped')
+    expect(logged.filter(({ name }) => name === 'failed')).toEqual([])
+    expect(await node.ended).toEqual({ reason: 'stopped' })
   })
 
   it('is the same node after a restart, and needs no second invite', async () => {
     const store = new MemoryNodeStore()
-    const first = await Node.join(options(store))
+    const first = await startNode(options(store))
     await first.stop()
-    const second = await Node.join(options(store, { invite: 'spent' }))
+    const second = await startNode(options(store, { invite: 'spent' }))
     const resumed: boolean[] = []
     second.on('started', (event) => resumed.push(event.resumed))
     await runUntil(second, () => resumed.length === 1)
@@ -97,24 +87,24 @@ describe('a node', () => {
 
   it('keeps its agent announced and takes it away when it stops', async () => {
     const agent = { agent_id: 'a', capabilities: ['print'], endpoint: { host: 'h.example', port: 443 } }
-    const node = await Node.join(options(new MemoryNodeStore(), { agent }))
+    const node = await startNode(options(new MemoryNodeStore(), { agent }))
     const logged = record(node)
-    const reader = createClient({ url: na.url })
+    const reader = createAuthorityClient({ url: na.url })
     let missing = 0
     node.on('heartbeat', () => {
       void reader.agents.count().then((count) => (missing += count === 1 ? 0 : 1))
     })
-    await runUntil(node, () => logged.filter(({ name }) => name === 'announced').length === 8)
+    await runUntil(node, () => logged.filter(({ name }) => name === 'registered').length === 8)
     expect(missing).toBeLessThanOrEqual(1)
     expect(await reader.agents.count()).toBe(0)
   })
 
   it('follows the revocation list and the policy, and fetches neither while no change is announced', async () => {
-    const node = await Node.join(options(new MemoryNodeStore()))
+    const node = await startNode(options(new MemoryNodeStore()))
     const logged = record(node)
     const count = (name: string): number => logged.filter((each) => each.name === name).length
     let isChanged = false
-    const other = await Node.join(options(new MemoryNodeStore()))
+    const other = await startNode(options(new MemoryNodeStore()))
     await other.stop()
     node.on('heartbeat', () => {
       if (isChanged || count('heartbeat') < 4) return
@@ -125,7 +115,7 @@ describe('a node', () => {
     const listed = (): number => node.crl?.revoked_certificates.length ?? 0
     await runUntil(node, () => listed() === 1 && node.policy?.allowed_ports.length === 1)
     // The list it began with, the one of the change, and at most one that was signed again meanwhile.
-    expect(count('crl')).toBeLessThanOrEqual(3)
+    expect(count('revocations')).toBeLessThanOrEqual(3)
     expect(node.crl?.revoked_certificates.map(({ certificate_id }) => certificate_id)).toEqual([
       other.certificate.cert_id,
     ])
@@ -138,34 +128,37 @@ describe('a node', () => {
       asked.push(new URL(url).pathname)
       return globalThis.fetch(url, init)
     }
-    const node = await Node.join(options(new MemoryNodeStore(), { fetch, followCrl: false }))
+    const node = await startNode(options(new MemoryNodeStore(), { fetch, followRevocations: false }))
     node.on('heartbeat', () => void na.as('privileged')('POST', '/admin/revoke', { cert_id: node.certificate.cert_id }))
-    expect(await node.ended).toMatchObject({ name: 'RevokedError', code: 'certificate_revoked' })
+    expect(await node.ended).toMatchObject({ reason: 'revoked', error: { code: 'certificate_revoked' } })
+    await expect(node.ask('x', { attestation: 'a' })).rejects.toMatchObject({ kind: 'revoked' })
     expect(asked.filter((path) => path.startsWith('/crl'))).toEqual([])
     expect(node.crl).toBeUndefined()
   })
 
   it('ends when its certificate is revoked, and says why', async () => {
-    const node = await Node.join(options(new MemoryNodeStore()))
-    const stopped: (Error | undefined)[] = []
-    node.on('stopped', ({ error }) => stopped.push(error))
-    node.on('crl', () => void na.as('privileged')('POST', '/admin/revoke', { cert_id: node.certificate.cert_id }))
-    const error = await node.ended
-    expect(error).toMatchObject({ name: 'RevokedError', code: 'certificate_revoked' })
-    expect(stopped).toEqual([error])
+    const node = await startNode(options(new MemoryNodeStore()))
+    node.on(
+      'revocations',
+      () => void na.as('privileged')('POST', '/admin/revoke', { cert_id: node.certificate.cert_id }),
+    )
+    expect(await node.ended).toMatchObject({
+      reason: 'revoked',
+      error: { kind: 'revoked', code: 'certificate_revoked' },
+    })
   })
 
   it('goes on trying while the authority is away', async () => {
     let isAway = false
     const fetch = (url: string, init: RequestInit): Promise<Response> =>
       isAway ? Promise.reject(new TypeError('fetch failed')) : globalThis.fetch(url, init)
-    const node = await Node.join(options(new MemoryNodeStore(), { fetch, retry: false }))
+    const node = await startNode(options(new MemoryNodeStore(), { fetch, retry: false }))
     const logged = record(node)
     const count = (name: string): number => logged.filter((each) => each.name === name).length
     node.on('heartbeat', () => (isAway = count('heartbeat') === 2))
-    node.on('actionFailed', () => (isAway = count('actionFailed') < 5))
+    node.on('failed', () => (isAway = count('failed') < 5))
     await runUntil(node, () => count('heartbeat') >= 4)
-    expect(count('actionFailed')).toBe(5)
+    expect(count('failed')).toBe(5)
   })
 
   it('holds on to a renewed certificate while the store refuses it', async () => {
@@ -177,14 +170,14 @@ describe('a node', () => {
       write: (name, text) =>
         isFull && name === 'certificate' ? Promise.reject(new Error('full')) : stored.write(name, text),
     }
-    const node = await Node.join(options(store))
+    const node = await startNode(options(store))
     const [failures, renewed]: [string[], string[]] = [[], []]
     isFull = true
-    node.on('actionFailed', ({ action }) => {
+    node.on('failed', ({ action }) => {
       failures.push(action)
       isFull = failures.length < 3
     })
-    node.on('renewed', ({ certificate }) => renewed.push(certificate.cert_id))
+    node.on('renewed', (event) => renewed.push(event.certificate.cert_id))
     await runUntil(node, () => renewed.length === 1 && failures.length === 3 && !isFull)
     expect(await stored.read('certificate')).toContain(renewed[0])
     expect(new Set(failures)).toEqual(new Set(['save']))
@@ -192,9 +185,9 @@ describe('a node', () => {
 
   it('refuses a genesis block that does not hold, and a store without a certificate or an invite', async () => {
     const broken = { ...na.genesis, network_name: 'OTHER' }
-    await expect(Node.join(options(new MemoryNodeStore(), { genesis: broken }))).rejects.toThrow('genesis block')
+    await expect(startNode(options(new MemoryNodeStore(), { genesis: broken }))).rejects.toThrow('genesis block')
     const { invite: _none, ...without } = options(new MemoryNodeStore())
-    await expect(Node.join(without)).rejects.toThrow('no invite')
+    await expect(startNode(without)).rejects.toThrow('no invite')
   })
 })
 
@@ -206,12 +199,12 @@ describe('FileNodeStore', () => {
   afterEach(() => rm(folder, { recursive: true, force: true }))
 
   it('keeps key and certificate for a later process, readable by the owner only', async () => {
-    const first = await Node.join(options(new FileNodeStore(folder)))
+    const first = await startNode(options(new FileNodeStore(folder)))
     await first.stop()
     expect((await stat(join(folder, 'node.key'))).mode & 0o777).toBe(0o600)
     expect((await stat(folder)).mode & 0o777).toBe(0o700)
     const { invite: _none, ...without } = options(new FileNodeStore(folder))
-    const second = await Node.join(without)
+    const second = await startNode(without)
     await second.stop()
     expect(second.certificate).toEqual(first.certificate)
     expect((await readdir(folder)).filter((name) => name.endsWith('.tmp'))).toEqual([])
@@ -225,7 +218,7 @@ describe('FileNodeStore', () => {
 
   it('shows no key when it is looked at', async () => {
     const store = new FileNodeStore(folder)
-    const node = await Node.join(options(store))
+    const node = await startNode(options(store))
     await node.stop()
     const seed = (await import('node:fs')).readFileSync(join(folder, 'node.key'), 'utf8').split('\n').at(-2) ?? ''
     expect(seed).toHaveLength(44)

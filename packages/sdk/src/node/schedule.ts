@@ -1,5 +1,5 @@
 import { HOUR, type Instant, type JoinCertificate, SECOND, instantOf } from '@chancery/protocol'
-import { RequestError } from '../errors.ts'
+import { UsageError } from '../errors.ts'
 
 /** When a node does what, as pure functions; `random` is from 0 up to 1. */
 
@@ -80,6 +80,6 @@ export function lifetimeHours({ issued_at, expires_at }: Pick<JoinCertificate, '
 
 export function readRenewHours(hours: number = RENEW_BEFORE_HOURS): number {
   if (!Number.isInteger(hours) || hours < 1 || hours > 720)
-    throw new RequestError('renewBeforeHours must be a whole number from 1 to 720')
+    throw new UsageError('renewBeforeHours must be a whole number from 1 to 720')
   return hours
 }

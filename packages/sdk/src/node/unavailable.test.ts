@@ -4,19 +4,22 @@ import { type TestAuthority, createInvite, startTestAuthority } from '@chancery/
 import fastify from 'fastify'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { RefusedError, RevokedError, UnreachableError } from '../errors.ts'
-import { expressNodeProof, httpNodeProof } from '../nodejs/node-proof.ts'
-import { Node } from './node.ts'
+import { authenticate } from '../servers/express.ts'
+import { authenticate as authenticateHttp } from '../nodejs/node-http.ts'
+import { createAuthorizer } from '../request-proof/authorizer.ts'
+import type { Refusal } from '../request-proof/refusal.ts'
+import { type StartedNode, startNode } from '../testing/started-node.suite.ts'
 import { MemoryNodeStore } from './followed.ts'
 
 /** What a program sees, and its callers, when the node cannot get a decision. */
 let na: TestAuthority
-let node: Node
+let node: StartedNode
 let aheadSeconds: bigint
 let close: (() => unknown) | undefined
 beforeEach(async () => {
   na = await startTestAuthority({ backend: 'sqlite', settings: { NA_NODE_DECISIONS: 'own' } })
   aheadSeconds = 0n
-  node = await Node.join({
+  node = await startNode({
     url: na.url,
     genesis: na.genesis,
     store: new MemoryNodeStore(),
@@ -31,7 +34,7 @@ afterEach(async () => {
   await na.stop()
 })
 
-const ask = (): Promise<unknown> => node.ask('x.y', { attestation_id: crypto.randomUUID() })
+const ask = (): Promise<unknown> => node.ask('x.y', { attestation: crypto.randomUUID() })
 
 async function serve(handle: RequestListener): Promise<string> {
   const server = createServer(handle)
@@ -54,9 +57,9 @@ it('names the clock when it may be the reason of a refused signature', async () 
   aheadSeconds = 600n
   const error = await ask().catch((thrown: unknown) => thrown)
   expect(error).toBeInstanceOf(RefusedError)
-  expect(error).toMatchObject({ code: 'node_auth_failed', clockSkewSeconds: expect.any(Number) })
+  expect(error).toMatchObject({ code: 'node_auth_failed', clockOffsetSeconds: expect.any(Number) })
   expect((error as Error).message).toMatch(
-    /The clock of this machine is (599|600|601) s ahead of that of the authority\./,
+    /The clock of this machine is (599|600|601) s ahead of that of the service\./,
   )
 })
 
@@ -87,19 +90,20 @@ describe('with an authority that does not respond', () => {
   it.each(['express', 'node:http'])(
     'the middleware of %s answers 503 when it cannot ask about a certificate',
     async (name) => {
-      const reasons: string[] = []
+      const codes: string[] = []
       const audience = 'https://service.example'
       const trust = { evaluate: () => ask() as Promise<never> }
-      const options = { audience, trust, onRefusal: (reason: string) => reasons.push(reason) }
+      const authorizer = createAuthorizer({ audience, trust, onRefusal: ({ code }: Refusal) => codes.push(code) })
       const reached: string[] = []
       const url =
         name === 'express'
-          ? await express(expressNodeProof(options), () => reached.push('handler'))
-          : await serve(httpNodeProof(options, () => void reached.push('handler')))
-      const response = await node.fetchAs(audience)(url)
+          ? await express(authenticate(authorizer) as Handler, () => reached.push('handler'))
+          : await serve(authenticateHttp(authorizer, () => void reached.push('handler')))
+      const response = await node.fetchWith({ audience })(url)
       const text = await response.text()
-      expect([response.status, reasons, reached]).toEqual([503, ['trust_unavailable'], []])
-      expect(JSON.parse(text)).toMatchObject({ error: { code: 'service_unavailable' } })
+      expect(response.headers.get('Retry-After')).toBe('5')
+      expect([response.status, codes, reached]).toEqual([503, ['trust_unavailable'], []])
+      expect(JSON.parse(text)).toMatchObject({ error: { code: 'trust_unavailable' } })
     },
   )
 })

@@ -1,6 +1,6 @@
 import { type Instant, type JoinCertificate, instantOf, readWit, seconds } from '@chancery/protocol'
 import type { NodeAreas } from './areas.ts'
-import { ChanceryError } from '../errors.ts'
+import { VerificationError } from '../errors.ts'
 
 /** A token with less time left is replaced. */
 const MARGIN: Instant = seconds(300)
@@ -38,7 +38,7 @@ export class WitSource {
   async #fetch(certId: string): Promise<string> {
     const { wit, expires_at } = await this.#client.enrollment.wit({ cert_id: certId })
     if (readWit(wit)?.certificate.cert_id !== certId)
-      throw new ChanceryError('the authority sent a token that is not of this certificate')
+      throw new VerificationError('wit_mismatch', 'response', 'the token is not of this certificate')
     this.#held = { certId, wit, until: instantOf(expires_at) }
     return wit
   }

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { link, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type Signer, readPrivateKeyFile, seedSigner, writePrivateKeyFile } from '@chancery/protocol'
-import { RequestError } from '../errors.ts'
+import { UsageError } from '../errors.ts'
 import type { NodeDocument, NodeStore } from '../node/followed.ts'
 
 /** Only the owner may read. */
@@ -81,7 +81,7 @@ export class FileNodeStore implements NodeStore {
     const path = join(this.#folder, 'node.key')
     const text = (await this.#readKey(path)) ?? (await this.#makeKey(path))
     const key = readPrivateKeyFile(text)
-    if (key === undefined) throw new RequestError('node.key does not hold a private key')
+    if (key === undefined) throw new UsageError('node.key does not hold a private key')
     return seedSigner(key.keyId ?? 'node', key.value)
   }
 
@@ -113,7 +113,7 @@ export class FileNodeStore implements NodeStore {
     if (text === undefined) return undefined
     const { mode } = await stat(path)
     if (process.platform !== 'win32' && (mode & 0o077) !== 0)
-      throw new RequestError('node.key is readable by others: its mode must be 0600')
+      throw new UsageError('node.key is readable by others: its mode must be 0600')
     return text
   }
 

@@ -1,13 +1,14 @@
 import { chmod, mkdir, readFile, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type JsonObject, isJsonObject, member, readJson, writeJson } from '@chancery/protocol'
-import { ChanceryError } from '../errors.ts'
+import { ChanceryError, UsageError } from '../errors.ts'
 import { type Outbox, type OutboxContent, type OutboxEntry, isRunning, outboxId } from '../governed/outbox.ts'
 import { OWNER_ONLY, OWNER_ONLY_FOLDER, replaceFile, syncFolder } from './file-node-store.ts'
 
 /** Another process uses this folder. */
-export class InUseError extends ChanceryError {
-  override readonly name: string = 'InUseError'
+export class StoreInUseError extends ChanceryError {
+  override readonly name: string = 'StoreInUseError'
+  readonly kind = 'store_in_use'
 }
 
 interface Ownership {
@@ -29,7 +30,7 @@ function acquireFileLock(lockFile: string): Ownership {
     lock.exec('pragma locking_mode = exclusive; begin exclusive')
   } catch (error) {
     lock.close()
-    throw new InUseError('another process uses this folder', { cause: error })
+    throw new StoreInUseError('another process uses this folder', { cause: error })
   }
   return { release: () => lock.close() }
 }
@@ -59,7 +60,7 @@ export class FileOutbox implements Outbox {
     for (const entry of found.entries) this.#entries.set(entry.id, entry)
   }
 
-  /** Opens or creates the folder. Throws {@link InUseError} while another process has it open. */
+  /** Opens or creates the folder. Throws {@link StoreInUseError} while another process has it open. */
   static async open(folder: string): Promise<FileOutbox> {
     await mkdir(folder, { recursive: true, mode: OWNER_ONLY_FOLDER })
     const ownership = acquireFileLock(join(folder, 'owner.lock'))
@@ -102,12 +103,17 @@ export class FileOutbox implements Outbox {
    * Releases the folder. Throws while an action runs: the next owner would record it as
    * interrupted, and its evidence could no longer be stored.
    */
-  close(): void {
+  async close(): Promise<void> {
+    if (this.#isClosed) return
     for (const entry of this.#entries.values())
       if (entry.state === 'started' && isRunning(entry.intent.evidence_id))
-        throw new ChanceryError('an action is under way: its evidence would be lost')
+        throw new UsageError('an action is under way: its evidence would be lost')
     this.#isClosed = true
     this.#ownership.release()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
   }
 
   #path(id: string): string {
@@ -116,7 +122,7 @@ export class FileOutbox implements Outbox {
 
   /** Without the lock another process may write the same names. */
   #requireOpen(): void {
-    if (this.#isClosed) throw new ChanceryError('this outbox is closed')
+    if (this.#isClosed) throw new UsageError('this outbox is closed')
   }
 }
 

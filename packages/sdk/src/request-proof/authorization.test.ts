@@ -1,12 +1,10 @@
 import { contentDigest, seconds, toUtf8 } from '@chancery/protocol'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type CardNetwork, NOW, cardNetwork } from '../a2a/card.suite.ts'
-import { allProofs, attestedProofs, verifyRequest } from './verify.ts'
 import { callerBasis } from './caller-basis.ts'
 import { firstReads, secondReads } from './readers.suite.ts'
-import { RequestVerifier, type RequestVerifierOptions, type RequestVerifierResult } from './request-verifier.ts'
-import { signRequest, signingFetch } from './sign.ts'
-import { MemoryNonceStore } from './nonces.ts'
+import { type Authentication, type AuthorizerOptions, coreOf, createAuthorizer } from './authorizer.ts'
+import { signRequest, createSigningFetch } from './sign.ts'
 
 const AUDIENCE = 'https://print.example.org'
 let own: CardNetwork
@@ -22,15 +20,23 @@ async function sign(authorization?: string): Promise<Sent> {
   return signRequest(about, { signer: own.node, certificate: own.certificate })
 }
 
-async function check(headers: Sent, options: Partial<RequestVerifierOptions> = {}): Promise<RequestVerifierResult> {
-  const verifier = new RequestVerifier({ audience: AUDIENCE, trust: await own.party(), clock: () => NOW, ...options })
+type Options = Pick<AuthorizerOptions, 'requireSignedAuthorization'>
+
+async function check(headers: Sent, options: Options = {}): Promise<Authentication> {
+  const authorizer = createAuthorizer({ audience: AUDIENCE, trust: await own.party(), clock: () => NOW, ...options })
   const field = (name: string): readonly string[] => (headers[name] === undefined ? [] : [headers[name]])
-  return verifier.check({ method: 'POST', target: '/print', field, body: () => Promise.resolve(toUtf8('x')) })
+  return coreOf(authorizer).authenticate({
+    method: 'POST',
+    target: '/print',
+    field,
+    body: () => Promise.resolve(toUtf8('x')),
+  })
 }
 
-async function reason(headers: Sent, options: Partial<RequestVerifierOptions> = {}): Promise<string> {
+async function reason(headers: Sent, options: Options = {}): Promise<string> {
   const result = await check(headers, options)
-  return 'node' in result ? 'ok' : (result.refusal.body.error.details as { reason: string }).reason
+  if (result.ok) return 'ok'
+  return 'reason' in result.refusal ? result.refusal.reason : result.refusal.code
 }
 
 const REQUIRED = { requireSignedAuthorization: true }
@@ -55,9 +61,9 @@ describe('a proof that covers Authorization', () => {
 
   it('does not hand the value to the handler, nor the proof to the authority', async () => {
     const result = await check({ ...(await sign('Bearer x')), authorization: 'Bearer x' })
-    if (!('node' in result)) throw new Error('refused')
-    expect(JSON.stringify(result.node.proof.headers)).not.toContain('Bearer')
-    expect(() => callerBasis(result.node, { attestation_id: 'a' })).toThrow('covers Authorization')
+    if (!result.ok) throw new Error('refused')
+    expect(JSON.stringify(result.caller.proof.headers)).not.toContain('Bearer')
+    expect(() => callerBasis(result.caller, { attestation_id: 'a' })).toThrow('covers Authorization')
   })
 
   it('is required by a setting only', async () => {
@@ -67,39 +73,20 @@ describe('a proof that covers Authorization', () => {
     expect(await reason({ authorization: 'Bearer x' }, REQUIRED)).toBe('proof_missing')
   })
 
-  it('is refused by a service that does not know it', async () => {
-    const headers: Sent = { ...(await sign('Bearer x')), authorization: 'Bearer x' }
-    const party = await own.party()
-    const request = {
-      method: 'POST',
-      target: '/print',
-      field: (name: string) => (headers[name] === undefined ? [] : [headers[name]]),
-      body: toUtf8('x'),
-    }
-    const policy = {
-      audience: AUDIENCE,
-      evaluate: (...given: Parameters<typeof party.evaluate>) => party.evaluate(...given),
-      nonces: new MemoryNonceStore(),
-      now: NOW,
-    }
-    expect(await verifyRequest(request, { ...policy, attested: attestedProofs })).toEqual({
-      ok: false,
-      reason: 'proof_malformed',
-    })
-    expect(await verifyRequest(request, { ...policy, attested: allProofs })).toMatchObject({ ok: true })
-  })
-
-  it('is made by signingFetch for requests with that field, when it is asked to', async () => {
+  it('is made by createSigningFetch for requests with that field, when it is asked to', async () => {
     const sent: Headers[] = []
     const fetch = (_url: string, init: RequestInit): Promise<Response> => {
       sent.push(new Headers(init.headers))
       return Promise.resolve(new Response())
     }
-    const identity = { signer: own.node, certificate: own.certificate, audience: AUDIENCE, clock: () => NOW, fetch }
+    const identity = { signer: own.node, certificate: own.certificate, clock: () => NOW, fetch }
     const init = { method: 'POST', body: 'x', headers: { authorization: 'Bearer x' } }
-    await signingFetch(() => identity)(ABOUT.url, init)
-    await signingFetch(() => ({ ...identity, coverAuthorization: true }))(ABOUT.url, init)
-    await signingFetch(() => ({ ...identity, coverAuthorization: true }))(ABOUT.url, { method: 'POST', body: 'x' })
+    await createSigningFetch(identity, { audience: AUDIENCE })(ABOUT.url, init)
+    await createSigningFetch(identity, { audience: AUDIENCE, signAuthorization: true })(ABOUT.url, init)
+    await createSigningFetch(identity, { audience: AUDIENCE, signAuthorization: true })(ABOUT.url, {
+      method: 'POST',
+      body: 'x',
+    })
     expect(sent.map((each) => each.get('signature-input')?.includes('"authorization"'))).toEqual([false, true, false])
     expect(sent[1]?.get('content-digest')).toBe(contentDigest(toUtf8('x')))
     expect(await reason(Object.fromEntries(sent[1] ?? []), REQUIRED)).toBe('ok')

@@ -1,6 +1,6 @@
 import { type Attestation, attestationInProof, coversAuthorization, readRequestProof } from '@chancery/protocol'
-import { RequestError } from '../errors.ts'
-import type { NodeCaller } from './verify.ts'
+import { UsageError } from '../errors.ts'
+import type { Caller } from './caller.ts'
 
 /** What a service sends to its authority to ask for its caller. */
 export type CallerBasis = {
@@ -33,23 +33,20 @@ export interface CallerBasisOptions {
   readonly attestation_id?: string
 }
 
-/**
- * The caller of a request as the basis of a decision: `relay.ask(capability, callerBasis(request.node))`. The proof is
- * handed over as it came, so that the authority checks it again.
- */
+/** The caller of a request as the basis of a decision. The proof is handed over as it came: the authority checks it again. */
 export function callerBasis(
-  { attestation: read, proof: { request, headers } }: NodeCaller,
+  { attestation: read, proof: { method, target, headers } }: Caller,
   { sovereign, treaty_id, attestation_id }: CallerBasisOptions = {},
 ): CallerBasis {
   if (headers['chancery-certificate'] === '')
-    throw new RequestError(
+    throw new UsageError(
       'a proof of WIMSE cannot be handed to the authority: the caller must use the proof of Chancery',
     )
   if (coversAuthorization(headers['signature-input']))
-    throw new RequestError('the proof covers Authorization, which is not sent to the authority')
+    throw new UsageError('the proof covers Authorization, which is not sent to the authority')
   const on_behalf_of = {
-    method: request.method,
-    request_target: request.target,
+    method,
+    request_target: target,
     content_digest: headers['content-digest'],
     audience: headers['chancery-audience'],
     certificate: headers['chancery-certificate'],
@@ -58,7 +55,7 @@ export function callerBasis(
     signature: headers.signature,
   }
   if (read === undefined) {
-    if (attestation_id === undefined) throw new RequestError('the caller sent no attestation: name one by its id')
+    if (attestation_id === undefined) throw new UsageError('the caller sent no attestation: name one by its id')
     return { attestation_id, on_behalf_of }
   }
   const { issuer_sovereign_id } = read

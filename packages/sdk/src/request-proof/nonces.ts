@@ -2,8 +2,11 @@ import type { Instant } from '@chancery/protocol'
 
 /** Stores used proofs. */
 export interface NonceStore {
-  /** Returns true when this node key used the nonce for the first time. Throws when this cannot be checked. */
-  claim(nodeKey: string, nonce: string, until: Instant, now: Instant): boolean | Promise<boolean>
+  /**
+   * Returns true when the key is claimed for the first time. It begins with the node key and has the nonce. Throws when
+   * this cannot be checked.
+   */
+  claim(key: string, until: Instant, now: Instant): boolean | Promise<boolean>
 }
 
 const MAX_CACHED = 100_000
@@ -22,9 +25,9 @@ export class MemoryNonceStore implements NonceStore {
     this.#most = most
   }
 
-  claim(nodeKey: string, nonce: string, until: Instant, now: Instant): boolean {
+  claim(name: string, until: Instant, now: Instant): boolean {
     this.#purge(now)
-    const name = `${nodeKey} ${nonce}`
+    const [nodeKey = ''] = name.split(' ', 1)
     if (this.#used.has(name)) return false
     // It may be a purged one: a clock that goes back must not make purged proofs valid again.
     if (this.#purgedUntil !== undefined && until <= this.#purgedUntil)

@@ -3,12 +3,15 @@ import type { AddressInfo } from 'node:net'
 import { seconds, signWit } from '@chancery/protocol'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type CardNetwork, NOW, cardNetwork } from '../a2a/card.suite.ts'
-import { httpNodeProof } from '../nodejs/node-proof.ts'
+import { VerificationError } from '../errors.ts'
+import { authenticate } from '../nodejs/node-http.ts'
+import { createAuthorizer } from './authorizer.ts'
 import { firstReads, secondReads } from './readers.suite.ts'
-import { type ResponseCheck, type ResponseSigner, ResponseUntrustedError, signResponse } from './response.ts'
-import { signingFetch } from './sign.ts'
-import { signWimseRequest } from './wimse.ts'
-import type { NodeCaller } from './verify.ts'
+import { type ResponseCheck, type ResponseSigner, signResponse } from './response.ts'
+import { createSigningFetch } from './sign.ts'
+import { signWimseRequest, verifyWimse } from './wimse.ts'
+import type { Caller } from './caller.ts'
+import type { SigningProfile, VerifyingProfile } from './profile.ts'
 
 const AUDIENCE = 'https://print.example.org'
 const DOMAIN = 'agency.example.org'
@@ -41,17 +44,20 @@ const accepted = (network: CardNetwork) => ({ trustDomain: DOMAIN, keys: () => [
 /** A service whose responses pass through `change` after they were signed. */
 async function serve(
   by: () => Promise<ResponseSigner>,
-  change: (fields: Fields, answer: Answer, caller: NodeCaller) => [Fields, Answer] = (fields, answer) => [
-    fields,
-    answer,
-  ],
+  change: (fields: Fields, answer: Answer, caller: Caller) => [Fields, Answer] = (fields, answer) => [fields, answer],
 ): Promise<string> {
-  const options = { audience: AUDIENCE, trust: await own.party(), clock: () => NOW, wimse: { agency: accepted(own) } }
+  const networks = { agency: accepted(own) }
+  const profile: VerifyingProfile = {
+    name: 'wimse',
+    isUsed: (field) => field('workload-identity-token').length > 0,
+    verify: (request, policy) => verifyWimse(request, { ...policy, networks }),
+  }
+  const options = { audience: AUDIENCE, trust: await own.party(), clock: () => NOW, profiles: [profile] }
   const server = createServer(
-    httpNodeProof(options, async (request, response) => {
+    authenticate(createAuthorizer(options), async (_request, response, { caller }) => {
       const toSign = { status: ANSWER.status, body: ANSWER.body, contentType: ANSWER.type, now: NOW }
-      const fields = await signResponse(request.node, toSign, await by())
-      const [headers, { status, body, type }] = change(fields, ANSWER, request.node)
+      const fields = await signResponse(caller, toSign, await by())
+      const [headers, { status, body, type }] = change(fields, ANSWER, caller)
       response.writeHead(status, { ...headers, 'content-type': type }).end(body)
     }),
   )
@@ -60,7 +66,9 @@ async function serve(
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/print?copies=2`
 }
 
-async function call(url: string, check: Partial<ResponseCheck> = {}, isWimse = false): Promise<Response> {
+type Checking = Partial<ResponseCheck> & { readonly at?: bigint }
+
+async function call(url: string, { at = NOW, ...check }: Checking = {}, isWimse = false): Promise<Response> {
   const responses: ResponseCheck = {
     trust: await service.party(),
     isService: ({ cert_id }) => cert_id === 'cert-printers',
@@ -68,17 +76,22 @@ async function call(url: string, check: Partial<ResponseCheck> = {}, isWimse = f
     ...check,
   }
   const wit = await tokenOf(own)
-  const identity = { signer: own.node, certificate: own.certificate, audience: AUDIENCE, clock: () => NOW, responses }
-  const fetching = signingFetch(() => (isWimse ? { ...identity, wit: () => Promise.resolve(wit) } : identity))
+  // The second reading of the clock is that of the response.
+  const times = [NOW]
+  const clock = (): bigint => times.shift() ?? at
+  const identity = { signer: own.node, certificate: own.certificate, clock, wit: () => Promise.resolve(wit) }
+  const profile: SigningProfile = { name: 'wimse', sign: signWimseRequest }
+  const options = { audience: AUDIENCE, responses, ...(isWimse ? { profile } : {}) }
+  const fetching = createSigningFetch(identity, options)
   return fetching(url, { method: 'POST', body: 'x' })
 }
 
-async function problem(url: string, check: Partial<ResponseCheck> = {}): Promise<string> {
+async function problem(url: string, check: Checking = {}): Promise<string> {
   try {
     await call(url, check)
     return 'ok'
   } catch (error) {
-    if (error instanceof ResponseUntrustedError) return error.reason
+    if (error instanceof VerificationError) return error.reason
     throw error
   }
 }
@@ -102,7 +115,7 @@ describe('a signed response', () => {
   ] as const)('with %s is verified by two other libraries', async (_what, by) => {
     let target = ''
     const url = await serve(by, (fields, answer, { proof }) => {
-      target = proof.request.target
+      target = proof.target
       return [fields, answer]
     })
     const response = await call(url)
@@ -191,7 +204,7 @@ describe('a response is refused', () => {
 
   it('when it is old, of another node, of a revoked node, or too long', async () => {
     const url = await serve(byCertificate)
-    expect(await problem(url, { now: () => NOW + seconds(61) })).toBe('response_stale')
+    expect(await problem(url, { at: NOW + seconds(61) })).toBe('response_stale')
     expect(await problem(url, { isService: ({ roles }) => roles.includes('role:printer') })).toBe('wrong_service')
     expect(await problem(url, { trust: await service.party(['cert-printers']) })).toBe('certificate_untrusted')
     expect(await problem(url, { trust: await own.party() })).toBe('certificate_untrusted')
@@ -207,16 +220,15 @@ describe('a response is refused', () => {
   it('to be signed with the certificate or token of another key', async () => {
     const caller = {
       proof: {
-        request: { method: 'GET', target: '/' },
+        method: 'GET',
+        target: '/',
         headers: {},
         verified: { nonce: 'n'.repeat(16), signature: `${'A'.repeat(86)}==` },
       },
     }
     const by = { signer: own.node, certificate: service.certificate }
-    await expect(signResponse(caller as unknown as NodeCaller, { status: 200 }, by)).rejects.toThrow('of another key')
+    await expect(signResponse(caller as unknown as Caller, { status: 200 }, by)).rejects.toThrow('of another key')
     const token = { signer: own.node, wit: await tokenOf(service) }
-    await expect(signResponse(caller as unknown as NodeCaller, { status: 200 }, token)).rejects.toThrow(
-      'of another key',
-    )
+    await expect(signResponse(caller as unknown as Caller, { status: 200 }, token)).rejects.toThrow('of another key')
   })
 })

@@ -14,11 +14,12 @@ import {
   writeJson,
 } from '@chancery/protocol'
 import type { Instant, JoinCertificate, ResponseIdentity, ResponseRefusal, Signer } from '@chancery/protocol'
-import { ChanceryError, RequestError } from '../errors.ts'
-import type { TrustVerdict } from '../gateway/verdict.ts'
-import { signingTimeOf } from '../trust/signing-time.ts'
-import { type AcceptedWimse, type WimseIdentity, targetOf } from './wimse.ts'
-import type { NodeCaller } from './verify.ts'
+import { UsageError, VerificationError } from '../errors.ts'
+import type { CertificateTrust } from '../trust/certificate-verdict.ts'
+import { type Time, timeOf } from '../trust/signing-time.ts'
+import { targetOf } from './target.ts'
+import type { AcceptedWimse, WimseIdentity } from './wimse.ts'
+import type { Caller } from './caller.ts'
 
 /** A response as it is sent. */
 export interface ResponseToSign {
@@ -37,60 +38,58 @@ export type ResponseSigner = { readonly signer: Signer; readonly certificate: Jo
  * body unchanged. Beta.
  */
 export async function signResponse(
-  caller: Pick<NodeCaller, 'proof'>,
+  caller: Pick<Caller, 'proof'>,
   response: ResponseToSign,
   by: ResponseSigner,
 ): Promise<Readonly<Record<string, string>>> {
   const proof = caller.proof.verified ?? proofOf(caller.proof.headers)
-  if (proof === undefined) throw new RequestError('the proof of the caller has no nonce')
+  if (proof === undefined) throw new UsageError('the proof of the caller has no nonce')
   const body = typeof response.body === 'string' ? toUtf8(response.body) : (response.body ?? new Uint8Array())
   const identity = identityOf(by)
   const digest = contentDigest(body)
   const { status, contentType } = response
   const facts = {
-    created: Number(signingTimeOf(response.now) / seconds(1)),
+    created: Number(timeOf(response.now) / seconds(1)),
     nonce: crypto.randomUUID(),
     signer: by.signer,
   }
   const signed = { status, contentDigest: digest, contentType, identity }
-  const made = await signResponseFields(signed, { ...caller.proof.request, ...proof }, facts)
+  const made = await signResponseFields(
+    signed,
+    { method: caller.proof.method, target: caller.proof.target, ...proof },
+    facts,
+  )
   return { 'content-digest': digest, [identity.field]: identity.value, ...made }
 }
 
 function identityOf(by: ResponseSigner): ResponseIdentity {
   if ('wit' in by) {
     if (readWit(by.wit)?.certificate.node_public_key !== by.signer.publicKey)
-      throw new RequestError('the token is of another key')
+      throw new UsageError('the token is of another key')
     return { field: 'workload-identity-token', value: by.wit }
   }
   const { certificate, signer } = by
-  if (certificate.node_public_key !== signer.publicKey) throw new RequestError('the certificate is of another key')
-  if (!isKeyIdOfProof(certificate.cert_id)) throw new RequestError('the id of the certificate fits no signature field')
+  if (certificate.node_public_key !== signer.publicKey) throw new UsageError('the certificate is of another key')
+  if (!isKeyIdOfProof(certificate.cert_id)) throw new UsageError('the id of the certificate fits no signature field')
   const value = `:${toBase64(toUtf8(writeJson(certificate)))}:`
   return { field: 'chancery-certificate', value, keyId: certificate.cert_id }
 }
 
+/** How the service is known that must sign its responses: by its node keys, or by its certificate. */
+export type ResponseTrust =
+  | { readonly keys: readonly string[]; readonly maxBodyBytes?: number; readonly trust?: never }
+  | ResponseCheck
+
 export interface ResponseCheck {
+  readonly keys?: never
   /** A RelyingParty, or another verifier of certificates. */
-  readonly trust: { evaluate(certificate: JoinCertificate, now: Instant): Promise<TrustVerdict> }
+  readonly trust: CertificateTrust
   /** Which node is the service. Any node of the network could sign a response. */
   readonly isService: (certificate: JoinCertificate) => boolean
   /** Accepts responses with a token, by network name. */
   readonly wimse?: Readonly<Record<string, AcceptedWimse>>
   /** Longest body that is read; 16 MiB when not given. */
   readonly maxBodyBytes?: number
-  readonly now?: () => Instant
-}
-
-/** A response does not prove that it is the answer of the service to this request. Do not act on it. */
-export class ResponseUntrustedError extends ChanceryError {
-  override readonly name = 'ResponseUntrustedError'
-  readonly reason: ResponseProblem
-
-  constructor(reason: ResponseProblem) {
-    super(`The response is not trusted: ${reason}`)
-    this.reason = reason
-  }
 }
 
 export type ResponseProblem =
@@ -105,15 +104,15 @@ export type ResponseProblem =
 
 const MAX_BODY_BYTES = 16 * 1024 * 1024
 
-/** Returns the response with its body read, when it is signed for this request; throws {@link ResponseUntrustedError}. */
+/** Returns the response with its body read, when it is signed for this request; throws {@link VerificationError}. */
 export async function requireSigned(
   response: Response,
   sent: { readonly method: string; readonly url: string; readonly proof: Readonly<Record<string, string>> },
-  check: ResponseCheck,
+  check: ResponseTrust & { readonly clock: () => Time },
 ): Promise<Response> {
   const body = await readWithin(response, check.maxBodyBytes ?? MAX_BODY_BYTES)
   const problem = body === undefined ? 'response_too_large' : await findProblem(response, body, sent, check)
-  if (problem !== undefined) throw new ResponseUntrustedError(problem)
+  if (problem !== undefined) throw new VerificationError(problem, 'response')
   const { status, statusText, headers } = response
   const isEmpty = status === 204 || status === 205 || status === 304
   return new Response(isEmpty ? null : (body as Uint8Array<ArrayBuffer>), { status, statusText, headers })
@@ -123,9 +122,9 @@ async function findProblem(
   { status, headers }: Response,
   body: Uint8Array,
   sent: { readonly method: string; readonly url: string; readonly proof: Readonly<Record<string, string>> },
-  check: ResponseCheck,
+  check: ResponseTrust & { readonly clock: () => Time },
 ): Promise<ResponseProblem | undefined> {
-  const now = signingTimeOf(check.now?.())
+  const now = timeOf(check.clock())
   const [input, signature, digest] = ['signature-input', 'signature', 'content-digest'].map((name) => headers.get(name))
   const read = readIdentity(headers)
   const proof = proofOf(sent.proof)
@@ -137,6 +136,7 @@ async function findProblem(
   const fields = { 'signature-input': input, signature }
   const refusal = await checkResponseFields(signed, request, fields, { publicKey: certificate.node_public_key, now })
   if (refusal !== undefined) return refusal
+  if (check.keys !== undefined) return check.keys.includes(certificate.node_public_key) ? undefined : 'wrong_service'
   const token = await checkToken(identity, check, now)
   if (token !== undefined) return token
   if (!(await check.trust.evaluate(certificate, now)).trusted) return 'certificate_untrusted'

@@ -21,10 +21,10 @@ import type {
   ProofParameters,
   ProofProfile,
   RequestProof,
-  SignedRequest,
 } from '@chancery/protocol'
-import type { TrustVerdict } from '../gateway/verdict.ts'
-import { signingTimeOf } from '../trust/signing-time.ts'
+import type { CertificateVerdict } from '../trust/certificate-verdict.ts'
+import { type Time, timeOf } from '../trust/signing-time.ts'
+import type { Caller } from './caller.ts'
 import type { NonceStore } from './nonces.ts'
 
 /** How old a proof may be. */
@@ -71,16 +71,11 @@ export interface ProofPolicy {
   /** The name this service goes by. */
   readonly audience: string
   /** Verifies the certificate: a {@link RelyingParty}, or a call to a gateway. */
-  readonly evaluate: (certificate: JoinCertificate, now: Instant) => Promise<TrustVerdict>
+  readonly evaluate: (certificate: JoinCertificate, at: Instant) => Promise<CertificateVerdict>
   readonly nonces: NonceStore
-  /** `attestedProofs`: proofs of profile v2 are accepted too. Without it they are `proof_malformed`. */
-  readonly attested?: AttestedProofs
   /** The clock of this machine when not given. */
-  readonly now?: Instant
+  readonly at?: Time
 }
-
-/** The profile of a proof with these fields, when it has an attestation. */
-export type AttestedProofs = (field: IncomingRequest['field']) => AttestedProfile | undefined
 
 interface AttestedProfile extends ProofProfile {
   /** The attestation in a proof whose signature verified, or why it is not one of this caller. */
@@ -90,58 +85,40 @@ interface AttestedProfile extends ProofProfile {
   ) => Attestation | AttestationRefusal | 'proof_malformed'
 }
 
-type PolicyNow = ProofPolicy & { readonly now: Instant }
-
-/** A proof as it came, which a service can hand to its authority. */
-export interface ReceivedProof {
-  readonly request: SignedRequest
-  readonly headers: ProofHeaders
-  /** Of a profile whose fields may have other signatures: nonce and signature (Base64) that were verified. */
-  readonly verified?: { readonly nonce: string; readonly signature: string }
-}
-
-/** Who made a request. */
-export interface NodeCaller {
-  readonly publicKey: string
-  readonly certificate: JoinCertificate
-  readonly roles: readonly string[]
-  readonly decision: TrustVerdict
-  /** Of profile v2: about this key, and issued by the network of the certificate. Its signature was not verified. */
-  readonly attestation: Attestation | undefined
-  readonly proof: ReceivedProof
-}
+type PolicyNow = Omit<ProofPolicy, 'at'> & { readonly now: Instant }
 
 export type ProofVerdict =
   | {
-      readonly ok: true
-      readonly node: NodeCaller
+      readonly valid: true
+      readonly caller: Caller
       /** What the proof does not show. A service asks its authority about the attestation of profile v2. */
       readonly unproven: readonly 'attestation_signature'[]
     }
-  | { readonly ok: false; readonly reason: ProofRefusal; readonly decision?: TrustVerdict }
+  | { readonly valid: false; readonly reason: ProofRefusal; readonly verdict?: CertificateVerdict }
 
 /** Checks a request proof in the order of docs/protocol/request-proof.md section 3. Never throws on what arrived. */
 export async function verifyRequest(request: IncomingRequest, given: ProofPolicy): Promise<ProofVerdict> {
-  const policy = { ...given, now: signingTimeOf(given.now) }
-  const profile: AttestedProfile = policy.attested?.(request.field) ?? PROOF_V1
+  const policy = { ...given, now: timeOf(given.at) }
+  const profile = profileOf(request.field)
   const proof = readProof(request, profile)
-  if (typeof proof === 'string') return { ok: false, reason: proof }
+  if (typeof proof === 'string') return { valid: false, reason: proof }
   const { headers, parameters } = proof
   const reason = checkClaims(request, policy, proof)
-  if (reason !== undefined) return { ok: false, reason }
+  if (reason !== undefined) return { valid: false, reason }
   const certificate = await verifyRequestProof(proof, request)
-  if (typeof certificate === 'string') return { ok: false, reason: certificate }
+  if (typeof certificate === 'string') return { valid: false, reason: certificate }
   const attestation = profile.attestationOf?.(proof, certificate)
-  if (typeof attestation === 'string') return { ok: false, reason: attestation }
-  const decision = await policy.evaluate(certificate, policy.now)
-  if (!decision.trusted) return { ok: false, reason: 'certificate_untrusted', decision }
+  if (typeof attestation === 'string') return { valid: false, reason: attestation }
+  const verdict = await policy.evaluate(certificate, policy.now)
+  if (!verdict.trusted) return { valid: false, reason: 'certificate_untrusted', verdict }
   const used = await claim(certificate, parameters, policy)
-  if (used !== undefined) return { ok: false, reason: used }
+  if (used !== undefined) return { valid: false, reason: used }
   const unread = typeof request.body === 'function' ? checkBody(await request.body(), headers) : undefined
-  if (unread !== undefined) return { ok: false, reason: unread }
-  const { node_public_key: publicKey, roles } = certificate
-  const node = { publicKey, certificate, roles, decision, attestation, proof: { request, headers } }
-  return { ok: true, node, unproven: attestation === undefined ? [] : ['attestation_signature'] }
+  if (unread !== undefined) return { valid: false, reason: unread }
+  const { node_public_key: publicKey, network_name: network, roles } = certificate
+  const { method, target } = request
+  const caller = { publicKey, network, roles, certificate, attestation, proof: { method, target, headers } }
+  return { valid: true, caller, unproven: attestation === undefined ? [] : ['attestation_signature'] }
 }
 
 function readProof(
@@ -176,7 +153,7 @@ async function claim(
   { nonces, now }: PolicyNow,
 ): Promise<'proof_replayed' | 'nonces_unavailable' | undefined> {
   try {
-    const isNew = await nonces.claim(key, nonce, seconds(created + MAX_AGE_SECONDS), now)
+    const isNew = await nonces.claim(`${key} ${nonce}`, seconds(created + MAX_AGE_SECONDS), now)
     return isNew ? undefined : 'proof_replayed'
   } catch {
     return 'nonces_unavailable'
@@ -194,15 +171,11 @@ const ATTESTED: AttestedProfile = {
   },
 }
 
-/** For `verifyRequest`: accepts proofs of profile v2 too, with an attestation of the caller by its own network. */
-export const attestedProofs: AttestedProofs = (field) =>
-  field('chancery-attestation').length === 0 ? undefined : ATTESTED
-
-/** For `verifyRequest`: accepts proofs of profile v2, and proofs of both profiles that cover `authorization`. */
-export const allProofs: AttestedProofs = (field) => {
-  const attested: AttestedProfile | undefined = attestedProofs(field)
+/** Profile v2 has an attestation of the caller by its own network. Proofs of both may cover `authorization`. */
+function profileOf(field: IncomingRequest['field']): AttestedProfile {
+  const profile: AttestedProfile = field('chancery-attestation').length === 0 ? PROOF_V1 : ATTESTED
   const [input] = field('signature-input')
-  return coversAuthorization(input) ? withAuthorization(attested ?? PROOF_V1) : attested
+  return coversAuthorization(input) ? withAuthorization(profile) : profile
 }
 
 /** The profile to sign with. */

@@ -5,13 +5,14 @@ import { seconds, signWit, toBase64Url, toUtf8, signJws, writeJson, toBase64 } f
 import type { JsonObject } from '@chancery/protocol'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type CardNetwork, NOW, cardNetwork } from '../a2a/card.suite.ts'
-import { httpNodeProof } from '../nodejs/node-proof.ts'
+import { authenticate } from '../nodejs/node-http.ts'
 import { callerBasis } from './caller-basis.ts'
 import { MemoryNonceStore } from './nonces.ts'
 import { firstReads, firstSigns, secondReads } from './readers.suite.ts'
-import type { RequestVerifierOptions } from './request-verifier.ts'
-import { signingFetch } from './sign.ts'
-import type { NodeCaller } from './verify.ts'
+import { type AuthorizerOptions, createAuthorizer } from './authorizer.ts'
+import { createSigningFetch } from './sign.ts'
+import type { Caller } from './caller.ts'
+import type { SigningProfile, VerifyingProfile } from './profile.ts'
 import { type AcceptedWimse, type WimseRequest, signWimseRequest, verifyWimse } from './wimse.ts'
 
 const AUDIENCE = 'https://print.example.org'
@@ -68,10 +69,10 @@ async function judge(headers: Sent, given: Judging = {}): Promise<string> {
       evaluate: (certificate, at) => party.evaluate(certificate, at),
       nonces: given.nonces ?? new MemoryNonceStore(),
       networks: given.networks ?? accepted(),
-      now,
+      at: now,
     },
   )
-  return verdict.ok ? `ok ${verdict.node.certificate.cert_id}` : verdict.reason
+  return verdict.valid ? `ok ${verdict.caller.certificate.cert_id}` : verdict.reason
 }
 
 describe('a proof of WIMSE', () => {
@@ -243,17 +244,25 @@ describe('verifyWimse refuses', () => {
   })
 })
 
-describe('a service with httpNodeProof', () => {
+describe('a service with this profile', () => {
   let close: (() => Promise<unknown>) | undefined
   afterEach(() => close?.())
 
-  async function serve(options: Partial<RequestVerifierOptions>, seen: (node: NodeCaller) => void = () => undefined) {
-    const party = await own.party()
-    const given = { audience: AUDIENCE, trust: party, clock: () => NOW, ...options }
+  const profileOf = (networks: Readonly<Record<string, AcceptedWimse>>): VerifyingProfile => ({
+    name: 'wimse',
+    isUsed: (field) => field('workload-identity-token').length > 0,
+    verify: (request, policy) => verifyWimse(request, { ...policy, networks }),
+  })
+
+  async function serve(
+    options: Pick<AuthorizerOptions, 'profiles' | 'requireSignedAuthorization'>,
+    seen: (caller: Caller) => void = () => undefined,
+  ) {
+    const authorizer = createAuthorizer({ audience: AUDIENCE, trust: await own.party(), clock: () => NOW, ...options })
     const server = createServer(
-      httpNodeProof(given, (request, response) => {
-        seen(request.node)
-        response.end(request.rawBody)
+      authenticate(authorizer, (_request, response, { caller, body }) => {
+        seen(caller)
+        response.end(body)
       }),
     )
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -261,40 +270,39 @@ describe('a service with httpNodeProof', () => {
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}/print?copies=2`
   }
 
-  const call = signingFetch(() => ({
-    signer: own.node,
-    certificate: own.certificate,
-    audience: AUDIENCE,
-    clock: () => NOW,
-    wit: () => Promise.resolve(wit),
-  }))
+  const profile: SigningProfile = { name: 'wimse', sign: signWimseRequest }
+  const call: typeof fetch = (...given) =>
+    createSigningFetch(
+      { signer: own.node, certificate: own.certificate, clock: () => NOW, wit: () => Promise.resolve(wit) },
+      { audience: AUDIENCE, profile },
+    )(...given)
   const INIT = { method: 'POST', body: '{"a":1}', headers: { authorization: 'Bearer x' } }
 
   it('accepts the profile when its options name the network', async () => {
-    let node: NodeCaller | undefined
-    const url = await serve({ wimse: accepted(), requireSignedAuthorization: true }, (each) => (node = each))
+    let caller: Caller | undefined
+    const profiles = [profileOf(accepted())]
+    const url = await serve({ profiles, requireSignedAuthorization: true }, (each) => (caller = each))
     const response = await call(url, INIT)
     expect([response.status, await response.text()]).toEqual([200, '{"a":1}'])
-    expect(node).toMatchObject({
+    expect(caller).toMatchObject({
       certificate: { cert_id: 'cert-agency' },
       roles: ['role:client'],
       attestation: undefined,
     })
     expect((await call(url)).status).toBe(200)
-    expect(() => callerBasis(node as NodeCaller, { attestation_id: 'a' })).toThrow('a proof of WIMSE cannot be handed')
+    expect(() => callerBasis(caller as Caller, { attestation_id: 'a' })).toThrow('a proof of WIMSE cannot be handed')
   })
 
   it('refuses it without that option, and an untrusted token with 403', async () => {
     expect((await call(await serve({}), INIT)).status).toBe(401)
     await close?.()
-    const url = await serve({ wimse: { agency: { trustDomain: 'other.example', keys: () => [] } } })
+    const url = await serve({ profiles: [profileOf({ agency: { trustDomain: 'other.example', keys: () => [] } })] })
     const response = await call(url, INIT)
     expect([response.status, await response.json()]).toEqual([
       403,
       {
         error: expect.objectContaining({
           code: 'certificate_untrusted',
-          details: { reason: 'wit_untrusted' },
         }) as object,
       },
     ])

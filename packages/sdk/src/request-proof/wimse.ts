@@ -1,6 +1,8 @@
 import {
   PROOF_AUDIENCE,
+  allAuthorityKeys,
   contentDigest,
+  isWimseRequest,
   readWit,
   seconds,
   toBase64,
@@ -11,27 +13,12 @@ import {
   writeWimseParameters,
 } from '@chancery/protocol'
 import type { Instant, JoinCertificate, ProofHeaders, SignedFields, Signer, WimseNetwork } from '@chancery/protocol'
-import { RequestError } from '../errors.ts'
-import { signingTimeOf } from '../trust/signing-time.ts'
-import type { IncomingRequest, ProofPolicy, ProofVerdict } from './verify.ts'
-
-export interface RequestToSign {
-  readonly method: string
-  /** The whole address, or path and query. */
-  readonly url: string
-  readonly body?: Uint8Array | string
-  /** The name the service goes by (docs/protocol/request-proof.md). */
-  readonly audience: string
-  /** The value of this field of the request: with it, the proof covers the field. Older services refuse such a proof. */
-  readonly authorization?: string
-  readonly now?: Instant
-}
-
-/** As `fetch` puts it into the request line: the proof must cover the very same text. */
-export function targetOf(url: string): string {
-  const parsed = URL.canParse(url) ? new URL(url) : new URL(url, 'http://localhost')
-  return parsed.pathname + parsed.search
-}
+import { UsageError } from '../errors.ts'
+import { timeOf } from '../trust/signing-time.ts'
+import { type NetworkIdentity, readIdentity } from '../trust/identity.ts'
+import type { AnyFieldRequest, ProofProfile, SigningProfile, VerifyingProfile } from './profile.ts'
+import { type RequestToSign, targetOf } from './target.ts'
+import type { ProofPolicy, ProofVerdict } from './verify.ts'
 
 /** Who calls in the profile of WIMSE: the node key, and the token that the authority issued for it. */
 export interface WimseIdentity {
@@ -52,9 +39,9 @@ export async function signWimseRequest(
   { signer, wit }: WimseIdentity,
 ): Promise<Readonly<Record<string, string>>> {
   if (readWit(wit)?.certificate.node_public_key !== signer.publicKey)
-    throw new RequestError('the token is of another key')
+    throw new UsageError('the token is of another key')
   if (!PROOF_AUDIENCE.test(request.audience) || /["\\]/.test(request.audience))
-    throw new RequestError('the audience is one word of visible ASCII without quotes')
+    throw new UsageError('the audience is one word of visible ASCII without quotes')
   const body = typeof request.body === 'string' ? toUtf8(request.body) : (request.body ?? new Uint8Array())
   const made = {
     ...(body.length === 0 ? {} : { 'content-digest': contentDigest(body) }),
@@ -62,7 +49,7 @@ export async function signWimseRequest(
   }
   const fields = { ...request.fields, ...made }
   const components = wimseComponents(fields)
-  const created = Number(signingTimeOf(request.now) / seconds(1))
+  const created = Number(timeOf(request.now) / seconds(1))
   const parameters = writeWimseParameters(components, {
     created,
     expires: created + LIFETIME_SECONDS,
@@ -81,32 +68,29 @@ export interface AcceptedWimse {
   readonly keys: () => readonly string[]
 }
 
-export interface WimseProofPolicy extends Omit<ProofPolicy, 'attested'> {
+export interface WimseProofPolicy extends ProofPolicy {
   /** By network name. */
   readonly networks: Readonly<Record<string, AcceptedWimse>>
 }
 
-/** A request of which any field can be read. */
-export type WimseIncoming = Omit<IncomingRequest, 'field'> & { readonly field: (name: string) => readonly string[] }
-
 /** Checks a request of the profile of WIMSE, in the order of docs/protocol/wimse.md. Never throws on what arrived. */
-export async function verifyWimse(request: WimseIncoming, policy: WimseProofPolicy): Promise<ProofVerdict> {
-  const now = signingTimeOf(policy.now)
+export async function verifyWimse(request: AnyFieldRequest, policy: WimseProofPolicy): Promise<ProofVerdict> {
+  const now = timeOf(policy.at)
   const network = (name: string): WimseNetwork | undefined =>
     Object.hasOwn(policy.networks, name) ? policy.networks[name] : undefined
-  const caller = await verifyWimseRequest(request, { audience: policy.audience, network, now })
-  if (typeof caller === 'string') return { ok: false, reason: caller }
-  const { certificate, nonce, signature, created, contentDigest: signed } = caller
-  const decision = await policy.evaluate(certificate, now)
-  if (!decision.trusted) return { ok: false, reason: 'certificate_untrusted', decision }
+  const found = await verifyWimseRequest(request, { audience: policy.audience, network, now })
+  if (typeof found === 'string') return { valid: false, reason: found }
+  const { certificate, nonce, signature, created, contentDigest: signed } = found
+  const verdict = await policy.evaluate(certificate, now)
+  if (!verdict.trusted) return { valid: false, reason: 'certificate_untrusted', verdict }
   const used = await claim(policy, certificate, nonce, seconds(created + LIFETIME_SECONDS), now)
-  if (used !== undefined) return { ok: false, reason: used }
+  if (used !== undefined) return { valid: false, reason: used }
   const body = typeof request.body === 'function' ? await request.body() : request.body
-  if (body === undefined) return { ok: false, reason: 'body_too_large' }
+  if (body === undefined) return { valid: false, reason: 'body_too_large' }
   // A body needs a digest. A signed digest must match, also of nothing.
   const isSame = signed === undefined ? body.length === 0 : signed === contentDigest(body)
-  if (!isSame) return { ok: false, reason: 'digest_mismatch' }
-  const { node_public_key: publicKey, roles } = certificate
+  if (!isSame) return { valid: false, reason: 'digest_mismatch' }
+  const { node_public_key: publicKey, network_name, roles } = certificate
   const { method, target, field } = request
   const headers: ProofHeaders = {
     'chancery-certificate': '',
@@ -115,8 +99,9 @@ export async function verifyWimse(request: WimseIncoming, policy: WimseProofPoli
     'signature-input': field('signature-input').join(),
     signature: field('signature').join(),
   }
-  const proof = { request: { method, target }, headers, verified: { nonce, signature } }
-  return { ok: true, node: { publicKey, certificate, roles, decision, attestation: undefined, proof }, unproven: [] }
+  const proof = { method, target, headers, verified: { nonce, signature } }
+  const caller = { publicKey, network: network_name, roles, certificate, attestation: undefined, proof }
+  return { valid: true, caller, unproven: [] }
 }
 
 async function claim(
@@ -127,8 +112,31 @@ async function claim(
   now: Instant,
 ): Promise<'proof_replayed' | 'nonces_unavailable' | undefined> {
   try {
-    return (await nonces.claim(key, nonce, until, now)) ? undefined : 'proof_replayed'
+    return (await nonces.claim(`${key} ${nonce}`, until, now)) ? undefined : 'proof_replayed'
   } catch {
     return 'nonces_unavailable'
   }
+}
+
+/** A network whose tokens are accepted: its identity, and the trust domain of its tokens. */
+export type WimseNetworkIdentity = NetworkIdentity & { readonly trustDomain: string }
+
+/**
+ * The profile of WIMSE (docs/protocol/wimse.md), for `fetchWith({ profile })` and, with the networks whose tokens are
+ * accepted, for `createAuthorizer({ profiles })`. Beta.
+ */
+export function wimse({ networks = [] }: { readonly networks?: readonly WimseNetworkIdentity[] } = {}): ProofProfile {
+  const accepted = Object.fromEntries(
+    networks.map(({ trustDomain, ...identity }) => {
+      const keys = readIdentity(identity)
+      return [keys.genesis.network_name, { trustDomain, keys: () => allAuthorityKeys(keys) }] as const
+    }),
+  )
+  const profile: SigningProfile & VerifyingProfile = {
+    name: 'wimse',
+    sign: signWimseRequest,
+    isUsed: (field) => isWimseRequest(field) && field('chancery-certificate').length === 0,
+    verify: (request, policy) => verifyWimse(request, { ...policy, networks: accepted }),
+  }
+  return profile
 }

@@ -28,7 +28,7 @@ import { testSeed } from '@chancery/testkit'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { EXAMPLES } from '../../../protocol/src/offline/examples.suite.ts'
 import { holds, merkle, read, signed, unsigned } from './independent.suite.ts'
-import { type TrustInputs, verifyRecord } from '../verify/records.ts'
+import { type RecordTrust, verifyRecord } from '../verify/records.ts'
 
 /** Members outside the signature, as docs/protocol/trust-operations 3.3 and 3.4 list them. */
 const OUTSIDE: Partial<Readonly<Record<RecordKindName, readonly string[]>>> = {
@@ -77,10 +77,10 @@ function draftOf(kind: RecordKindName, record: JsonObject): JsonObject {
   return kind === 'agent-descriptor' ? { ...rest, node_public_key: publicKey } : rest
 }
 
-function trustOf({ now, validatorKeys }: (typeof EXAMPLES)[number]['trust']): TrustInputs {
+function trustOf({ now, validatorKeys }: (typeof EXAMPLES)[number]['trust']): RecordTrust {
   const keys = signers.map(({ publicKey }) => publicKey)
   const parties = { offererKeys: keys.slice(0, 1), responderKeys: keys.slice(1) }
-  return { keys, ...parties, now, validatorKeys: Object.fromEntries(validatorKeys) }
+  return { keys, ...parties, at: now, validatorKeys: Object.fromEntries(validatorKeys) }
 }
 
 const isList = (kind: RecordKindName, record: JsonObject): boolean => Object.hasOwn(record, 'signatures')
@@ -100,13 +100,13 @@ describe.each(kinds)('$kind', ({ kind, record, trust }) => {
     const keyId = kind === 'agent-descriptor' ? (signers[0]?.publicKey ?? '') : 'k'
     const made = SEEDS.slice(0, signersOf(kind)).map((seed) => ({ key_id: keyId, sig: signed(seed, message) }))
     const whole = { ...draft, ...(isList(kind, record) ? { signatures: made } : { signature: made[0] ?? null }) }
-    // The decision of the example is a denial: genuine, and not ok.
-    const genuine = kind === 'boundary-decision' ? { ok: false, outcome: 'denied' } : { ok: true }
+    // The decision of the example is a denial: valid, and not allowed.
+    const genuine = kind === 'boundary-decision' ? { valid: true, allowed: false } : { valid: true }
     expect(await verifyRecord(whole, trustOf(trust))).toMatchObject({ kind, ...genuine })
     const other = made.map(({ key_id }) => ({ key_id, sig: signed(SEEDS[0] ?? '', `${message} `) }))
     const forged = { ...draft, ...(isList(kind, record) ? { signatures: other } : { signature: other[0] ?? null }) }
     const verdict = await verifyRecord(forged, trustOf(trust))
-    expect(verdict).toMatchObject({ ok: false })
+    expect(verdict).toMatchObject({ valid: false })
     expect(verdict).not.toHaveProperty('record')
   })
 
@@ -153,9 +153,9 @@ describe('capability-membership-proof', () => {
         proved_at: '2027-03-04T05:06:07Z',
       }
       const trust = { ...trustOf(example.trust), commitment }
-      expect(await verifyRecord(proof, trust)).toMatchObject({ kind: 'capability-membership-proof', ok: true })
+      expect(await verifyRecord(proof, trust)).toMatchObject({ kind: 'capability-membership-proof', valid: true })
       const other = { ...proof, revealed_capability: 'ledger.write' }
-      expect(await verifyRecord(other, trust)).toMatchObject({ ok: false })
+      expect(await verifyRecord(other, trust)).toMatchObject({ valid: false })
     }
   })
 })

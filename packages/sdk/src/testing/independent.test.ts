@@ -15,7 +15,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createGatewayClient } from '../gateway/client.ts'
 import { type GovernedSetup, openSetup } from '../governed/governed.suite.ts'
 import { MemoryNodeStore } from '../node/followed.ts'
-import { Node } from '../node/node.ts'
+import { startNode } from './started-node.suite.ts'
 import { canonical, digest, holds, signed, unsigned } from './independent.suite.ts'
 import { signRequest } from '../request-proof/sign.ts'
 import { RelyingParty } from '../verify/relying-party.ts'
@@ -35,7 +35,7 @@ describe('what the library makes holds for code that shares no line with it', ()
       const parameters = { note: 'héllo \u{1f511}', count }
       const action = setup.action(() => Promise.resolve(), { parameters, resource: { id: 'kv/é', action: 'rotate' } })
       const result = await governor.run(action)
-      if (result.authorized) records.push(result.evidence)
+      if (result.allowed) records.push(result.evidence)
     }
     const { publicKey } = (await setup.client.evidence.executorKeys()).executor_keys.reduce(
       (found, key) => (key.key_id === 'rotator-1' ? { publicKey: key.public_key } : found),
@@ -54,7 +54,7 @@ describe('what the library makes holds for code that shares no line with it', ()
 
   it('a request proof: the signature base of RFC 9421, spelled out', async () => {
     const store = new MemoryNodeStore()
-    const node = await Node.join({
+    const node = await startNode({
       url: setup.na.url,
       genesis: setup.na.genesis,
       store,
@@ -100,10 +100,10 @@ describe('what that code makes holds for the library', () => {
       expires_at: '2030-02-02T02:00:00Z',
     }
     const record = { ...draft, signatures: [{ key_id: 'na-test', sig: signed(testSeed('na'), canonical(draft)) }] }
-    const trust = { genesis: na.genesis, now: clock.now() }
-    expect(await verifyRecord(record, trust)).toMatchObject({ kind: 'membership-attestation', ok: true, record })
+    const trust = { genesis: na.genesis, at: clock.now() }
+    expect(await verifyRecord(record, trust)).toMatchObject({ kind: 'membership-attestation', valid: true, record })
     const changed = { ...record, subject_id: 'subject' }
-    expect(await verifyRecord(changed, trust)).toMatchObject({ ok: false, reason: 'invalid_signature' })
+    expect(await verifyRecord(changed, trust)).toMatchObject({ valid: false, reason: 'invalid_signature' })
   })
 
   it('execution evidence, which the authority stores behind that of the library', async () => {
@@ -111,7 +111,7 @@ describe('what that code makes holds for the library', () => {
     const result = await governor.run(
       setup.action(() => Promise.resolve(), { resource: { id: 'kv/both', action: 'create' } }),
     )
-    if (!result.authorized) throw new Error('denied')
+    if (!result.allowed) throw new Error('denied')
     const { signature: _own, ...first } = result.evidence
     const next = {
       ...first,
@@ -159,15 +159,15 @@ it('a relying party says what a gateway says, of good certificates and bad ones'
     { ...good, issued_at: '2026-02-30T00:00:00Z' },
   ]
   try {
-    const theirs = await asked.verifyBatch(certificates)
+    const theirs = await asked.evaluateAll(certificates)
     for (const [index, certificate] of certificates.entries()) {
       const ours = await party.evaluate(certificate, now)
-      const { policy_revision: _theirs, ...evaluation } = theirs[index]?.evaluation ?? {}
-      const { policy_revision: _ours, ...own } = ours.evaluation
-      expect([index, ours.reasons, ours.findings, own]).toEqual([
+      const { policy_revision: _theirs, ...evaluation } = theirs[index]?.decision?.evaluation ?? {}
+      const { policy_revision: _ours, ...own } = ours.decision?.evaluation ?? {}
+      expect([index, ours.decision?.reasons, ours.decision?.findings, own]).toEqual([
         index,
-        theirs[index]?.reasons,
-        theirs[index]?.findings,
+        theirs[index]?.decision?.reasons,
+        theirs[index]?.decision?.findings,
         evaluation,
       ])
     }

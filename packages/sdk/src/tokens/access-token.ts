@@ -9,7 +9,7 @@ import {
   signClientAssertion,
 } from '@chancery/protocol'
 import type { Attestation, Instant, JoinCertificate, JsonObject, JsonValue, Signer } from '@chancery/protocol'
-import { ChanceryError } from '../errors.ts'
+import { ChanceryError, UsageError, VerificationError } from '../errors.ts'
 import { type Fetch, fetchWithoutRedirect } from '../http/transport.ts'
 import { type DpopKey, createDpopKey } from './dpop.ts'
 
@@ -50,6 +50,7 @@ export interface AccessToken {
 /** The gateway issued no token. */
 export class TokenRefusedError extends ChanceryError {
   override readonly name = 'TokenRefusedError'
+  readonly kind = 'token_refused'
   readonly status: number
   /** The code of OAuth. */
   readonly error: string
@@ -85,7 +86,7 @@ export async function requestToken(
   { signer, certificate, clock, fetch }: TokenIdentity,
 ): Promise<AccessToken> {
   const { origin } = new URL(issuer)
-  if (origin !== issuer) throw new ChanceryError('the issuer is an origin without a path, such as https://gw.example')
+  if (origin !== issuer) throw new UsageError('the issuer is an origin without a path, such as https://gw.example')
   const { resource, scopes, attestation, bearer = false } = request
   const dpopKey = bearer ? undefined : (request.dpopKey ?? (await createDpopKey()))
   const url = `${issuer}/oauth/token`
@@ -193,6 +194,6 @@ function textAt(value: JsonObject, name: string): string {
   return typeof text === 'string' ? text : ''
 }
 
-function unfit(problem: string): ChanceryError {
-  return new ChanceryError(`the answer of the gateway ${problem}`)
+function unfit(problem: string): VerificationError {
+  return new VerificationError("token_mismatch", "response", `the answer of the gateway ${problem}`)
 }

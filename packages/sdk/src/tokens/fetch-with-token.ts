@@ -1,5 +1,5 @@
 import type { Instant } from '@chancery/protocol'
-import { ChanceryError } from '../errors.ts'
+import { UsageError } from '../errors.ts'
 import { type Fetch, fetchWithoutRedirect } from '../http/transport.ts'
 import type { AccessToken, TokenRequest } from './access-token.ts'
 
@@ -37,7 +37,7 @@ export function fetchWithToken({ resource, clock, fetch, renew }: TokenSource): 
     return asked
   }
   return async (url, init) => {
-    if (!isWithin(resource, url)) throw new ChanceryError('this fetch sends its token to its resource only')
+    if (!isWithin(resource, url)) throw new UsageError('this fetch sends its token to its resource only')
     const token = await current()
     const answer = await send(url, init, token, undefined)
     const nonce = answer.headers.get('dpop-nonce') ?? undefined

@@ -27,13 +27,21 @@ import type {
   TrustSubject,
 } from '@chancery/protocol'
 import { type PackDecision, readEntries } from '../evidence-pack/check-entries.ts'
-import { checkEvidencePack } from '../evidence-pack/check.ts'
+import { verifyPack } from '../evidence-pack/check.ts'
 import type { EvidencePack } from '../evidence-pack/format.ts'
+import { VerificationError } from '../errors.ts'
+import { type Time, timeOf } from '../trust/signing-time.ts'
 import { type PackTrust, checkRoot, findKeys } from '../evidence-pack/report.ts'
 
 /** The file is not a trust history, or not one of the trusted network. */
-export class TrustHistoryError extends Error {
+export class TrustHistoryError extends VerificationError {
   override readonly name = 'TrustHistoryError'
+
+  constructor(message: string, options?: ErrorOptions) {
+    super('malformed', 'record')
+    this.message = message
+    if (options?.cause !== undefined) this.cause = options.cause
+  }
 }
 
 /** The longest line of a file: 200 records with claims of the largest size. */
@@ -53,16 +61,24 @@ export function readHistoryLine(line: string): TrustHistoryPage {
 }
 
 /**
- * Whether a record was trusted at a past time, by the signed records of these pages. Each page must be of the trusted
+ * Whether a record was trusted at a past time, by the signed records of these pages, or by an evidence pack. Each page must be of the trusted
  * network: its genesis block, or an earlier one that the trusted key history lists. `saved`: lists and feeds of that time
  * from another source, which can contradict the pages. Throws TrustHistoryError.
  */
 export async function verifyPast(
   subject: TrustSubject,
-  pages: Iterable<TrustHistoryPage> | AsyncIterable<TrustHistoryPage>,
-  { at, trust, saved }: { readonly at: Instant; readonly trust: PackTrust; readonly saved?: SavedLists | undefined },
+  source: EvidencePack | Iterable<TrustHistoryPage> | AsyncIterable<TrustHistoryPage>,
+  { at, trust, saved }: PastOptions,
 ): Promise<PastVerdict> {
-  return verifyPastTrust(subject, withTrustedKeys(pages, trust), at, saved)
+  const time = timeOf(at)
+  if ('pack_digest' in source) return verifyPastOfPack(subject, source, { at: time, trust })
+  return verifyPastTrust(subject, withTrustedKeys(source, trust), time, saved)
+}
+
+export interface PastOptions {
+  readonly at: Time
+  readonly trust: PackTrust
+  readonly saved?: SavedLists | undefined
 }
 
 /** Pages of one authority repeat its key records. They are verified once. */
@@ -104,7 +120,7 @@ export async function verifyPastOfPack(
   pack: EvidencePack,
   { at, trust }: { readonly at: Instant; readonly trust: PackTrust },
 ): Promise<PastVerdict> {
-  const { valid, checks } = await checkEvidencePack(pack, trust)
+  const { valid, checks } = await verifyPack(pack, trust)
   if (!valid) {
     const failed = checks.filter(({ status }) => status === 'failed').map(({ name }) => name)
     throw new TrustHistoryError(`The evidence pack does not verify: ${failed.join(', ') || 'root_key'}.`)

@@ -1,7 +1,8 @@
 import { type JsonObject, asJson, readJson, readValidatorVote, verifyVote } from '@chancery/protocol'
 import { ManualClock, foreignJustification, foreignSovereign, testSigner, wireText } from '@chancery/testkit'
 import { describe, expect, it } from 'vitest'
-import { JustificationUntrustedError, castVote } from './cast-vote.ts'
+import { VerificationError } from '../errors.ts'
+import { castVote } from './cast-vote.ts'
 
 const clock = new ManualClock('2030-01-02T03:04:05Z')
 const issuer = foreignSovereign('ISSUER-NET')
@@ -40,7 +41,7 @@ describe('castVote', () => {
     let asked = 0
     const judge = (): boolean => (asked += 1) > 0
     const made = castVote({ ...options, ...changes, judge })
-    await expect(made).rejects.toThrow(JustificationUntrustedError)
+    await expect(made).rejects.toThrow(VerificationError)
     await expect(made).rejects.toMatchObject({ reason })
     expect(asked).toBe(0)
   })

@@ -24,7 +24,7 @@ import type {
   Signer,
   ValidatorVote,
 } from '@chancery/protocol'
-import { ChanceryError } from '../errors.ts'
+import { VerificationError } from '../errors.ts'
 import type { RecordOrText } from '../http/read-response.ts'
 import { systemClock } from '../http/system-clock.ts'
 
@@ -34,17 +34,6 @@ export type UntrustedJustificationReason =
   | 'missing_signature'
   | 'invalid_signature'
   | 'decision_mismatch'
-
-/** The justification proof does not verify, so nothing was signed. */
-export class JustificationUntrustedError extends ChanceryError {
-  override readonly name: string = 'JustificationUntrustedError'
-  readonly reason: UntrustedJustificationReason
-
-  constructor(reason: UntrustedJustificationReason, options?: ErrorOptions) {
-    super(`the justification proof is not trusted: ${reason}`, options)
-    this.reason = reason
-  }
-}
 
 /** The choice of a validator, with a reason that becomes part of the vote. */
 export type VoteChoice = boolean | { readonly vote: boolean; readonly reason?: string }
@@ -63,19 +52,19 @@ export interface CastVoteOptions {
 
 /**
  * Votes as a validator that has no authority. Verifies the proof, asks `judge`, and signs the result. Throws
- * {@link JustificationUntrustedError} and does not sign when the proof does not verify.
+ * {@link VerificationError} and does not sign when the proof does not verify.
  */
 export async function castVote(options: CastVoteOptions): Promise<ValidatorVote> {
   const { issuerKeys, judge, validator, clock = systemClock } = options
-  if (issuerKeys.length === 0) throw new JustificationUntrustedError('unknown_issuer')
+  if (issuerKeys.length === 0) throw untrusted('unknown_issuer')
   const proof = readGiven(justificationForm, options.justification)
   const decision = options.decision === undefined ? undefined : readGiven(boundaryDecisionForm, options.decision)
   const signed = await verifyReceivedPlainly(proof, issuerKeys)
-  if (!signed.ok) throw new JustificationUntrustedError(signed.reason)
+  if (!signed.ok) throw untrusted(signed.reason)
   if (decision !== undefined) {
     const isGenuine = (await verifyReceivedPlainly(decision, issuerKeys)).ok
     if (!isGenuine || !(await verifyJustification(proof, issuerKeys, decision.record)).ok)
-      throw new JustificationUntrustedError('decision_mismatch')
+      throw untrusted('decision_mismatch')
   }
   const { proof_id, decision_id, trace } = proof.record
   const judged = await judge(trace)
@@ -98,6 +87,10 @@ function readGiven<Value>(form: RecordForm<Value>, given: RecordOrText<object>):
     return readReceived(form, typeof given === 'string' ? readJson(given) : asJson(given))
   } catch (error) {
     if (!(error instanceof FormError) && !(error instanceof JsonError)) throw error
-    throw new JustificationUntrustedError('malformed', { cause: error })
+    throw untrusted('malformed')
   }
+}
+
+function untrusted(reason: UntrustedJustificationReason): VerificationError {
+  return new VerificationError(reason, 'justification-proof')
 }

@@ -27,8 +27,8 @@ import {
 } from '@chancery/testkit'
 import type { NodeCaller, Succeeded, TestAuthority, TestDatabase } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { createClient } from '../client.ts'
-import { RequestError, UnreachableError } from '../errors.ts'
+import { createAuthorityClient } from '../authority/client.ts'
+import { UsageError, UnreachableError } from '../errors.ts'
 import { FollowedParty, type FollowedPartyOptions } from './followed-party.ts'
 import { FileNodeStore } from '../nodejs/file-node-store.ts'
 import { scannedList } from './scanned-list.ts'
@@ -65,7 +65,7 @@ afterEach(async () => {
 
 const open = (more: Partial<FollowedPartyOptions> = {}): Promise<FollowedParty> =>
   FollowedParty.open({
-    client: createClient({ url: na.url, retry: false }),
+    client: createAuthorityClient({ url: na.url, retry: false }),
     genesis: na.genesis,
     clock: () => clock.now(),
     ...more,
@@ -90,7 +90,7 @@ async function announce(signed: Required<Succeeded>): Promise<void> {
 }
 
 const reasonsOf = async (party: FollowedParty, presented: JoinCertificate): Promise<readonly string[]> =>
-  (await party.evaluate(presented)).reasons
+  (await party.evaluate(presented)).decision?.reasons ?? []
 
 describe('FollowedParty', () => {
   it('follows a succession from the announcement to the retired key without a pinned key id', async () => {
@@ -109,7 +109,7 @@ describe('FollowedParty', () => {
     expect(await reasonsOf(party, renewed)).toEqual([])
     accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id: certificate.cert_id, only_this: true }))
     expect((await party.refresh()).lists).toEqual({ 'na-test': 'current', 'na-2': 'current' })
-    expect((await party.evaluate(certificate)).findings).toMatchObject([{ code: 'revoked' }])
+    expect((await party.evaluate(certificate)).decision?.findings).toMatchObject([{ code: 'revoked' }])
     expect(await reasonsOf(party, renewed)).toEqual([])
 
     await runTestStep('retire', next, { database, clock, isForced: true })
@@ -151,7 +151,7 @@ describe('FollowedParty', () => {
       expect([await reasonsOf(party, certificate), await reasonsOf(party, renewed)]).toEqual([[], []])
     }
     await expect(open({ genesis, keyHistory: { ...next.history, issued_at: '2026-01-01T00:00:00Z' } })).rejects.toThrow(
-      RequestError,
+      UsageError,
     )
   })
 
@@ -170,14 +170,14 @@ describe('FollowedParty', () => {
       const changed = { ...certificate, cert_id, ...dates, signatures: [] }
       return signList(changed, await testSigner('na-test', 'na'))
     }
-    const { findings } = await party.evaluate(await dated('late', clock.now()))
-    expect(findings).toMatchObject([{ code: 'unknown_issuer', key_id: 'na-test' }])
+    const { decision } = await party.evaluate(await dated('late', clock.now()))
+    expect(decision?.findings).toMatchObject([{ code: 'unknown_issuer', key_id: 'na-test' }])
     expect(await reasonsOf(party, await dated('in time', clock.now() - 2n * HOUR))).toEqual([])
   })
 
   it('begins with stored lists and followed keys while the authority is unreachable', async () => {
     const store = new MemoryNodeStore()
-    const client = createClient({ url: na.url, retry: false })
+    const client = createAuthorityClient({ url: na.url, retry: false })
     const lists = [await client.crl.current()]
     await announce(next)
     await open({ store })
@@ -194,7 +194,7 @@ describe('FollowedParty', () => {
     const store = (): MemoryNodeStore => new MemoryNodeStore()
     /** Serves this list in the place of the authority. */
     const serving = (list: string): Pick<FollowedPartyOptions, 'client'> => ({
-      client: createClient({
+      client: createAuthorityClient({
         url: na.url,
         retry: false,
         fetch: async (url, init) => (new URL(url).pathname.startsWith('/crl') ? new Response(list) : fetch(url, init)),
@@ -206,7 +206,7 @@ describe('FollowedParty', () => {
       const old = (await na.request('GET', '/crl')).text
       accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id: certificate.cert_id }))
       const first = await open({ store: kept })
-      expect((await first.evaluate(certificate)).findings).toMatchObject([{ code: 'revoked' }])
+      expect((await first.evaluate(certificate)).decision?.findings).toMatchObject([{ code: 'revoked' }])
       await expect(open({ store: kept, ...serving(old) })).rejects.toThrow('an older list than the last accepted one')
       const lists = [readCrl(readJson(old))]
       await expect(open({ store: kept, lists, ...serving(old) })).rejects.toThrow('an older list')
@@ -255,7 +255,7 @@ describe('FollowedParty', () => {
     const ids = Array.from({ length: 1000 }, (_, id) => id)
     const [held, second] = [await listOf(ids), await listOf(ids.slice(1))]
     const change = { removed: [{ at: 0, count: 1 }], added: [] }
-    const real = createClient({ url: na.url, retry: false })
+    const real = createAuthorityClient({ url: na.url, retry: false })
     const crl = {
       ...real.crl,
       scanned: async () => scannedList({ body: toUtf8(writeJson(held)) } as Parameters<typeof scannedList>[0]),

@@ -8,22 +8,22 @@ import type {
   ListPosition,
   RevocationList,
 } from '@chancery/protocol'
-import type { Client } from '../client.ts'
-import { RefusedError, RequestError } from '../errors.ts'
-import { toVerdict } from '../gateway/verdict.ts'
-import { signingTimeOf } from './signing-time.ts'
+import type { ListSource } from './list-source.ts'
+import { RefusedError, UsageError } from '../errors.ts'
+import { type CertificateVerdict, toVerdict } from './certificate-verdict.ts'
+import { type Time, timeOf } from './signing-time.ts'
 import { type Followed, FollowedKeys, type KeyStore, MemoryNodeStore } from '../node/followed.ts'
 import type { CallOptions } from '../http/call.ts'
 import { RelyingParty } from '../verify/relying-party.ts'
 import { ListPositions } from './list-positions.ts'
-import type { CertificateVerdict, InstallRefusal, NetworkPins, OfferedList } from '../verify/relying-party.ts'
+import type { InstallRefusal, NetworkPins, OfferedList } from '../verify/relying-party.ts'
 import { deltaStart, offeredWithDelta } from './scanned-list.ts'
 
 export interface FollowedPartyOptions extends Omit<
   NetworkPins,
   'network' | 'anchors' | 'crl' | 'additional_issuers' | 'minimum_crl_sequence'
 > {
-  readonly client: Client
+  readonly client: ListSource
   /** The genesis block of the network, from a place you trust. Its root key decides which keys count later. */
   readonly genesis: GenesisBlock
   /** With it: the keys its authority had before, as its root signed them. */
@@ -59,6 +59,9 @@ export class FollowedParty {
   #party: RelyingParty | undefined
   /** The current list as it was read last, when it is large: the next one is read as a change of it. */
   #held: OfferedList | undefined
+  #currentIssuer: string | undefined
+  /** No refresh reached the authority yet: it began with lists of an earlier run. */
+  isBehind = false
 
   private constructor(options: FollowedPartyOptions, followed: FollowedKeys, positions: ListPositions) {
     this.#options = options
@@ -73,7 +76,7 @@ export class FollowedParty {
   static async open(options: FollowedPartyOptions): Promise<FollowedParty> {
     const { genesis, keyHistory, lists = [], store = new MemoryNodeStore() } = options
     const verdict = await verifyGenesisBlock(genesis)
-    if (!verdict.ok) throw new RequestError(`the genesis block is not valid: ${verdict.reason}`)
+    if (!verdict.ok) throw new UsageError(`the genesis block is not valid: ${verdict.reason}`)
     const keys = await FollowedKeys.open(genesis, store, keyHistory)
     const party = new FollowedParty(options, keys, await ListPositions.open(store))
     for (const list of lists) await party.#pin(list)
@@ -83,16 +86,22 @@ export class FollowedParty {
     } catch (error) {
       // What was brought along is in force until it ends.
       if (party.#party === undefined) throw error
+      party.isBehind = true
     }
     if (party.#party !== undefined) return party
     if (Object.values(outcomes).includes('rollback'))
-      throw new RequestError('the authority serves an older list than the last accepted one')
-    throw new RequestError('the authority serves no list that one of its keys signed')
+      throw new UsageError('the authority serves an older list than the last accepted one')
+    throw new UsageError('the authority serves no list that one of its keys signed')
   }
 
   /** The keys of the authority, as the root signed them last. */
   get keys(): FollowedKeys['keys'] {
     return this.#followed.keys
+  }
+
+  /** When the current list ends. */
+  get listExpiresAt(): Instant | undefined {
+    return this.#party?.nextUpdateOf(this.#currentIssuer)
   }
 
   /** The sequence in force for a key id. */
@@ -111,6 +120,7 @@ export class FollowedParty {
       return 'unchanged'
     })
     const { issuer, outcome } = await this.#refreshCurrent(call)
+    if (this.#party?.sequenceOf(issuer) !== undefined) this.#currentIssuer = issuer
     const lists: Record<string, ListOutcome> = { [issuer]: outcome }
     for (const { key_id } of this.#former()) {
       if (key_id === issuer) continue
@@ -123,6 +133,7 @@ export class FollowedParty {
       if (first !== undefined) lists[first.issuer] = await this.#install(first)
     }
     if (failure !== undefined) throw failure
+    this.isBehind = false
     return { keys, lists }
   }
 
@@ -130,9 +141,9 @@ export class FollowedParty {
    * Verifies one certificate as {@link RelyingParty.evaluate} does. A certificate of a former key must also be dated in
    * the time of that key (decision 0006).
    */
-  async evaluate(presented: JoinCertificate, now?: Instant): Promise<CertificateVerdict> {
-    const time = now ?? this.#options.clock?.() ?? signingTimeOf(undefined)
-    if (this.#party === undefined) throw new RequestError('no list was read yet')
+  async evaluate(presented: JoinCertificate, at?: Time): Promise<CertificateVerdict> {
+    const time = timeOf(at ?? this.#options.clock?.())
+    if (this.#party === undefined) throw new UsageError('no list was read yet')
     const verdict = await this.#party.evaluate(presented, time)
     if (!verdict.trusted) return verdict
     const { issued_by: key_id, issued_at } = presented
@@ -140,7 +151,7 @@ export class FollowedParty {
     if (former === undefined || wasCurrent(former, instantOf(issued_at))) return verdict
     const refused = { findings: [{ code: 'unknown_issuer' as const, key_id }], issuer: undefined, expiresAt: undefined }
     const facts = { network: presented.network_name, policyRevision: this.#options.revision ?? null, now: time }
-    return { ...toVerdict(toTrustDecision(refused, facts)), certificate: verdict.certificate, checked: [] }
+    return toVerdict(toTrustDecision(refused, facts), verdict.certificate)
   }
 
   /** Reads the change since the held list where there is one, and the full list otherwise. */
@@ -164,7 +175,7 @@ export class FollowedParty {
   }
 
   #isInForce({ position }: OfferedList): boolean {
-    return (this.#options.clock?.() ?? signingTimeOf(undefined)) < position.nextUpdate
+    return (this.#options.clock?.() ?? timeOf(undefined)) < position.nextUpdate
   }
 
   /** A delta that cannot be read or does not fit is no failure: the full list decides. */
@@ -190,7 +201,7 @@ export class FollowedParty {
     const party = this.#party
     if (party?.sequenceOf(offered.issuer) === undefined) return this.#pinFirst(offered)
     const verdict = await party.install(offered, this.#options.clock?.())
-    if (!verdict.ok) return verdict.reason
+    if (!verdict.valid) return verdict.reason
     await this.#positions.accept(positionOf(offered))
     return 'current'
   }
@@ -199,7 +210,7 @@ export class FollowedParty {
     try {
       return (await this.#pin(list)) ?? 'current'
     } catch (error) {
-      if (error instanceof RequestError) return 'not_authentic'
+      if (error instanceof UsageError) return 'not_authentic'
       throw error
     }
   }

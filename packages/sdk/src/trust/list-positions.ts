@@ -1,6 +1,6 @@
 import { isJsonObject, member, readJson, writeJson } from '@chancery/protocol'
 import type { AdvanceRefusal, JsonObject, JsonValue, ListPosition } from '@chancery/protocol'
-import { RequestError } from '../errors.ts'
+import { UsageError } from '../errors.ts'
 import type { KeyStore } from '../node/followed.ts'
 
 /** The position of the newest accepted list of a key id, over restarts. */
@@ -22,7 +22,7 @@ export class ListPositions {
     this.#stored = stored
   }
 
-  /** Throws RequestError for a stored text that cannot be read: a party without its memory must not accept any list. */
+  /** Throws UsageError for a stored text that cannot be read: a party without its memory must not accept any list. */
   static async open(store: KeyStore): Promise<ListPositions> {
     const text = await store.read('positions')
     return new ListPositions(store, text === undefined ? new Map() : readPositions(text))
@@ -55,7 +55,7 @@ function readPositions(text: string): Map<string, Stored> {
         ? [member(position, 'sequence'), member(position, 'entries_digest')]
         : []
       if (typeof sequence !== 'number' || !Number.isSafeInteger(sequence) || typeof digest !== 'string')
-        throw new RequestError('the stored positions of lists are damaged: restore them, or begin with an empty store')
+        throw new UsageError('the stored positions of lists are damaged: restore them, or begin with an empty store')
       return [issuer, { sequence, entries_digest: digest }]
     }),
   )

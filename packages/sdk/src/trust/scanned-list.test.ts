@@ -1,8 +1,8 @@
 import { instantOf, seconds, writeJson } from '@chancery/protocol'
 import { testCertificate, testIssuer, testList } from '@chancery/testkit'
 import { afterEach, expect, it } from 'vitest'
-import { createClient } from '../client.ts'
-import { ResponseError, RequestError } from '../errors.ts'
+import { createAuthorityClient } from '../authority/client.ts'
+import { ResponseError, UsageError } from '../errors.ts'
 import { type TestServer, listen } from '../http/http-server.suite.ts'
 import { systemClock } from '../http/system-clock.ts'
 import { RelyingParty } from '../verify/relying-party.ts'
@@ -31,19 +31,19 @@ it('a scanned list is checked like one of values, and an unreadable or forged on
     '{"crl_id":"x"}',
   ]
   server = await listen(() => ({ raw: answers.shift() ?? '' }))
-  const client = createClient({ url: server.url, retry: false })
+  const client = createAuthorityClient({ url: server.url, retry: false })
   const begun = await RelyingParty.open({ network: 'agency', anchors, crl: await client.crl.scanned() })
   expect([begun.sequenceOf(), begun.nextUpdateOf()]).toEqual([10, instantOf(newer.next_update)])
   const known = await begun.evaluate(await testCertificate(by, now, { cert_id: 'more' }), now)
-  expect(known.findings).toMatchObject([{ code: 'revoked', withdrawn: false }])
+  expect(known.decision?.findings).toMatchObject([{ code: 'revoked', withdrawn: false }])
   const forged = await client.crl.scanned()
-  await expect(RelyingParty.open({ network: 'agency', anchors, crl: forged })).rejects.toThrow(RequestError)
-  expect(await party.install(await client.crl.scanned(), now)).toEqual({ ok: true })
-  const { findings } = await party.evaluate(await testCertificate(by, now, { cert_id: 'gone' }), now)
-  expect(findings).toMatchObject([{ code: 'revoked', reason: 'ségné \\ "x"', withdrawn: false }])
+  await expect(RelyingParty.open({ network: 'agency', anchors, crl: forged })).rejects.toThrow(UsageError)
+  expect(await party.install(await client.crl.scanned(), now)).toEqual({ valid: true })
+  const { decision } = await party.evaluate(await testCertificate(by, now, { cert_id: 'gone' }), now)
+  expect(decision?.findings).toMatchObject([{ code: 'revoked', reason: 'ségné \\ "x"', withdrawn: false }])
   expect((await party.evaluate(await testCertificate(by, now, { cert_id: 'fine' }), now)).trusted).toBe(true)
-  expect(await party.install(await client.crl.scanned(), now)).toEqual({ ok: false, reason: 'rollback' })
-  expect(await party.install(await client.crl.scanned(), now)).toEqual({ ok: false, reason: 'not_authentic' })
+  expect(await party.install(await client.crl.scanned(), now)).toEqual({ valid: false, reason: 'rollback' })
+  expect(await party.install(await client.crl.scanned(), now)).toEqual({ valid: false, reason: 'not_authentic' })
   await expect(client.crl.scanned()).rejects.toThrow(ResponseError)
   expect(party.sequenceOf()).toBe(10)
 })
@@ -55,7 +55,7 @@ it('a compact list is read as strictly as one of values', async () => {
   const good = await make({})
   const answers = [good, await make({ reason: 'other' }), await make({ certificate_id: '' })].map(writeJson)
   server = await listen(() => ({ raw: answers.shift() ?? '' }))
-  const client = createClient({ url: server.url, retry: false })
+  const client = createAuthorityClient({ url: server.url, retry: false })
   const list = await client.crl.compact()
   expect([list.count, list.crl]).toEqual([1, good])
   expect(list.entryOf('gone')).toEqual(good.revoked_certificates[0])

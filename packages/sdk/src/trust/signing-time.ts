@@ -1,14 +1,17 @@
 import { type Instant, InstantError, requireInstant } from '@chancery/protocol'
-import { RequestError } from '../errors.ts'
+import { UsageError } from '../errors.ts'
 import { systemClock } from '../http/system-clock.ts'
 
-/** The time to verify at: the one given, else the clock. Throws RequestError on one of another unit. */
-export function signingTimeOf(given: Instant | null | undefined): Instant {
+/** A Date, or microseconds since 1970 as in signed records. */
+export type Time = Date | Instant
+
+/** The time to verify at: the one given, else the clock. Throws UsageError on one of another unit. */
+export function timeOf(given: Time | null | undefined): Instant {
   if (given === undefined || given === null) return systemClock()
   try {
-    return requireInstant(given)
+    return requireInstant(given instanceof Date ? BigInt(given.getTime()) * 1000n : given)
   } catch (error) {
-    if (error instanceof InstantError) throw new RequestError(error.message)
+    if (error instanceof InstantError || error instanceof RangeError) throw new UsageError(error.message)
     throw error
   }
 }

@@ -19,8 +19,8 @@ async function verdictsOn(certificate: JoinCertificate, more: Readonly<Record<st
   const pinned = new Map(Object.entries(known).map(([id, key]) => [id, readPublicKey(key) ?? new Uint8Array()]))
   const checked = await checkCertificate(certificate, { anchors: pinned, skew: 0n, now, list: undefined })
   return {
-    verifyCertificate: (await verifyCertificate(certificate, { keys, now })).ok,
-    verifyRecord: (await verifyRecord(certificate, { keys, now })).ok,
+    verifyCertificate: (await verifyCertificate(certificate, { keys, at: now })).valid,
+    verifyRecord: (await verifyRecord(certificate, { keys, at: now })).valid,
     verifyJoinCertificate: (await verifyJoinCertificate(certificate, { network_name, authorityKey: keys, now })).ok,
     relyingParty: (await party.evaluate(certificate, now)).trusted,
     gatewayChecks: checked.findings.length === 0,

@@ -10,37 +10,38 @@ function exampleOf(kind: string): {
   readonly record: JsonObject
   readonly keys: readonly string[]
   readonly now: bigint
+  readonly at: bigint
 } {
   const found = EXAMPLES.find((each) => each.kind === kind)
   if (found === undefined) throw new TypeError(`no example of ${kind}`)
-  return { record: found.record, keys: found.trust.keys, now: found.trust.now }
+  return { record: found.record, keys: found.trust.keys, now: found.trust.now, at: found.trust.now }
 }
 
 afterEach(() => vi.useRealTimers())
 
 describe('the time of a verdict', () => {
   const { record, keys, now } = exampleOf('boundary-decision')
-  const expired = { ok: false, reason: 'decision_expired' }
-  const ended = { ...expired, outcome: 'invalid' }
+  const expired = { kind: 'boundary-decision', valid: false, reason: 'decision_expired', detail: 'decision_expired' }
+  const ended = { ...expired, allowed: false }
 
   it('is the clock when none is given', async () => {
     vi.useFakeTimers({ now: Number(now / 1000n) })
-    expect(await verify.verifyDecision(record, { keys })).toMatchObject({ ok: false, outcome: 'denied' })
+    expect(await verify.verifyDecision(record, { keys })).toMatchObject({ valid: true, allowed: false })
     vi.setSystemTime(Number(now / 1000n) + 86_400_000)
-    for (const given of [{}, { now: undefined }, { now: null }]) {
-      const trust = { keys, ...given } as unknown as verify.TrustInputs
+    for (const given of [{}, { at: undefined }, { at: null }]) {
+      const trust = { keys, ...given } as unknown as verify.RecordTrust
       expect(await verify.verifyDecision(record, trust)).toEqual(ended)
-      expect(await verify.verifyRecord(record, trust)).toEqual({ kind: 'boundary-decision', ...expired })
+      expect(await verify.verifyRecord(record, trust)).toEqual(expired)
     }
   })
 
   it.each([now / 1000n, now / 1_000_000n, Number(now), Number(now / 1000n), 0n, '2027-03-04T05:06:30Z'])(
     '%s is refused as an error, by every function',
     async (wrong) => {
-      const trust = { keys, now: wrong as bigint }
+      const trust = { keys, at: wrong as bigint }
       await expect(verify.verifyDecision(record, trust)).rejects.toThrow('a bigint of microseconds')
-      await expect(verify.verifyRecord(record, trust)).rejects.toMatchObject({ name: 'RequestError' })
-      await expect(verify.verifyRecord({}, trust)).rejects.toMatchObject({ name: 'RequestError' })
+      await expect(verify.verifyRecord(record, trust)).rejects.toMatchObject({ name: 'UsageError' })
+      await expect(verify.verifyRecord({}, trust)).rejects.toMatchObject({ name: 'UsageError' })
     },
   )
 })
@@ -50,7 +51,7 @@ describe('a verdict carries the record and what was checked', () => {
 
   it('on a certificate: revocation is open, and its type is known', async () => {
     const verdict = await verify.verifyCertificate(certificate.record, certificate)
-    if (!verdict.ok) throw new Error(verdict.reason)
+    if (!verdict.valid) throw new Error(verdict.reason)
     const id: string = verdict.record.cert_id
     expect(id).toBe(certificate.record['cert_id'])
     expect([verdict.checked, verdict.unproven]).toEqual([
@@ -59,35 +60,42 @@ describe('a verdict carries the record and what was checked', () => {
     ])
   })
 
-  it('on a decision: only a genuine one that allows is ok; a genuine denial has its record', async () => {
+  it('on a decision: a genuine denial is valid, and not allowed', async () => {
     const { record, keys, now } = exampleOf('boundary-decision')
     const parts = { checked: ['signature', 'time'], unproven: ['network', 'basis'] }
     const denied = {
-      ok: false,
-      outcome: 'denied',
-      reason: expect.stringMatching(/^unauthorized_/),
+      valid: true,
+      allowed: false,
+      signedBy: expect.any(String),
+      reason: expect.stringMatching(/^[a-z_]+$/),
       record: { decision_id: record['decision_id'], authorized: false },
       ...parts,
     }
-    expect(await verify.verifyDecision(record, { keys, now })).toMatchObject(denied)
-    expect(await verify.verifyRecord(record, { keys, now })).toMatchObject({ kind: 'boundary-decision', ...denied })
+    expect(await verify.verifyDecision(record, { keys, at: now })).toMatchObject(denied)
+    expect(await verify.verifyRecord(record, { keys, at: now })).toMatchObject({ kind: 'boundary-decision', ...denied })
     const draft = { ...record, authorized: true, denial_reason: null }
-    const forged = await verify.verifyDecision(draft, { keys, now })
-    expect(forged).toEqual({ ok: false, outcome: 'invalid', reason: 'invalid_signature' })
+    const forged = await verify.verifyDecision(draft, { keys, at: now })
+    expect(forged).toEqual({
+      kind: 'boundary-decision',
+      valid: false,
+      allowed: false,
+      reason: 'invalid_signature',
+      detail: 'invalid_signature',
+    })
     const signer = await seedSigner('op', testSeed('op'))
     const allowed = await signForm(boundaryDecisionForm, readReceived(boundaryDecisionForm, draft).record, signer)
-    const trust = { keys: [signer.publicKey], now }
-    const expected = { ok: true, outcome: 'allowed', record: { authorized: true }, ...parts }
+    const trust = { keys: [signer.publicKey], at: now }
+    const expected = { valid: true, allowed: true, record: { authorized: true }, ...parts }
     expect(await verify.verifyDecision(allowed, trust)).toMatchObject(expected)
     expect(await verify.verifyRecord(asJson(allowed), trust)).toMatchObject(expected)
   })
 
-  it('on every kind: no verdict is a bare ok', async () => {
+  it('on every kind: no verdict is a bare word', async () => {
     for (const { kind, record, trust } of EXAMPLES) {
       const { keys, now, genesis, commitment, offererKeys, responderKeys, validatorKeys } = trust
       const verdict = await verify.verifyRecord(record, {
         keys,
-        now,
+        at: now,
         validatorKeys: Object.fromEntries(validatorKeys),
         ...(genesis === undefined ? {} : { genesis }),
         ...(commitment === undefined ? {} : { commitment: commitment.wire }),
@@ -95,8 +103,7 @@ describe('a verdict carries the record and what was checked', () => {
         ...(responderKeys === undefined ? {} : { responderKeys }),
       })
       expect(verdict, kind).toMatchObject({
-        // The example of a decision denies.
-        ok: kind !== 'boundary-decision',
+        valid: true,
         kind,
         record: expect.any(Object),
         checked: expect.any(Array),
@@ -115,19 +122,23 @@ describe('an agreement', () => {
   it('is refused under one list of keys, with what to give instead', async () => {
     const keys = [...offererKeys, ...responderKeys]
     for (const made of [signatures, signatures.slice(1), signatures.slice(0, 1)])
-      expect(await verify.verifyAgreement({ ...record, signatures: made }, { keys, now })).toEqual({
-        ok: false,
+      expect(await verify.verifyAgreement({ ...record, signatures: made }, { keys, at: now })).toEqual({
+        kind: 'agreement-record',
+        valid: false,
         reason: 'party_keys_needed',
-        problem: expect.stringContaining('offererKeys and responderKeys'),
+        detail: expect.stringContaining('offererKeys and responderKeys'),
       })
   })
 
   it('holds under the keys of each party, and not when one of them signed twice', async () => {
-    const trust = { offererKeys, responderKeys, now }
-    expect(await verify.verifyAgreement(record, trust)).toMatchObject({ ok: true, record: { agreement_id: 'a-1' } })
+    const trust = { offererKeys, responderKeys, at: now }
+    expect(await verify.verifyAgreement(record, trust)).toMatchObject({ valid: true, record: { agreement_id: 'a-1' } })
     const [, offerer] = signatures
     const twice = { ...record, signatures: [offerer, offerer] }
-    expect(await verify.verifyAgreement(twice, trust)).toEqual({ ok: false, reason: 'invalid_responder_signature' })
+    expect(await verify.verifyAgreement(twice, trust)).toMatchObject({
+      valid: false,
+      reason: 'invalid_responder_signature',
+    })
     const against = { offererKeys, responderKeys: offererKeys }
     expect(await verifyAgreementByExistingName(twice, against)).toEqual({ ok: false, reason: 'overlapping_party_keys' })
     expect(await verifyAgreementByExistingName(record, { offererKeys, responderKeys })).toEqual({ ok: true })
@@ -136,25 +147,25 @@ describe('an agreement', () => {
 
 it('a commitment without its form is a verdict on the proof, not an exception', async () => {
   const { record, keys, now } = exampleOf('capability-membership-proof')
-  expect(await verify.verifyMembershipProof(record, { keys, now, commitment: { merkle_root: 7 } })).toMatchObject({
-    ok: false,
+  expect(await verify.verifyMembershipProof(record, { keys, at: now, commitment: { merkle_root: 7 } })).toMatchObject({
+    valid: false,
     reason: 'malformed',
-    problem: expect.stringContaining('commitment: '),
+    detail: expect.stringContaining('commitment: '),
   })
 })
 
 it('agents and genesis blocks say what they do not prove', async () => {
   const [agent, genesis] = [exampleOf('agent-descriptor'), exampleOf('genesis-block')]
-  expect(await verify.verifyAgent(agent.record, { now: agent.now })).toMatchObject({
-    ok: true,
+  expect(await verify.verifyAgent(agent.record, { at: agent.now })).toMatchObject({
+    valid: true,
     unproven: ['node_key', 'network', 'node_membership'],
   })
   expect(await verify.verifyAgent(agent.record, agent)).toMatchObject({
     checked: ['signature', 'time', 'node_key'],
     unproven: ['network', 'node_membership'],
   })
-  expect(await verify.verifyGenesis(genesis.record, { now: genesis.now })).toMatchObject({
-    ok: true,
+  expect(await verify.verifyGenesis(genesis.record, { at: genesis.now })).toMatchObject({
+    valid: true,
     unproven: ['root_key', 'newest'],
   })
   expect(await verify.verifyGenesis(genesis.record, genesis)).toMatchObject({ checked: ['signature', 'root_key'] })
@@ -166,9 +177,9 @@ it('a record with fractions still verifies after a file, read and written by thi
   const claims = { whole: new verify.JsonFloat(90), share: new verify.JsonFloat(0.5), count: 3 }
   const text = verify.writeJson(await signList({ ...record, claims, signatures: [] }, signer))
   expect(text).toContain('"whole":90.0')
-  const trust = { keys: [signer.publicKey], now }
+  const trust = { keys: [signer.publicKey], at: now }
   const read = verify.readJson(text) as JsonObject
-  expect(await verify.verifyAttestation(read, trust)).toMatchObject({ ok: true, record: { claims } })
-  expect(await verify.verifyRecord(verify.readJson(verify.writeJson(read)), trust)).toMatchObject({ ok: true })
-  expect(await verify.verifyAttestation(JSON.parse(text) as JsonObject, trust)).toMatchObject({ ok: false })
+  expect(await verify.verifyAttestation(read, trust)).toMatchObject({ valid: true, record: { claims } })
+  expect(await verify.verifyRecord(verify.readJson(verify.writeJson(read)), trust)).toMatchObject({ valid: true })
+  expect(await verify.verifyAttestation(JSON.parse(text) as JsonObject, trust)).toMatchObject({ valid: false })
 })

@@ -1,31 +1,32 @@
 import {
   FormError,
+  JsonError,
   commitmentForm,
-  isJsonObject,
-  readReceived,
   detectRecordKind,
-  meaningOf,
+  isJsonObject,
+  readGenesisBlock,
+  readJson,
+  readReceived,
   verifyKeyHistory,
   verifyRecordOfKind,
 } from '@chancery/protocol'
 import type {
-  DecisionMeaning,
+  BoundaryDecision,
   GenesisBlock,
-  Instant,
   JsonObject,
   JsonValue,
   KeyHistory,
   OfflineTrust,
-  OfflineVerdict,
-  ProvedRecord,
   RecordKindName,
-  RefusedRecord,
+  RecordsByKind,
+  Signature,
 } from '@chancery/protocol'
-import { RequestError } from '../errors.ts'
-import { signingTimeOf } from '../trust/signing-time.ts'
+import { UsageError } from '../errors.ts'
+import { type Time, timeOf } from '../trust/signing-time.ts'
+import { type Decision, type DecisionVerdict, type Invalid, type Verdict, toDecisionVerdict } from './verdict.ts'
 
-/** Trust inputs of a verifier, and the time. */
-export interface TrustInputs {
+/** What a verifier trusts, and the time. */
+export interface RecordTrust {
   /** Trusted public keys of the signer. */
   readonly keys?: readonly string[]
   /**
@@ -35,95 +36,99 @@ export interface TrustInputs {
   readonly offererKeys?: readonly string[]
   readonly responderKeys?: readonly string[]
   /** Instead of keys: the network that must have issued the record. */
-  readonly genesis?: GenesisBlock
+  readonly genesis?: GenesisBlock | string
   /** With it: former keys of its authority, as its root signed them. Each counts for records of its time. */
   readonly keyHistory?: KeyHistory
   /** For a consensus proof: validator id to public key. */
   readonly validatorKeys?: Readonly<Record<string, string>>
   /** For a membership proof: the commitment it is about. */
   readonly commitment?: JsonObject
-  /** Microseconds since 1970; the clock of this machine when not given. */
-  readonly now?: Instant
+  /** The clock of this machine when not given. */
+  readonly at?: Time
 }
 
-/**
- * Verdict on one record. `ok` says that the record is genuine and valid at that time, never what it says: read
- * `record`. `checked` and `unproven` name what the verdict covers: see {@link CheckedPart} and {@link Unproven}.
- * `reason` is a code for programs.
- */
-export type RecordVerdict<Kind extends RecordKindName = RecordKindName> = OfflineVerdict<Kind>
+/** The type of the record of each kind. */
+export type RecordTypes = Omit<RecordsByKind, 'boundary-decision'> & { readonly 'boundary-decision': Decision }
+export type RecordKind = RecordKindName
 
-/** Verdict on a decision: `ok` only for a genuine decision that allows. A genuine denial has its record, too. */
-export type DecisionVerdict =
-  | (ProvedRecord<'boundary-decision'> & { readonly outcome: 'allowed' })
-  | (Omit<ProvedRecord<'boundary-decision'>, 'ok'> & {
-      readonly ok: false
-      readonly outcome: 'denied'
-      readonly reason: DenialReason
-    })
-  | (RefusedRecord & { readonly outcome: 'invalid' })
+type ValidOf<Kind extends RecordKind> = Kind extends 'boundary-decision'
+  ? Extract<DecisionVerdict, { readonly valid: true }>
+  : Extract<Verdict<RecordTypes[Kind]>, { readonly valid: true }>
 
-export type DenialReason = Exclude<DecisionMeaning, 'authorized'>
+export type AnyVerdict = { [Kind in RecordKind]: { readonly kind: Kind } & ValidOf<Kind> }[RecordKind] | Invalid
 
-/** `ok` and `outcome` of a verdict on a decision, and `kind` also where the record was refused. */
-export type RecordKindVerdict =
-  | { [Kind in OtherKind]: ProvedRecord<Kind> }[OtherKind]
-  | Exclude<DecisionVerdict, RefusedRecord & { readonly outcome: 'invalid' }>
-  | (RefusedRecord & { readonly kind: RecordKindName | undefined })
-
-type OtherKind = Exclude<RecordKindName, 'boundary-decision'>
-
-/** Verifies any signed record of the protocol; its kind is detected by its members, never guessed. */
-export async function verifyRecord(value: JsonValue, trust: TrustInputs): Promise<RecordKindVerdict> {
+/** Verifies any signed record of the protocol; its kind is found by its members, never guessed. */
+export async function verifyRecord(record: JsonValue | object | string, trust: RecordTrust): Promise<AnyVerdict> {
   // Checked before the record, because a wrong time is an error of the caller.
-  signingTimeOf(trust.now)
-  const kind = isJsonObject(value) ? detectRecordKind(value) : undefined
-  if (kind === undefined || !isJsonObject(value)) return { kind: undefined, ok: false, reason: 'unknown_kind' }
+  timeOf(trust.at)
+  const value = readArrived(record)
+  const kind = value === undefined ? undefined : detectRecordKind(value)
+  if (kind === undefined || value === undefined)
+    return { valid: false, kind: undefined, reason: 'unknown_kind', detail: 'it has the form of no signed record' }
   const verdict = await verifyKind(kind, value, trust)
-  if (!verdict.ok) return { kind, ...verdict }
-  return (isDecision(verdict) ? toDecisionVerdict(verdict) : verdict) as RecordKindVerdict
+  return (kind === 'boundary-decision' && verdict.valid
+    ? { kind, ...toDecisionVerdict(verdict as Verdict<BoundaryDecision>) }
+    : { kind, ...verdict }) as unknown as AnyVerdict
 }
 
-function isDecision(verdict: ProvedRecord): verdict is ProvedRecord<'boundary-decision'> {
-  return verdict.kind === 'boundary-decision'
+/** A record as object or as its JSON text; undefined when it is neither. */
+function readArrived(record: JsonValue | object | string): JsonObject | undefined {
+  try {
+    const value = typeof record === 'string' ? readJson(record) : (record as JsonValue)
+    return isJsonObject(value) ? value : undefined
+  } catch (error) {
+    if (error instanceof JsonError) return undefined
+    throw error
+  }
 }
 
-/** Only a decision that allows is `ok`, so that a denial is not taken for one by a caller that reads nothing else. */
-export function toDecisionVerdict(verdict: RecordVerdict<'boundary-decision'>): DecisionVerdict {
-  if (!verdict.ok) return { ...verdict, outcome: 'invalid' }
-  const reason = meaningOf(verdict.record)
-  return reason === 'authorized'
-    ? { ...verdict, outcome: 'allowed' }
-    : { ...verdict, ok: false, outcome: 'denied', reason }
-}
-
-async function verifyKind<Kind extends RecordKindName>(
+async function verifyKind<Kind extends RecordKind>(
   kind: Kind,
   value: JsonObject,
-  trust: TrustInputs,
-): Promise<RecordVerdict<Kind>> {
-  const { genesis, keyHistory } = trust
+  trust: RecordTrust,
+): Promise<Verdict<RecordsByKind[Kind]>> {
+  const { keyHistory } = trust
+  const genesis = genesisOf(trust)
+  const invalid = (reason: string, detail: string = reason): Invalid => ({ valid: false, kind, reason, detail })
   if (keyHistory !== undefined) {
-    if (genesis === undefined) throw new RequestError('a key history needs the genesis block')
+    if (genesis === undefined) throw new UsageError('a key history needs the genesis block')
     const verdict = await verifyKeyHistory(keyHistory, genesis)
-    if (!verdict.ok) return { ok: false, reason: 'invalid_key_history', problem: `keyHistory: ${verdict.reason}` }
+    if (!verdict.ok) return invalid('invalid_key_history', `keyHistory: ${verdict.reason}`)
   }
-  const made = toTrustInputs(trust)
+  const made = toTrustInputs(trust, genesis)
   // Records that came with the record are verified like the record.
-  if (typeof made === 'string') return { ok: false, reason: 'malformed', problem: `commitment: ${made}` }
+  if (typeof made === 'string') return invalid('malformed', `commitment: ${made}`)
   const verdict = await verifyRecordOfKind(kind, value, made)
-  return verdict.ok || verdict.reason !== 'party_keys_needed' ? verdict : { ...verdict, problem: PARTY_KEYS }
+  if (!verdict.ok) return invalid(verdict.reason, verdict.reason === 'party_keys_needed' ? PARTY_KEYS : verdict.problem)
+  const { record, checked, unproven } = verdict
+  return { valid: true, record, signedBy: signerOf(record), checked, unproven }
+}
+
+/** Of several signatures the one of the issuer that the record names; of a record with one, that one. */
+function signerOf(record: object): string | undefined {
+  const { signature, signatures, issued_by, issuer } = record as {
+    readonly signature?: Signature | null
+    readonly signatures?: readonly Signature[]
+    readonly issued_by?: unknown
+    readonly issuer?: unknown
+  }
+  const all = signatures ?? (signature ? [signature] : [])
+  return (all.find(({ key_id }) => key_id === issued_by || key_id === issuer) ?? all[0])?.key_id
 }
 
 // Keys for both would let one party sign alone.
 const PARTY_KEYS = 'give offererKeys and responderKeys, not keys'
 
+function genesisOf({ genesis }: RecordTrust): GenesisBlock | undefined {
+  return typeof genesis === 'string' ? readGenesisBlock(readJson(genesis)) : genesis
+}
+
 /** Returns the trust inputs, or the problem of the commitment in them. */
-function toTrustInputs(trust: TrustInputs): OfflineTrust | string {
-  const { keys = [], genesis, keyHistory: history, offererKeys, responderKeys, validatorKeys = {}, commitment } = trust
+function toTrustInputs(trust: RecordTrust, genesis: GenesisBlock | undefined): OfflineTrust | string {
+  const { keys = [], keyHistory: history, offererKeys, responderKeys, validatorKeys = {}, commitment } = trust
   const made = {
     keys,
-    now: signingTimeOf(trust.now),
+    now: timeOf(trust.at),
     offererKeys,
     responderKeys,
     validatorKeys: new Map(Object.entries(validatorKeys)),
@@ -139,24 +144,30 @@ function toTrustInputs(trust: TrustInputs): OfflineTrust | string {
   }
 }
 
-/** Verifies one kind of record offline. */
-export type VerifyRecord<Kind extends RecordKindName = RecordKindName> = (
-  record: object,
-  trust: TrustInputs,
-) => Promise<RecordVerdict<Kind>>
+/** Verifies one kind of record without a server. Never throws for what arrived. */
+export type VerifyRecord<Kind extends RecordKind = RecordKind> = (
+  record: object | string,
+  trust: RecordTrust,
+) => Promise<Verdict<RecordsByKind[Kind]>>
 
-export type VerifyDecision = (record: object, trust: TrustInputs) => Promise<DecisionVerdict>
+export type VerifyDecision = (record: object | string, trust: RecordTrust) => Promise<DecisionVerdict>
 
-function verifierOf<Kind extends RecordKindName>(kind: Kind): VerifyRecord<Kind> {
+function verifierOf<Kind extends RecordKind>(kind: Kind): VerifyRecord<Kind> {
   return async (record, trust) => {
-    if (!isJsonObject(record as JsonValue)) throw new RequestError('a record is a JSON object')
-    return verifyKind(kind, record as JsonObject, trust)
+    timeOf(trust.at)
+    const value = readArrived(record)
+    if (value === undefined) return { valid: false, kind, reason: 'malformed', detail: 'it is no JSON object' }
+    return verifyKind(kind, value, trust)
   }
 }
 
 const verifyDecisionRecord = verifierOf('boundary-decision')
 
-export const verifyGenesis: VerifyRecord<'genesis-block'> = verifierOf('genesis-block')
+const verifyBlock = verifierOf('genesis-block')
+
+/** Without a key it is only valid in itself: see `unproven`. */
+export const verifyGenesis = (record: object | string, trust: RecordTrust = {}): Promise<Verdict<GenesisBlock>> =>
+  verifyBlock(record, trust)
 export const verifyCertificate: VerifyRecord<'join-certificate'> = verifierOf('join-certificate')
 export const verifyCrl: VerifyRecord<'crl'> = verifierOf('crl')
 export const verifyPolicyManifest: VerifyRecord<'policy-manifest'> = verifierOf('policy-manifest')

@@ -14,7 +14,6 @@ import {
 } from '@chancery/protocol'
 import type {
   AdvanceRefusal,
-  CheckedPart,
   Freshness,
   Instant,
   IssuerTrust,
@@ -27,11 +26,10 @@ import type {
   NetworkTrust,
   RevocationList,
   RevokedEntry,
-  Verdict,
 } from '@chancery/protocol'
-import { RequestError } from '../errors.ts'
-import { signingTimeOf } from '../trust/signing-time.ts'
-import { type TrustVerdict, toVerdict } from '../gateway/verdict.ts'
+import { UsageError } from '../errors.ts'
+import { type Time, timeOf } from '../trust/signing-time.ts'
+import { type CertificateVerdict, toVerdict } from '../trust/certificate-verdict.ts'
 
 /** One trusted authority. The names are those of a gateway's policy file (protocol/gateway 3.4). */
 export interface IssuerPins {
@@ -55,16 +53,9 @@ export interface NetworkPins extends IssuerPins {
   readonly revision?: string
 }
 
+export type InstallVerdict = { readonly valid: true } | { readonly valid: false; readonly reason: InstallRefusal }
+
 export type InstallRefusal = AdvanceRefusal | ListProblem | 'malformed' | 'unknown_issuer' | 'not_authentic'
-
-/** The verdict of a relying party, with the certificate as it was read; undefined for a malformed one. */
-export type CertificateVerdict = TrustVerdict & {
-  readonly certificate: JoinCertificate | undefined
-  /** Of a trusted certificate: all parts. `evaluation` names the list by which revocation was checked. */
-  readonly checked: readonly CheckedPart[]
-}
-
-const CHECKED: readonly CheckedPart[] = ['signature', 'network', 'time', 'revocation']
 
 const DEFAULTS = { maxAge: 604_800, clockSkew: 30, certificateSkew: 300 } as const
 
@@ -95,7 +86,7 @@ export class RelyingParty {
     this.#first = crl.issuer
   }
 
-  /** Throws RequestError when the pins do not match: a wrong key or a list without a valid signature. */
+  /** Throws UsageError when the pins do not match: a wrong key or a list without a valid signature. */
   static async open(pins: NetworkPins): Promise<RelyingParty> {
     const party = new RelyingParty(pins)
     for (const each of [pins, ...Object.values(pins.additional_issuers ?? {})]) await party.pin(each)
@@ -107,22 +98,22 @@ export class RelyingParty {
    * never other entries with the same sequence. Refused lists change nothing. Pass a list of many megabytes
    * as `client.crl.scanned()` reads it: no entry becomes an object.
    */
-  async install(value: JsonValue | RevocationList | OfferedList, now?: Instant): Promise<Verdict<InstallRefusal>> {
-    const time = signingTimeOf(now)
+  async install(value: JsonValue | RevocationList | OfferedList, now?: Instant): Promise<InstallVerdict> {
+    const time = timeOf(now)
     const offered = readOr(toOffered, value)
-    if (offered === undefined) return { ok: false, reason: 'malformed' }
+    if (offered === undefined) return { valid: false, reason: 'malformed' }
     const state = this.#issuers.get(offered.issuer)
-    if (state === undefined) return { ok: false, reason: 'unknown_issuer' }
-    if (!(await offered.isAuthentic(state.anchors))) return { ok: false, reason: 'not_authentic' }
+    if (state === undefined) return { valid: false, reason: 'unknown_issuer' }
+    if (!(await offered.isAuthentic(state.anchors))) return { valid: false, reason: 'not_authentic' }
     const { position: mark } = offered
     const [problem] = listProblems(mark, state.floor, state.freshness, time)
-    if (problem !== undefined) return { ok: false, reason: problem }
+    if (problem !== undefined) return { valid: false, reason: problem }
     const advance = checkListAdvance(state.position, mark, time)
-    if (!advance.ok) return advance
+    if (!advance.ok) return { valid: false, reason: advance.reason }
     // With the same sequence the entries are equal.
     if (mark.sequence !== state.position.sequence) state.revocations = merge(offered, state.revocations)
     state.position = mark
-    return advance
+    return { valid: true }
   }
 
   /** Returns the current sequence of an issuer. */
@@ -137,17 +128,16 @@ export class RelyingParty {
 
   /**
    * Verifies one certificate at one instant, by the clock when none is given (protocol/gateway 8). Never throws on the
-   * presented certificate; throws RequestError on a time of another unit.
+   * presented certificate; throws UsageError on a time of another unit.
    */
-  async evaluate(presented: JoinCertificate, now?: Instant): Promise<CertificateVerdict> {
-    const time = signingTimeOf(now)
+  async evaluate(presented: JoinCertificate, at?: Time): Promise<CertificateVerdict> {
+    const time = timeOf(at)
     const certificate = readOr((value) => presentedCertificate(value, ''), presented)
     const network = certificate?.network_name ?? ''
     const known = network === this.#pins.network ? this.#trust() : undefined
     const result = certificate === undefined ? MALFORMED : await evaluateCertificate(certificate, known, time)
     const facts = { network, policyRevision: this.#pins.revision ?? null, now: time }
-    const verdict = toVerdict(toTrustDecision(result, facts))
-    return { ...verdict, certificate, checked: verdict.trusted ? CHECKED : [] }
+    return toVerdict(toTrustDecision(result, facts), certificate)
   }
 
   /** Adds a trusted issuer, such as the next key of the authority: see FollowedParty. */
@@ -155,13 +145,12 @@ export class RelyingParty {
     const anchors = new Map<string, Uint8Array>()
     for (const [id, text] of Object.entries(texts)) {
       const key = readTrustedPublicKey(text)
-      if (key === undefined) throw new RequestError(`the anchor ${id} is no strong public key`)
+      if (key === undefined) throw new UsageError(`the anchor ${id} is no strong public key`)
       anchors.set(id, key)
     }
     const list = toOffered(crl)
-    if (this.#issuers.has(list.issuer)) throw new RequestError(`the issuer ${list.issuer} is given twice`)
-    if (!(await list.isAuthentic(anchors)))
-      throw new RequestError(`the list of ${list.issuer} is not signed by its key`)
+    if (this.#issuers.has(list.issuer)) throw new UsageError(`the issuer ${list.issuer} is given twice`)
+    if (!(await list.isAuthentic(anchors))) throw new UsageError(`the list of ${list.issuer} is not signed by its key`)
     this.#issuers.set(list.issuer, {
       anchors,
       floor,

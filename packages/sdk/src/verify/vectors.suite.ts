@@ -3,9 +3,7 @@ import type { Instant, JoinCertificate, JsonObject, JsonValue } from '@chancery/
 import { EXAMPLES } from '../../../protocol/src/offline/examples.suite.ts'
 import { AUTHORITY_KEY, CERTIFICATE, LIST } from '../../../protocol/src/trust/worked-records.suite.ts'
 import foreign from '../../../protocol/src/vectors/foreign-decision.json' with { type: 'json' }
-import { attestedProofs } from '../request-proof/verify.ts'
 import proofs from '../request-proof/vectors.json' with { type: 'json' }
-import { verifyForeignDecision } from './foreign-decision.ts'
 import * as verify from './index.ts'
 
 /** Records other people made, and what the verify part must say of them: in every runtime the same. */
@@ -26,7 +24,7 @@ export async function checkVerifyVectors(): Promise<{ readonly passed: number; r
 
 type Expect = (name: string, seen: unknown, expected: unknown) => void
 
-const FUNCTIONS: Readonly<Record<string, (record: object, trust: verify.TrustInputs) => Promise<object>>> = {
+const FUNCTIONS: Readonly<Record<string, (record: object, trust: verify.RecordTrust) => Promise<object>>> = {
   'genesis-block': verify.verifyGenesis,
   'join-certificate': verify.verifyCertificate,
   crl: verify.verifyCrl,
@@ -60,9 +58,9 @@ const FUNCTIONS: Readonly<Record<string, (record: object, trust: verify.TrustInp
 async function checkRecords(expect: Expect): Promise<void> {
   for (const { kind, record, trust } of EXAMPLES) {
     const { genesis, keys, now } = trust
-    const brought: verify.TrustInputs = {
+    const brought: verify.RecordTrust = {
       keys,
-      now,
+      at: now,
       validatorKeys: Object.fromEntries(trust.validatorKeys),
       ...(genesis === undefined ? {} : { genesis }),
       ...(trust.offererKeys === undefined ? {} : { offererKeys: trust.offererKeys }),
@@ -70,16 +68,22 @@ async function checkRecords(expect: Expect): Promise<void> {
       ...(trust.commitment === undefined ? {} : { commitment: trust.commitment.wire }),
     }
     const verdict = await verify.verifyRecord(record, brought)
-    // The decision among them denies, so it is genuine and not ok.
-    expect(kind, [verdict.ok, verdict.kind], [kind !== 'boundary-decision', kind])
+    expect(kind, [verdict.valid, verdict.kind], [true, kind])
     // The texts, because a verdict may have numbers of its own type.
-    const [seen, own] = [verdict, await FUNCTIONS[kind]?.(record, brought)].map((each) => writeJson(asJson(each ?? {})))
+    const textOf = ({ signedBy = null, ...rest }: Record<string, unknown>): string =>
+      writeJson(asJson({ ...rest, signedBy }))
+    const own = textOf({ kind, ...(await FUNCTIONS[kind]?.(record, brought)) })
+    const seen = textOf({ ...verdict })
     expect(`${kind} by its own function`, own, seen)
     // The one record without a signature is valid with any content.
     const changed = await verify.verifyRecord(changeOne(record), brought)
-    expect(`${kind} with a changed text`, changed.ok, kind === 'recognition-policy')
+    expect(`${kind} with a changed text`, changed.valid, kind === 'recognition-policy')
   }
-  expect('no record', await verify.verifyRecord([], {}), { ok: false, reason: 'unknown_kind' })
+  expect('no record', await verify.verifyRecord([], {}), {
+    valid: false,
+    reason: 'unknown_kind',
+    detail: 'it has the form of no signed record',
+  })
 }
 
 /** The first text outside the signatures gets one more letter. */
@@ -112,7 +116,7 @@ function party(more: Partial<verify.NetworkPins> = {}): Promise<verify.RelyingPa
 /** protocol/gateway 8 and 9.2 on its own worked records. */
 async function checkRelyingParty(expect: Expect): Promise<void> {
   const reasons = async (certificate: JoinCertificate, now: Instant, more: Partial<verify.NetworkPins> = {}) =>
-    (await (await party(more)).evaluate(certificate, now)).reasons
+    (await (await party(more)).evaluate(certificate, now)).decision?.reasons
   expect('a good certificate', await reasons(CERTIFICATE, NOW), [])
   expect('a changed one', await reasons({ ...CERTIFICATE, roles: ['role:admin'] }, NOW), [
     'BadSignature { key_id: "na-main" }',
@@ -124,11 +128,11 @@ async function checkRelyingParty(expect: Expect): Promise<void> {
   expect('below the floor', await reasons(CERTIFICATE, NOW, { minimum_crl_sequence: 10 }), ['NetworkPolicyRejected'])
   expect('of another network', await reasons({ ...CERTIFICATE, network_name: 'x' }, NOW), ['NetworkPolicyRejected'])
   const same = await party()
-  expect('the same list again', await same.install(LIST, NOW), { ok: true })
+  expect('the same list again', await same.install(LIST, NOW), { valid: true })
   const forged = { ...LIST, sequence: 10 }
-  expect('an unsigned list', await same.install(forged, NOW), { ok: false, reason: 'not_authentic' })
+  expect('an unsigned list', await same.install(forged, NOW), { valid: false, reason: 'not_authentic' })
   expect('a list of another', await same.install({ ...LIST, issuer: 'x' }, NOW), {
-    ok: false,
+    valid: false,
     reason: 'unknown_issuer',
   })
 }
@@ -149,9 +153,9 @@ async function checkProofs(expect: Expect): Promise<void> {
         audience: 'https://print.example.org',
         evaluate: (certificate, now) => trust.evaluate(certificate, now),
         nonces,
-        now: BigInt(created + afterSeconds) * 1_000_000n,
+        at: BigInt(created + afterSeconds) * 1_000_000n,
       })
-      return verdict.ok ? verdict.node.certificate.cert_id : verdict.reason
+      return verdict.valid ? verdict.caller.certificate.cert_id : verdict.reason
     }
     const name = `${method} ${target}`
     expect(`${name} of another method`, await check(request({ method: 'PUT' })), 'signature_invalid')
@@ -164,11 +168,11 @@ async function checkProofs(expect: Expect): Promise<void> {
   }
 }
 
-/** Profile v2: accepted with `attestedProofs`, and malformed for a verifier of profile v1. */
+/** Profile v2: with an attestation of the caller. */
 async function checkAttestedProofs(expect: Expect): Promise<void> {
   const trust = await party()
   for (const { method, target, body, created, headers, verdict: expected } of proofs.attested) {
-    const check = async (more: object, changed: Readonly<Record<string, string>> = {}): Promise<string> => {
+    const check = async (changed: Readonly<Record<string, string>> = {}): Promise<string> => {
       const sent: Readonly<Record<string, string>> = { ...headers, ...changed }
       const request: verify.IncomingRequest = {
         method,
@@ -180,35 +184,14 @@ async function checkAttestedProofs(expect: Expect): Promise<void> {
         audience: 'https://print.example.org',
         evaluate: (certificate, now) => trust.evaluate(certificate, now),
         nonces: new verify.MemoryNonceStore(),
-        now: BigInt(created) * 1_000_000n,
-        ...more,
+        at: BigInt(created) * 1_000_000n,
       })
-      return verdict.ok ? (verdict.node.attestation?.attestation_id ?? 'none') : verdict.reason
+      return verdict.valid ? (verdict.caller.attestation?.attestation_id ?? 'none') : verdict.reason
     }
-    expect(`v2 ${expected}`, await check({ attested: attestedProofs }), expected)
-    expect(`v2 ${expected} at a verifier of v1`, await check({}), 'proof_malformed')
+    expect(`v2 ${expected}`, await check(), expected)
     const swapped = { 'chancery-attestation': `:${btoa('{}')}:` }
-    expect(`v2 ${expected} swapped`, await check({ attested: attestedProofs }, swapped), 'signature_invalid')
+    expect(`v2 ${expected} swapped`, await check(swapped), 'signature_invalid')
   }
-  const [v1] = proofs.proofs
-  const sent: Readonly<Record<string, string>> = v1?.headers ?? {}
-  const request: verify.IncomingRequest = {
-    method: v1?.method ?? '',
-    target: v1?.target ?? '',
-    field: (name) => (sent[name] === undefined ? [] : [sent[name]]),
-    body: new TextEncoder().encode(v1?.body),
-  }
-  const { attested, nonces } = { attested: attestedProofs, nonces: new verify.MemoryNonceStore() }
-  const evaluate: verify.ProofPolicy['evaluate'] = (certificate, now) => trust.evaluate(certificate, now)
-  const now = BigInt(v1?.created ?? 0) * 1_000_000n
-  const verdict = await verify.verifyRequest(request, {
-    audience: 'https://print.example.org',
-    evaluate,
-    nonces,
-    attested,
-    now,
-  })
-  expect('v1 at a verifier of both', [verdict.ok, verdict.ok && verdict.node.attestation], [true, undefined])
 }
 
 /** Decisions on a member of a partner, and the reason for one change in each input. */
@@ -223,17 +206,18 @@ async function checkForeignDecisions(expect: Expect): Promise<void> {
       attestation: record(foreign.attestation),
       treaty: record(foreign.treaty),
       authorityKeys: [foreign.authority_key],
-      now,
+      at: now,
     }
     const reasonOf = async (change: object): Promise<string> => {
-      const verdict = await verifyForeignDecision({ ...given, ...change })
-      return `${verdict.outcome} ${verdict.ok ? 'authorized' : verdict.reason}`
+      const verdict = await verify.verifyDecisionChain({ ...given, ...change })
+      if (verdict.allowed) return 'allowed authorized'
+      return verdict.valid ? `denied unauthorized_${verdict.reason}` : `invalid ${verdict.reason}`
     }
     const outcome = one.reason === 'authorized' ? 'allowed' : 'denied'
     expect(one.name, await reasonOf({}), `${outcome} ${one.reason}`)
     for (const [name, change, reason] of [
       ['decision', { decision: { ...given.decision, decision_id: 'x' } }, 'invalid_signature'],
-      ['time', { now: now + HOUR }, 'decision_expired'],
+      ['time', { at: now + HOUR }, 'decision_expired'],
       ['keys', { authorityKeys: [] }, 'invalid_signature'],
       ['justification', { justification: { ...given.justification, proof_id: 'x' } }, 'invalid_signature'],
       ['context', { context: { ...given.context, context_id: 'x' } }, 'context_digest_mismatch'],

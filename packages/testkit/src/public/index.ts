@@ -2,4 +2,7 @@
 export { ManualClock } from '../clock.ts'
 export { testSeed, testSigner } from '../keys.ts'
 export { startTestNetwork } from './network.ts'
-export type { NetworkGateway, RunningTestNetwork, TestNetworkOptions } from './network.ts'
+export type { RunningTestNetwork, TestNetworkOptions } from './network.ts'
+export type { PublicGateway, PublicGatewayOptions } from './gateway.ts'
+export { startTestPartners } from './partners.ts'
+export type { PartnersOptions, TestPartners } from './partners.ts'

@@ -1,4 +1,4 @@
-import { RefreshingRelyingParty } from '@chancery/sdk'
+import { trustNetworks } from '@chancery/sdk'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type RunningTestNetwork, startTestNetwork } from './network.ts'
 
@@ -39,7 +39,7 @@ it('a treaty that names the key of the wrong network allows no member', async ()
 
 it('a relying party with the genesis block of another network does not open', async () => {
   const { genesis } = own
-  await expect(RefreshingRelyingParty.open({ url: partner.url, genesis, budgetMs: 2000 })).rejects.toThrow(
+  await expect(trustNetworks([{ url: partner.url, genesis, budgetMs: 2000 }])).rejects.toThrow(
     'serves no list that one of its',
   )
 })

@@ -1,5 +1,5 @@
 import { asJson, visible } from '@chancery/protocol'
-import type { Client, ListedRule, RemovedRule } from '@chancery/sdk'
+import type { Client, ListedRule, RemovedRule } from '@chancery/sdk/authority'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'

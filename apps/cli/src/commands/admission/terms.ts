@@ -1,6 +1,6 @@
 import { GITHUB_ISSUER, KUBERNETES_CLAIMS, asJson, joinAudience } from '@chancery/protocol'
 import type { AdmissionAlgorithm, AdmissionPlatform, JsonObject } from '@chancery/protocol'
-import type { AdmissionRequest } from '@chancery/sdk'
+import type { AdmissionRequest } from '@chancery/sdk/authority'
 import { wholeNumber, wholeNumberOrDefault } from '../../arguments/numbers.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { usageError } from '../../errors/failure.ts'

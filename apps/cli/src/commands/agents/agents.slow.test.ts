@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { readAgentDescriptor, readJson, readJsonBytes, verifyAgentDescriptor, writeJson } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
-import { DESCRIPTOR_EXTENSION, carriedBytes, extensionsOf } from '@chancery/sdk/a2a'
+import { DESCRIPTOR_EXTENSION, carriedBytes, extensionsOf } from '@chancery/sdk/internal'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { startFakeAuthority } from '../../testing/fake-authority.suite.ts'
 import { type RealNetwork, openNetwork } from '../../testing/real-authority.suite.ts'

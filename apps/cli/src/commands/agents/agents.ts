@@ -5,7 +5,7 @@ import { type Result, type Style, cutText, plural, table } from '../../output/sc
 import type { CommandContext } from '../../context.ts'
 import { connectAsNode } from '../../connection/node-folder.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import type { AgentFilter, Client } from '@chancery/sdk'
+import type { AgentFilter, Client } from '@chancery/sdk/authority'
 import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
 import { connectAsOperator } from '../../connection/connection.ts'
 import { loadPublicKey } from '../../files/keys.ts'

@@ -1,8 +1,18 @@
 import { isJsonObject, member, readRevocationList, visible } from '@chancery/protocol'
 import type { AuthorityKeys, JsonObject, JsonValue, RevocationList } from '@chancery/protocol'
-import { type Client, FollowedParty, RelyingParty, RequestError, type TreatyRow } from '@chancery/sdk'
-import { openTreatyParty, readSignedCard, verifyAgentCard } from '@chancery/sdk/a2a'
-import type { CardPartner, CardTrust, CardVerdict, CertificateTrust, RefusedCard, SignedCard } from '@chancery/sdk/a2a'
+import { UsageError } from '@chancery/sdk'
+import {
+  verifyAgentCard,
+  type CardPartner,
+  type CardTrust,
+  type CardVerdict,
+  type CertificateTrust,
+  type RefusedCard,
+  type SignedCard,
+} from '@chancery/sdk/a2a'
+import type { Client, TreatyRow } from '@chancery/sdk/authority'
+import { FollowedParty, openTreatyParty, readSignedCard } from '@chancery/sdk/internal'
+import { RelyingParty } from '@chancery/sdk/verify'
 import { type Connection, connect, openForeign } from '../../connection/connection.ts'
 import { isLocal, requireFollowedKeys } from '../../connection/followed-keys.ts'
 import type { CommandContext } from '../../context.ts'
@@ -69,7 +79,7 @@ export async function runAgentCardVerify(context: CommandContext, args: Argument
   const expected = await readExpected(context, options)
   const { bytes, origin } = await fetchCard(context.cwd, args.required('card'), options.isSet('allow-http'))
   const read = await readSignedCard(bytes)
-  if (!read.ok) return report(context, read)
+  if (!read.valid) return report(context, read)
   const parts = { context, options, connection, keys }
   const isOwn = read.certificate.network_name === keys.genesis.network_name
   const partners = isOwn ? [] : await findPartners(read, parts)
@@ -120,7 +130,7 @@ async function findPartners(
   const network = read.certificate.network_name
   const rows = await connection.ask((client) => findTreaties(client, network))
   if (rows.length === 0)
-    return { ok: false, reason: 'network_unknown', problem: `no active treaty with ${network} at ${connection.url}` }
+    return { valid: false, reason: 'network_unknown', problem: `no active treaty with ${network} at ${connection.url}` }
   const address = options.text('partner-url')
   const list =
     (await findListFile(context, options)) ??
@@ -131,11 +141,11 @@ async function findPartners(
     try {
       partners.push({ treaty, status, trust: await openTreatyParty(treaty, list) })
     } catch (error) {
-      if (!(error instanceof RequestError)) throw error
+      if (!(error instanceof UsageError)) throw error
       problem = error.message
     }
   }
-  return partners.length > 0 ? partners : { ok: false, reason: 'treaty_key_mismatch', problem }
+  return partners.length > 0 ? partners : { valid: false, reason: 'treaty_key_mismatch', problem }
 }
 
 const MAX_TREATIES = 50
@@ -167,24 +177,24 @@ async function findListFile({ cwd }: CommandContext, options: Options): Promise<
 }
 
 function explainList(error: unknown): never {
-  if (!(error instanceof RequestError)) throw error
+  if (!(error instanceof UsageError)) throw error
   const message = `The revocation list cannot be used: ${error.message}.`
   const hint = 'Compare --url or --crl with the genesis block. After a change of key: chancery genesis follow'
   throw new CommandError({ code: 'no_list', message, hint }, { cause: error })
 }
 
 function report({ style }: CommandContext, verdict: CardVerdict | RefusedCard, origin?: string): Result {
-  if (!verdict.ok) {
+  if (!verdict.valid) {
     const { reason, problem } = verdict
     const text = `${style.bad('NOT VALID')}: ${reason}\n${fields([['found', problem]], style)}`
-    return { data: { ok: false, reason, problem }, text, exitCode: 1 }
+    return { data: { valid: false, reason, problem }, text, exitCode: 1 }
   }
   const { card, certificate, treaty, decision } = verdict
-  const { crl_sequence, crl_next_update } = decision.evaluation
+  const { crl_sequence = null, crl_next_update = null } = decision.decision?.evaluation ?? {}
   const interfaces = interfacesOf(card)
   const notes = notesOn(interfaces, origin)
   const data = {
-    ok: true,
+    valid: true,
     name: textOf(card, 'name'),
     network: certificate.network_name,
     cert_id: certificate.cert_id,

@@ -1,5 +1,5 @@
 import { type AgentDescriptor, JsonFloat, type JsonObject, readJsonBytes, seedSigner, toUtf8 } from '@chancery/protocol'
-import { DESCRIPTOR_EXTENSION, cardProblems, carriedBytes, extensionsOf } from '@chancery/sdk/a2a'
+import { DESCRIPTOR_EXTENSION, cardProblems, carriedBytes, extensionsOf } from '@chancery/sdk/internal'
 import { testSeed } from '@chancery/testkit'
 import { describe, expect, it } from 'vitest'
 import { capabilityProblem, readCard, toAgentId, toCard } from './card.ts'

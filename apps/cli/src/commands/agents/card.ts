@@ -1,6 +1,6 @@
 import { JsonError, isJsonObject, isPlainText, member, readJsonBytes, sha256Hex, visible } from '@chancery/protocol'
 import type { AgentDescriptor, JsonObject, JsonValue } from '@chancery/protocol'
-import { DESCRIPTOR_EXTENSION, carriedRecord } from '@chancery/sdk/a2a'
+import { DESCRIPTOR_EXTENSION, carriedRecord } from '@chancery/sdk/internal'
 import { CommandError } from '../../errors/failure.ts'
 import { type Endpoint, endpointText, readAddress } from './agents.ts'
 

@@ -1,5 +1,5 @@
 import { type AgentDescriptor, writeJson } from '@chancery/protocol'
-import type { Client } from '@chancery/sdk'
+import type { Client } from '@chancery/sdk/authority'
 import { connect } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { type Result, type Style, cutText, plural } from '../../output/screen.ts'

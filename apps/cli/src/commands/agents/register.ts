@@ -5,7 +5,9 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import { type Report, reporter } from '../../output/events.ts'
 import { endpointText, readEndpoint } from './agents.ts'
 import type { Instant } from '@chancery/protocol'
-import { type AgentFacts, type Client, RefusedError, RequestError, schedule } from '@chancery/sdk'
+import { RefusedError, UsageError } from '@chancery/sdk'
+import type { AgentFacts, Client } from '@chancery/sdk/authority'
+import { schedule } from '@chancery/sdk/internal'
 import { explain } from '../../errors/explain.ts'
 import { resolve } from 'node:path'
 import { usageError } from '../../errors/failure.ts'
@@ -64,7 +66,7 @@ class Registration {
       report({ event, facts: details, text: `${facts.agent_id} ${text}, until ${expires_at}`, tone: 'good' })
     } catch (error) {
       if (stop.aborted) return
-      if (error instanceof RequestError || (error instanceof RefusedError && FINAL.has(error.code))) throw error
+      if (error instanceof UsageError || (error instanceof RefusedError && FINAL.has(error.code))) throw error
       this.#failures += 1
       const wait = retrySeconds(this.#failures, context.random())
       this.#announceAt = after(context.now(), wait)

@@ -9,7 +9,7 @@ import {
   writeInstant,
 } from '@chancery/protocol'
 import type { AgreementRecord, AgreementTerms } from '@chancery/protocol'
-import type { AgreementTermsRequest } from '@chancery/sdk'
+import type { AgreementTermsRequest } from '@chancery/sdk/authority'
 import type { CommandContext } from '../../context.ts'
 import { usageError } from '../../errors/failure.ts'
 import { loadJsonObject, loadRecord, recordKind, saveRecord } from '../../files/json-file.ts'

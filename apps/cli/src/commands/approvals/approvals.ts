@@ -9,7 +9,7 @@ import {
   receivedDigest,
   verifyReceived,
 } from '@chancery/protocol'
-import { type Approval, type ListedApproval, signApproval } from '@chancery/sdk'
+import { type Approval, type ListedApproval, signApproval } from '@chancery/sdk/authority'
 import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { type Connection, connectAsOperator, connectWithOperator, signersAt } from '../../connection/connection.ts'

@@ -1,6 +1,6 @@
 import { canonicalJson, isPlainText, readAttestation, readRecognitionPolicy, visible } from '@chancery/protocol'
 import type { Attestation, JsonObject } from '@chancery/protocol'
-import type { AttestationVerdict, TreatyAttestationVerdict } from '@chancery/sdk'
+import type { AttestationVerdict, TreatyAttestationVerdict } from '@chancery/sdk/authority'
 import { type Connection, connect } from '../../connection/connection.ts'
 import { issueRecord } from '../../connection/record-command.ts'
 import type { CommandContext } from '../../context.ts'

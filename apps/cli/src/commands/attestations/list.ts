@@ -1,5 +1,5 @@
 import { RefusedError } from '@chancery/sdk'
-import type { AttestationFilter, AttestationPreview, AttestationRow, Client } from '@chancery/sdk'
+import type { AttestationFilter, AttestationPreview, AttestationRow, Client } from '@chancery/sdk/authority'
 import { connect, connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { type Result, cutText, table } from '../../output/screen.ts'

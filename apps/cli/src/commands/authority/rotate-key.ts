@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { type JsonObject, isJsonObject } from '@chancery/protocol'
-import { createGatewayClient } from '@chancery/sdk'
+import { createGatewayClient } from '@chancery/sdk/gateway'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/screen.ts'
 import { explain } from '../../errors/explain.ts'
@@ -53,7 +53,7 @@ async function gatewaysOf(context: CommandContext, options: Options) {
   const token = file === undefined ? '' : (await readText(resolve(context.cwd, file))).trim()
   const ask = async (url: string, network: string) => {
     try {
-      const { networks } = await createGatewayClient({ url, token }).networks()
+      const networks = await createGatewayClient({ url, token }).networks()
       const own = networks.find(({ name }) => name === network)
       return own === undefined ? { url, failure: `does not show ${network}` } : { url, keyIds: issuersOf(own) }
     } catch (error) {

@@ -19,7 +19,7 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import { connect } from '../../connection/connection.ts'
 import { loadPublicKeys } from '../../files/keys.ts'
 import { loadStructured } from '../../files/json-file.ts'
-import { findOtherQuestion } from './check-question.ts'
+import { findOtherQuestion } from '@chancery/sdk/internal'
 import { endpointOf, openDecisionPoint, pointError, requireObject } from './decision-point.ts'
 
 /** Runs `authzen ask`. The exit code is 1 only for a denial, and 2 for everything that gives no decision. */

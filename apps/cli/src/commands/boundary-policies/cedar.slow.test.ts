@@ -2,7 +2,9 @@ import { cp, readFile, writeFile } from 'node:fs/promises'
 import { type Server, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { JsonObject } from '@chancery/protocol'
-import { type EvidencePack, type PackRecords, readEvidencePack, sealPack, writeEvidencePack } from '@chancery/sdk'
+import type { EvidencePack } from '@chancery/sdk/authority'
+import { readPack, writePack, type PackRecords } from '@chancery/sdk/evidence'
+import { sealPack } from '@chancery/sdk/internal'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RealNetwork, openNetwork } from '../../testing/real-authority.suite.ts'
 
@@ -101,13 +103,13 @@ describe('boundary-policy replay', () => {
     decision = await decide(3)
     const shown = await network.asOperator(`evidence pack ${decision} --out decision.json`)
     if (shown.code !== 0) throw new Error(shown.stderr)
-    pack = readEvidencePack(await readFile(network.setup.path('decision.json'), 'utf8'))
+    pack = readPack(await readFile(network.setup.path('decision.json'), 'utf8'))
   })
 
   const resultsOf = (report: JsonObject): readonly string[] =>
     (report['gates'] as readonly JsonObject[]).map(({ gate_name, result }) => `${String(gate_name)} ${String(result)}`)
   const replayed = async (changed: PackRecords): Promise<[number, string]> => {
-    await writeFile(network.setup.path('changed.json'), writeEvidencePack(sealPack(changed)))
+    await writeFile(network.setup.path('changed.json'), writePack(sealPack(changed)))
     const { code, stdout, stderr } = await network.run('boundary-policy replay changed.json --genesis genesis.json')
     return [code, `${stdout}${stderr}`]
   }

@@ -1,5 +1,5 @@
 import { type BoundaryPolicy, findPolicyWarnings, visible } from '@chancery/protocol'
-import type { PolicySimulation } from '@chancery/sdk'
+import type { PolicySimulation } from '@chancery/sdk/authority'
 import { type Result, type Style, fields, plural } from '../../output/screen.ts'
 import { connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'

@@ -1,5 +1,5 @@
 import { BOUNDARY_POLICY_FORM, visible } from '@chancery/protocol'
-import type { BoundaryPolicyRow } from '@chancery/sdk'
+import type { BoundaryPolicyRow } from '@chancery/sdk/authority'
 import { connect, connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { type Result, table } from '../../output/screen.ts'

@@ -1,14 +1,9 @@
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { type Replay, type ReplayResult, asJson, visible } from '@chancery/protocol'
-import {
-  EvidencePackError,
-  MAX_PACK_LENGTH,
-  checkEvidencePack,
-  collectEvidencePack,
-  replayEvidencePack,
-} from '@chancery/sdk'
-import type { EvidencePack, EvidencePackReport, PackTrust } from '@chancery/sdk'
+import type { EvidencePack } from '@chancery/sdk/authority'
+import { verifyPack, replayPack, type EvidencePackReport, type PackTrust } from '@chancery/sdk/evidence'
+import { EvidencePackError, MAX_PACK_LENGTH, collectEvidencePack } from '@chancery/sdk/internal'
 import { connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { type Result, table } from '../../output/screen.ts'
@@ -43,10 +38,10 @@ export async function runBoundaryPolicyReplay(
     const { pack, trust } = isFile
       ? { pack: readPack(await readText(resolve(cwd, named), MAX_PACK_LENGTH)), trust: given }
       : await collect(context, options, named, given)
-    const report = await checkEvidencePack(pack, trust)
+    const report = await verifyPack(pack, trust)
     // Gates of a record that was changed would be compared with nothing that anyone signed.
     if (report.checks.some(({ status }) => status === 'failed')) throw notValid(report)
-    const replay = await withCedar((cedar) => replayEvidencePack(pack, (question, texts) => cedar.ask(question, texts)))
+    const replay = await withCedar((cedar) => replayPack(pack, (question, texts) => cedar.ask(question, texts)))
     return toResult(context, report, replay)
   } catch (error) {
     if (!(error instanceof EvidencePackError)) throw error

@@ -1,7 +1,7 @@
 import { sovereign } from '@chancery/contract'
 import { type AuthorityKeys, asJson, readPresentedAttestation } from '@chancery/protocol'
-import { approvalsApi, boundaryApi, requireNodeDecision, routeApi, waitForApproval } from '@chancery/sdk'
-import type { NodeDecision, NodeDecisionRequest, PresentedAttestation } from '@chancery/sdk'
+import type { NodeDecision, NodeDecisionRequest, PresentedAttestation } from '@chancery/sdk/authority'
+import { approvalsApi, boundaryApi, requireNodeDecision, routeApi, waitForApproval } from '@chancery/sdk/internal'
 import { type Connection, connectAsOperator, connectWithKey } from '../../connection/connection.ts'
 import { connectAsNode, loadCertificate, loadNodeSigner } from '../../connection/node-folder.ts'
 import type { CommandContext } from '../../context.ts'
@@ -97,7 +97,7 @@ async function askAndWait(
   if (waitSeconds === undefined || decision.authorized || approval?.state !== 'pending') return answer
   const { approval_id } = approval
   const state = await caller.connection.askOver((link) =>
-    waitForApproval({ approvals: approvalsApi(link) }, approval_id, { waitSeconds }, context.now),
+    waitForApproval(approvalsApi(link), approval_id, { waitSeconds }, context.now),
   )
   return state.state === 'pending' ? answer : ask(context, caller, { ...request, approval_id })
 }

@@ -1,7 +1,13 @@
 import { resolve } from 'node:path'
 import { REVOCATION_REASONS, isPlainText, visible } from '@chancery/protocol'
 import type { JoinCertificate, RevocationReason } from '@chancery/protocol'
-import type { Client, CountedSample, RevocationPreview, RevocationResult, RevokedCertificates } from '@chancery/sdk'
+import type {
+  Client,
+  CountedSample,
+  RevocationPreview,
+  RevocationResult,
+  RevokedCertificates,
+} from '@chancery/sdk/authority'
 import { type Connection, connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { type Result, fields } from '../../output/screen.ts'

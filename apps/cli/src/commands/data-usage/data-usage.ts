@@ -1,7 +1,7 @@
 import { accessIntentForm, asJson, asReceived, licensePolicyForm, verifyReceived, visible } from '@chancery/protocol'
 import type { DataAccessIntent, DataLicensePolicy, JsonObject } from '@chancery/protocol'
 import { type Members, type Result, fields, plural } from '../../output/screen.ts'
-import type { IntentRequest, LicenseRequest, RecordedUsage, UsageVerdict } from '@chancery/sdk'
+import type { IntentRequest, LicenseRequest, RecordedUsage, UsageVerdict } from '@chancery/sdk/authority'
 import { type Connection, FOLLOW_HINT, connect, connectAsOperator, signersAt } from '../../connection/connection.ts'
 import { issueRecord } from '../../connection/record-command.ts'
 import type { CommandContext } from '../../context.ts'

@@ -1,6 +1,6 @@
 import { HOUR, draftRevocationFeed, instantOf, signList, writeInstant, writeJson } from '@chancery/protocol'
 import type { Instant, RecognitionTreaty } from '@chancery/protocol'
-import { type Client, type TreatyRow, createClient } from '@chancery/sdk'
+import { createAuthorityClient, type Client, type TreatyRow } from '@chancery/sdk/authority'
 import { NETWORK, PARTNERS, agentOf, demoSigner, isShortLived, nodeName, nodeRoles } from './demo-nodes.ts'
 import type { NodesFolder, Partner } from './demo-nodes.ts'
 import { decide } from './decisions.ts'
@@ -93,7 +93,11 @@ const TOGETHER = 16
 const REVOKED_EVERY = 40
 
 export function operatorOf({ url, keys, now }: Pick<DemoTarget, 'url' | 'keys' | 'now'>): Client {
-  return createClient({ url, clock: now, operator: { signer: keys.operator, audience: keys.authority.publicKey } })
+  return createAuthorityClient({
+    url,
+    clock: now,
+    operator: { signer: keys.operator, audience: keys.authority.publicKey },
+  })
 }
 
 /** Fills a new authority through its own routes, so that all data could come from an operator. */
@@ -133,7 +137,7 @@ async function joinNode(
   const name = nodeName(index)
   const { token_id } = await operator.enrollment.invite({ roles: nodeRoles(index), label: name })
   const signer = await demoSigner(name)
-  const client = createClient({ url, clock: now, node: { signer, audience: keys.authority.publicKey } })
+  const client = createAuthorityClient({ url, clock: now, node: { signer, audience: keys.authority.publicKey } })
   const validity = allowShort && isShortLived(index) ? { validity_hours: 1 } : {}
   const certificate = await client.enrollment.join({ invite_token: token_id, ...validity })
   const store = await folder.store(index)

@@ -1,6 +1,6 @@
 import { DAY, executionEvidenceForm, signForm, writeInstant } from '@chancery/protocol'
 import type { BoundaryDecision, Instant, JsonObject } from '@chancery/protocol'
-import type { Client } from '@chancery/sdk'
+import type { Client } from '@chancery/sdk/authority'
 import { demoSigner, spendingPolicy } from './demo-nodes.ts'
 
 export const CAPABILITY = 'pay.invoice'

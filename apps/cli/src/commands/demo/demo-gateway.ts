@@ -2,7 +2,11 @@ import { appendFile, mkdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DAY, SECOND, readJoinCertificate, readJson, writeJson } from '@chancery/protocol'
 import type { JoinCertificate, Signer } from '@chancery/protocol'
-import { type Client, createClient, createGatewayClient, signRequest } from '@chancery/sdk'
+import { createAuthorityClient, type Client } from '@chancery/sdk/authority'
+import { createAuthorizer } from '@chancery/sdk'
+import { type GatewayClient, createGatewayClient } from '@chancery/sdk/gateway'
+import { authenticate } from '@chancery/sdk/nodejs'
+import { signRequest } from '@chancery/sdk/protocol'
 import type { CommandContext } from '../../context.ts'
 import { CommandError } from '../../errors/failure.ts'
 import { FOR_ALL, OWNER_ONLY, readText, replaceFile, typed } from '../../files/files.ts'
@@ -12,7 +16,6 @@ import { NETWORK, type NodesFolder, demoSigner, nodeName } from './demo-nodes.ts
 import type { DemoKeys } from './demo-folder.ts'
 import { waitUntil } from './demo-start.ts'
 import { createServer } from 'node:http'
-import { httpNodeProof } from '@chancery/sdk/nodejs'
 
 /** A node that calls the service. */
 interface DemoCaller {
@@ -43,10 +46,9 @@ const MAX_HEADER_BYTES = 24_576
 async function startProtectedService(options: ProtectedServiceOptions): Promise<string> {
   const { host, port, gateway, callers } = options
   const url = `http://${host}:${port}`
-  const client = createGatewayClient(gateway)
-  const trust = { evaluate: (certificate: JoinCertificate) => client.verify(certificate) }
-  const serve = httpNodeProof({ audience: url, trust }, (request, response) => {
-    const text = JSON.stringify({ caller: request.node.certificate.cert_id, manifest: MANIFEST })
+  const authorizer = createAuthorizer({ audience: url, trust: createGatewayClient(gateway) })
+  const serve = authenticate(authorizer, (_request, response, { caller }) => {
+    const text = JSON.stringify({ caller: caller.certificate.cert_id, manifest: MANIFEST })
     response.writeHead(200, { 'Content-Type': 'application/json' }).end(`${text}\n`)
   })
   const signAll = async (): Promise<void> => {
@@ -107,7 +109,7 @@ export async function startDemoGateway(context: CommandContext, options: DemoGat
   const ended = commands.start({ action: 'start', json: false, online: false, envFile: settings })
   const gateway = { url: `http://${host}:${port + 1}`, token: (await readText(token)).trim() }
   const ready = createGatewayClient(gateway)
-  await waitUntil('gateway', () => ready.ready(), ended)
+  await waitUntil('gateway', () => requireReady(ready), ended)
   const service = await startProtectedService({ host, port: port + 2, gateway, callers })
   const [refused, allowed] = callers.map(
     ({ headersFile }) => `  curl -i -H @${typed(context.cwd, headersFile)} ${service}${PATH}`,
@@ -121,6 +123,10 @@ export async function startDemoGateway(context: CommandContext, options: DemoGat
     'Each file has the signed headers of one request. The demo writes them again after each use.',
   ]
   for (const line of lines) context.note(line)
+}
+
+async function requireReady(gateway: GatewayClient): Promise<void> {
+  if (!(await gateway.ready()).ready) throw new Error('not ready')
 }
 
 /** A variable such as GATEWAY_ADDR would override the settings, and could open the demo to other machines. */
@@ -193,7 +199,7 @@ async function prepareCallers(options: DemoGatewayOptions): Promise<readonly Dem
 async function makeRevoked({ url, keys, operator }: DemoGatewayOptions, file: string): Promise<string> {
   const invite = await operator.enrollment.invite({ roles: ['role:client'], label: REVOKED_NODE })
   const signer = await demoSigner(REVOKED_NODE)
-  const node = createClient({ url, node: { signer, audience: keys.authority.publicKey } })
+  const node = createAuthorityClient({ url, node: { signer, audience: keys.authority.publicKey } })
   const certificate = await node.enrollment.join({ invite_token: invite.token_id })
   await operator.crl.revoke({ cert_ids: [certificate.cert_id], reason: 'key_compromise' })
   const text = writeJson(certificate)

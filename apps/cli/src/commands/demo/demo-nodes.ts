@@ -1,7 +1,9 @@
 import { mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type GenesisBlock, type Instant, type Signer, seedSigner, sha256, toBase64, toUtf8 } from '@chancery/protocol'
-import { type AgentFacts, type Client, MemoryNodeStore, Node, type NodeDocument, type NodeStore } from '@chancery/sdk'
+import { MemoryNodeStore, type NetworkNode, type NodeDocument, type NodeStore } from '@chancery/sdk'
+import type { AgentFacts, Client } from '@chancery/sdk/authority'
+import { openNode } from '@chancery/sdk/internal'
 
 /** Data of the demo. It is the same every time, including the keys, so the network must not be exposed. */
 export const NETWORK = 'DEMO-HARBOUR'
@@ -163,7 +165,7 @@ export interface RunNodesOptions {
 }
 
 export interface RunningNodes {
-  readonly find: (index: number) => Node | undefined
+  readonly find: (index: number) => NetworkNode | undefined
   stop(): Promise<void>
 }
 
@@ -175,16 +177,17 @@ const TOGETHER = 16
  */
 export async function runNodes(options: RunNodesOptions): Promise<RunningNodes> {
   const { folder, note } = options
-  const running = new Map<number, Node>()
+  const running = new Map<number, NetworkNode>()
   const indexes = await folder.list()
   const start = async (index: number): Promise<void> => {
     const node = await startNode(options, index)
     running.set(index, node)
-    void node.ended.then(async (error) => {
+    const agent = agentOf(index)
+    void node.run(agent === undefined ? {} : { agent }).then(async (end) => {
       running.delete(index)
-      if (error === undefined) return
+      if (end.reason === 'stopped') return
       await folder.remove(index)
-      note(`${nodeName(index)} stopped: ${error.message}`)
+      note(`${nodeName(index)} stopped: ${end.error.message}`)
     })
   }
   for (let at = 0; at < indexes.length; at += TOGETHER) await Promise.all(indexes.slice(at, at + TOGETHER).map(start))
@@ -199,9 +202,8 @@ export async function runNodes(options: RunNodesOptions): Promise<RunningNodes> 
 async function startNode(
   { url, genesis, operator, folder, clock, sleep }: RunNodesOptions,
   index: number,
-): Promise<Node> {
-  const agent = agentOf(index)
-  return Node.join({
+): Promise<NetworkNode> {
+  return openNode({
     url,
     genesis,
     store: await folder.store(index),
@@ -210,7 +212,6 @@ async function startNode(
       return invite.token_id
     },
     ...(isShortLived(index) ? { validityHours: 1 } : {}),
-    ...(agent === undefined ? {} : { agent }),
     ...(clock === undefined ? {} : { clock }),
     ...(sleep === undefined ? {} : { sleep }),
   })

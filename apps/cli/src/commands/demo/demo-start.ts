@@ -1,4 +1,4 @@
-import { createClient } from '@chancery/sdk'
+import { createAuthorityClient } from '@chancery/sdk/authority'
 import { type PortProblem, findPortProblem, waitUntilPassed } from '../../connection/ports.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
 
@@ -44,7 +44,7 @@ const PROBLEMS: Readonly<Record<PortProblem, string>> = {
 
 /** Waits until the authority is ready. Fails when it ends before. */
 export function waitUntilReady(url: string, ended: Promise<number>): Promise<void> {
-  const client = createClient({ url, retry: false, timeoutMs: 2000 })
+  const client = createAuthorityClient({ url, retry: false, timeoutMs: 2000 })
   return waitUntil('authority', () => client.health.readyz(), ended)
 }
 

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { DAY, HOUR, type Instant, MINUTE } from '@chancery/protocol'
-import { type Client, type Node, RefusedError } from '@chancery/sdk'
+import { RefusedError, type NetworkNode } from '@chancery/sdk'
+import type { Client } from '@chancery/sdk/authority'
 import { addressOf } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { type Result, withProgress } from '../../output/screen.ts'
@@ -20,7 +21,7 @@ import { CAPABILITY, askedAmount, attestAskers, pay } from './decisions.ts'
 export interface ActivityOptions {
   readonly operator: Client
   /** Returns a running node. */
-  readonly find: (index: number) => Node | undefined
+  readonly find: (index: number) => NetworkNode | undefined
   readonly now: () => Instant
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
   readonly signal: AbortSignal
@@ -87,11 +88,11 @@ class Activity {
     const node = find(index) ?? find(0)
     if (node === undefined) return
     const attestation_id = await this.#attestationOf(node === find(index) ? index : 0)
-    const { decision } = await node.ask(CAPABILITY, {
-      attestation_id,
-      context: { request_parameters: { amount: askedAmount(turn) } },
+    const { allowed, decision } = await node.ask(CAPABILITY, {
+      attestation: attestation_id,
+      parameters: { amount: askedAmount(turn) },
     })
-    if (decision.authorized && turn % 2 === 0) await pay(operator, decision, decision.decision_id.slice(0, 8))
+    if (allowed && turn % 2 === 0) await pay(operator, decision, decision.decision_id.slice(0, 8))
   }
 
   async #attestationOf(index: number): Promise<string> {

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { HOUR, type Instant, MINUTE } from '@chancery/protocol'
-import type { Client } from '@chancery/sdk'
+import type { Client } from '@chancery/sdk/authority'
 import { addPartners, importFeeds, joinNodes, operatorOf, range, revokeSome } from './create-data.ts'
 import type { DemoTarget, JoinedNode } from './create-data.ts'
 import { CAPABILITY, askedAmount, attestAskers, decide, pay } from './decisions.ts'

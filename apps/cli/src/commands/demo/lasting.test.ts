@@ -1,5 +1,5 @@
 import { HOUR, type Instant } from '@chancery/protocol'
-import type { Client } from '@chancery/sdk'
+import type { Client } from '@chancery/sdk/authority'
 import { testSigner } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { type RealNetwork, openNetwork } from '../../testing/real-authority.suite.ts'

@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
+import { type IncomingMessage, createServer } from 'node:http'
 import { HOUR, instantOf, readAttestation, readJson, writeJson } from '@chancery/protocol'
 import type { Attestation, Instant } from '@chancery/protocol'
-import { type Client, FollowedParty, Node, callerBasis, createClient } from '@chancery/sdk'
-import { FileNodeStore, httpNodeProof } from '@chancery/sdk/nodejs'
+import { type NetworkNode, createAuthorizer, joinNetwork, trustNetworks } from '@chancery/sdk'
+import { createAuthorityClient, type Client } from '@chancery/sdk/authority'
+import { FileNodeStore, authorize } from '@chancery/sdk/nodejs'
 import { FOR_ALL, replaceFile } from '../../files/files.ts'
 import type { DemoKeys } from './demo-folder.ts'
 
@@ -14,7 +15,6 @@ const CAPABILITIES = { '/accounts': 'ledger.read', '/payments': 'payments.read' 
 const ACCOUNTS = '{"accounts":[{"id":"freight-1","balance":1250}]}'
 const MAX_HEADER_BYTES = 24_576
 const PULL_SECONDS = 60
-const REFRESH_MS = 30_000
 
 /** One of the two networks. */
 export interface Company {
@@ -26,15 +26,17 @@ export interface Company {
 }
 
 function operatorOf({ url, keys }: Company): Client {
-  return createClient({ url, operator: { signer: keys.operator, audience: keys.authority.publicKey } })
+  return createAuthorityClient({ url, operator: { signer: keys.operator, audience: keys.authority.publicKey } })
 }
 
 /** A node with one role. It sends heartbeats and renews its certificate until it is stopped. */
-export async function joinCompany(company: Company, folder: string, role: string): Promise<Node> {
+export async function joinCompany(company: Company, folder: string, role: string): Promise<NetworkNode> {
   const operator = operatorOf(company)
   const invite = async (): Promise<string> => (await operator.enrollment.invite({ roles: [role] })).token_id
   const genesis = await operator.sovereign.genesis()
-  return Node.join({ url: company.url, genesis, store: new FileNodeStore(folder), invite })
+  const node = await joinNetwork({ url: company.url, genesis, store: new FileNodeStore(folder), invite })
+  void node.run()
+  return node
 }
 
 /** Treaty and partner at the bank; the first pull. */
@@ -61,7 +63,12 @@ export async function connectCompanies(bank: Company, freight: Company): Promise
 const ATTESTATION_LEFT = 48n * HOUR
 
 /** Returns the stored attestation of the agent, or issues it at home. A revoked one is returned, and stays revoked. */
-export async function loadAttestation(file: string, freight: Company, agent: Node, now: Instant): Promise<Attestation> {
+export async function loadAttestation(
+  file: string,
+  freight: Company,
+  agent: NetworkNode,
+  now: Instant,
+): Promise<Attestation> {
   const text = await readFile(file, 'utf8').catch(() => undefined)
   const stored = text === undefined ? undefined : readAttestation(readJson(text))
   if (stored !== undefined && instantOf(stored.expires_at) - now > ATTESTATION_LEFT) return stored
@@ -87,27 +94,19 @@ function capabilityOf(path = ''): string {
 
 /** The accounts of the bank: a caller proves its key, and the authority of the bank decides. */
 export async function startService(
-  relay: Node,
+  relay: NetworkNode,
   freight: Company,
   { host, port }: { readonly host: string; readonly port: number },
 ): Promise<DemoService> {
-  const client = createClient({ url: freight.url })
-  const trust = await FollowedParty.open({ client, genesis: await client.sovereign.genesis() })
-  const refresh = setInterval(() => void trust.refresh().catch(() => undefined), REFRESH_MS)
+  const genesis = await createAuthorityClient({ url: freight.url }).sovereign.genesis()
+  const trust = await trustNetworks([{ url: freight.url, genesis }])
   const url = `http://${host}:${port}`
+  const authorizer = createAuthorizer({ audience: url, trust, decisions: relay, tellCaller: true })
+  const requirement = { capability: (request: IncomingMessage) => capabilityOf(request.url) }
   const server = createServer(
     { maxHeaderSize: MAX_HEADER_BYTES },
-    httpNodeProof({ audience: url, trust }, async (request, response) => {
-      const send = (status: number, text: string): void => {
-        response.writeHead(status, { 'Content-Type': 'application/json' }).end(text)
-      }
-      try {
-        const { decision } = await relay.ask(capabilityOf(request.url), callerBasis(request.node))
-        if (decision.authorized) send(200, ACCOUNTS)
-        else send(403, writeJson({ denied: decision.denial_reason }))
-      } catch {
-        send(503, '{"error":"no decision"}')
-      }
+    authorize(authorizer, requirement, (_request, response) => {
+      response.writeHead(200, { 'Content-Type': 'application/json' }).end(ACCOUNTS)
     }),
   )
   await new Promise<void>((resolve, reject) => {
@@ -116,8 +115,8 @@ export async function startService(
   })
   return {
     url,
-    close: () => {
-      clearInterval(refresh)
+    close: async () => {
+      await trust.close()
       server.closeAllConnections()
       return new Promise((resolve) => server.close(() => resolve()))
     },

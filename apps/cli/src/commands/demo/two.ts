@@ -53,7 +53,7 @@ export async function runTwo(context: CommandContext, options: Options): Promise
   const attestation = await loadAttestation(join(home, 'agent.json'), freight, agent, context.now())
   await writeDemoState(home, { ...state, isComplete: true })
   const server = await startService(service, freight, { host: HOST, port: port + 2 })
-  const call = agent.fetchAs(server.url, { attestation })
+  const call = agent.fetchWith({ audience: server.url, attestation })
   tellNext(context, home, { bank, freight, service: server.url, attestation_id: attestation.attestation_id })
   await callUntil(context, (path) => call(`${server.url}${path}`), stopped.signal)
   await Promise.all([agent.stop(), service.stop(), server.close()])

@@ -1,5 +1,5 @@
 import { visible } from '@chancery/protocol'
-import type { CertificateFilter, Client, IssuedCertificate } from '@chancery/sdk'
+import type { CertificateFilter, Client, IssuedCertificate } from '@chancery/sdk/authority'
 import { connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { type Result, cutText, table } from '../../output/screen.ts'

@@ -1,4 +1,6 @@
-import { type Followed, type HeartbeatResponse, RefusedError } from '@chancery/sdk'
+import { RefusedError } from '@chancery/sdk'
+import type { HeartbeatResponse } from '@chancery/sdk/authority'
+import type { Followed } from '@chancery/sdk/internal'
 import type { CommandContext } from '../../context.ts'
 import { type Result, fields } from '../../output/screen.ts'
 import { type NodeConnection, connectAsNode, loadCertificate } from '../../connection/node-folder.ts'

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import type { InviteBatch, InviteBatchRequest } from '@chancery/sdk'
+import type { InviteBatch, InviteBatchRequest } from '@chancery/sdk/authority'
 import { connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { type Result, fields, plural } from '../../output/screen.ts'

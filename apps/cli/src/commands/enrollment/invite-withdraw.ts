@@ -1,4 +1,4 @@
-import type { Client, InviteFilter, InvitePreview, InviteRow, InviteWithdrawalRequest } from '@chancery/sdk'
+import type { Client, InviteFilter, InvitePreview, InviteRow, InviteWithdrawalRequest } from '@chancery/sdk/authority'
 import { connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { type Result, cutText, table } from '../../output/screen.ts'

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { FormError, grantedRoles, visible } from '@chancery/protocol'
-import type { Invite, InviteRequest } from '@chancery/sdk'
+import type { Invite, InviteRequest } from '@chancery/sdk/authority'
 import { type Connection, connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { type Result, fields } from '../../output/screen.ts'

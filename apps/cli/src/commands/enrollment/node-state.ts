@@ -1,5 +1,5 @@
 import { CLOCK_TOLERANCE, type Instant, type JoinCertificate, SECOND, instantOf } from '@chancery/protocol'
-import { schedule } from '@chancery/sdk'
+import { schedule } from '@chancery/sdk/internal'
 import { describeSpan } from '../../output/durations.ts'
 
 /** Results of the checks of a node. */

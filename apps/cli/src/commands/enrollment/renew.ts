@@ -1,4 +1,5 @@
-import { type Roster, freshEvidence, schedule } from '@chancery/sdk'
+import type { Roster } from '@chancery/sdk/authority'
+import { freshEvidence, schedule } from '@chancery/sdk/internal'
 import type { CommandContext } from '../../context.ts'
 import { type Result, type Style, fields, table } from '../../output/screen.ts'
 import { typed } from '../../files/files.ts'

@@ -1,7 +1,8 @@
 import { sovereign } from '@chancery/contract'
 import { type Instant, type JoinCertificate, instantOf } from '@chancery/protocol'
-import { type CrlEntry, Node, RequestError, RevokedError, nodeAreas, routeApi } from '@chancery/sdk'
-import type { NodeAreas, NodeEvents, RefusedList } from '@chancery/sdk'
+import { UsageError } from '@chancery/sdk'
+import type { CrlEntry, FailedAction, NodeEvent, RefusedList } from '@chancery/sdk'
+import { openNode, routeApi } from '@chancery/sdk/internal'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/screen.ts'
 import { CommandError } from '../../errors/failure.ts'
@@ -20,84 +21,92 @@ import { HomeStore } from './status.ts'
 import { describeSpan } from '../../output/durations.ts'
 import { explain } from '../../errors/explain.ts'
 
-/** It opens only the areas of a node, so that no others are loaded. */
-type RunningNode = Node<NodeAreas>
+type EventOf<Type extends NodeEvent['type']> = Extract<NodeEvent, { readonly type: Type }>
 
-/** Reports the events of a running node as text and as JSON lines. */
-function reportNodeEvents(node: RunningNode, report: Report, { url, now }: { url: string; now: () => Instant }): void {
-  reportCertificates(node, report, url)
-  reportDocuments(node, report)
-  node.on('listRefused', (refused) => reportRefusedList(refused, report))
-  node.on('actionFailed', (failed) =>
-    reportFailure(failed, report, () => instantOf(node.certificate.expires_at) - now()),
-  )
+/** What a report is about: where the authority is, and how long the certificate lasts. */
+interface Facts {
+  readonly url: string
+  readonly certId: () => string
+  readonly timeLeft: () => bigint
 }
 
-function reportCertificates(node: RunningNode, report: Report, url: string): void {
-  node.on('started', ({ certificate: { cert_id, expires_at } }) => {
+/** Reports an event of a running node as text and as a JSON line. */
+function reportEvent(event: NodeEvent, report: Report, facts: Facts): void {
+  switch (event.type) {
+    case 'started':
+    case 'replaced':
+    case 'renewed':
+    case 'rejoined':
+    case 'presented':
+      return reportCertificate(event, report, facts.url)
+    case 'heartbeat': {
+      const { server_time, crl_sequence, policy_id } = event.response
+      const next = event.nextSeconds
+      const more = { cert_id: facts.certId(), server_time, next_heartbeat_seconds: next, crl_sequence, policy_id }
+      return report({ event: 'heartbeat', facts: more, text: `heartbeat acknowledged, next in ${next} s` })
+    }
+    case 'list_refused':
+      return reportRefusedList(event, report)
+    case 'failed':
+      return reportFailure(event, report, facts.timeLeft)
+    case 'registered':
+      return undefined
+    default:
+      return reportDocument(event, report)
+  }
+}
+
+function reportCertificate(
+  event: EventOf<'started' | 'replaced' | 'renewed' | 'rejoined' | 'presented'>,
+  report: Report,
+  url: string,
+): void {
+  const { cert_id, expires_at } = event.certificate
+  if (event.type === 'started') {
     const text = `running with certificate ${cert_id}, valid until ${expires_at}`
-    report({ event: 'started', facts: { cert_id, expires_at, url }, text })
-  })
-  node.on('certificateReplaced', ({ certificate: { cert_id, expires_at } }) =>
-    report({
-      event: 'certificate',
-      facts: { cert_id, expires_at },
-      text: `the certificate on the disk is now ${cert_id}`,
-    }),
-  )
-  node.on('heartbeat', ({ response: { server_time, crl_sequence, policy_id }, nextSeconds }) => {
-    const { cert_id } = node.certificate
-    const facts = { cert_id, server_time, next_heartbeat_seconds: nextSeconds, crl_sequence, policy_id }
-    report({ event: 'heartbeat', facts, text: `heartbeat acknowledged, next in ${nextSeconds} s` })
-  })
-  node.on('renewed', ({ certificate: { cert_id, expires_at }, replaces }) => {
-    const text = `renewed: ${cert_id}, valid until ${expires_at}`
-    report({ event: 'renewed', facts: { cert_id, expires_at, replaces }, text, tone: 'good' })
-  })
-  node.on('rejoined', ({ certificate: { cert_id, expires_at }, replaces }) => {
-    const text = `joined again with the expired certificate: ${cert_id}, valid until ${expires_at}`
-    report({ event: 'rejoined', facts: { cert_id, expires_at, replaces }, text, tone: 'good' })
-  })
-  node.on('presented', ({ certificate: { cert_id } }) =>
-    report({
-      event: 'presented',
-      facts: { cert_id },
-      text: `the authority does not have certificate ${cert_id}, as after a restore: it was presented, an operator must adopt it`,
-      tone: 'warn',
-    }),
-  )
+    return report({ event: 'started', facts: { cert_id, expires_at, url }, text })
+  }
+  if (event.type === 'replaced') {
+    const text = `the certificate on the disk is now ${cert_id}`
+    return report({ event: 'certificate', facts: { cert_id, expires_at }, text })
+  }
+  if (event.type === 'presented') {
+    const text = `the authority does not have certificate ${cert_id}, as after a restore: it was presented, an operator must adopt it`
+    return report({ event: 'presented', facts: { cert_id }, text, tone: 'warn' })
+  }
+  const { type, replaces } = event
+  const done = type === 'renewed' ? 'renewed' : 'joined again with the expired certificate'
+  const text = `${done}: ${cert_id}, valid until ${expires_at}`
+  report({ event: type, facts: { cert_id, expires_at, replaces }, text, tone: 'good' })
 }
 
 /** Lists, policies and keys of the authority, and the clock of this machine. */
-function reportDocuments(node: RunningNode, report: Report): void {
-  node.on('crl', ({ crl: { sequence }, count }) => {
-    const text = `revocation list ${sequence} with ${count} ${count === 1 ? 'entry' : 'entries'}`
-    report({ event: 'crl', facts: { crl_sequence: sequence, revoked_count: count }, text })
-  })
-  node.on('policy', ({ policy: { policy_id } }) =>
-    report({ event: 'policy', facts: { policy_id }, text: `policy ${policy_id}` }),
-  )
-  node.on('clock', ({ offsetSeconds }) => {
-    const seconds = Math.round(offsetSeconds)
+function reportDocument(
+  event: EventOf<'revocations' | 'policy' | 'clock' | 'keys' | 'keys_refused'>,
+  report: Report,
+): void {
+  if (event.type === 'revocations') {
+    const { count, list } = event
+    const text = `revocation list ${list.sequence} with ${count} ${count === 1 ? 'entry' : 'entries'}`
+    return report({ event: 'crl', facts: { crl_sequence: list.sequence, revoked_count: count }, text })
+  }
+  if (event.type === 'policy') {
+    const { policy_id } = event.policy
+    return report({ event: 'policy', facts: { policy_id }, text: `policy ${policy_id}` })
+  }
+  if (event.type === 'clock') {
+    const seconds = Math.round(event.offsetSeconds)
     const text = `the clock of this machine is ${Math.abs(seconds)} s ${seconds > 0 ? 'ahead of' : 'behind'} the authority: correct the clock`
-    report({ event: 'clock', facts: { offset_seconds: seconds }, text, tone: 'warn' })
-  })
-  node.on('followed', ({ digest }) =>
-    report({
-      event: 'followed',
-      facts: { genesis_digest: digest },
-      text: `the root named another authority key: block sha256:${digest} is saved`,
-      tone: 'good',
-    }),
-  )
-  node.on('unfollowed', ({ reason }) =>
-    report({
-      event: 'unfollowed',
-      facts: { code: reason },
-      text: `the authority offers a block that the root did not sign (${reason}): inform its operator`,
-      tone: 'bad',
-    }),
-  )
+    return report({ event: 'clock', facts: { offset_seconds: seconds }, text, tone: 'warn' })
+  }
+  if (event.type === 'keys') {
+    const { digest } = event
+    const text = `the root named another authority key: block sha256:${digest} is saved`
+    return report({ event: 'followed', facts: { genesis_digest: digest }, text, tone: 'good' })
+  }
+  const { reason } = event
+  const text = `the authority offers a block that the root did not sign (${reason}): inform its operator`
+  report({ event: 'unfollowed', facts: { code: reason }, text, tone: 'bad' })
 }
 
 function reportRefusedList({ list, reason, offered, stored }: RefusedList, report: Report): void {
@@ -117,12 +126,13 @@ function reportRefusedList({ list, reason, offered, stored }: RefusedList, repor
   report({ event: 'list_refused', facts, text: `the ${name} is not taken: ${message}`, tone: 'bad' })
 }
 
-function reportFailure(failed: NodeEvents['actionFailed'], report: Report, timeLeft: () => bigint): void {
+function reportFailure(failed: FailedAction, report: Report, timeLeft: () => bigint): void {
   const { action, error, retryInSeconds, failures } = failed
   const { code, message } = explain(error)
-  if (action === 'crl' || action === 'policy') {
-    const text = `could not fetch the ${action}: ${message}`
-    report({ event: 'list_failed', facts: { list: action, code, message }, text, tone: 'warn' })
+  if (action === 'revocations' || action === 'policy') {
+    const list = action === 'policy' ? 'policy' : 'crl'
+    const text = `could not fetch the ${list}: ${message}`
+    report({ event: 'list_failed', facts: { list, code, message }, text, tone: 'warn' })
     return
   }
   if (action === 'save') {
@@ -157,32 +167,29 @@ export async function runNodeRun(context: CommandContext, _args: Arguments, opti
   if (left !== undefined && !isExpired(certificate, context.now())) await requireOwnCertificate(certificate, expected())
   const [report, stop] = [reporter(context), context.stop()]
   const evidence = storedEvidence(context, connection.config)
-  const node = await Node.joinWith(
-    {
-      url,
-      genesis,
-      store: new HomeStore(files, signer),
-      status: options.textOrDefault('status'),
-      followCrl: options.isSet('crl'),
-      clock: context.now,
-      random: context.random,
-      ...(evidence === undefined ? {} : { evidence }),
-      sleep: (ms, signal) => context.sleep(ms, signal ?? stop),
-    },
-    nodeAreas,
-  ).catch(async (error: unknown) => {
+  const node = await openNode({
+    url,
+    genesis,
+    store: new HomeStore(files, signer),
+    clock: context.now,
+    random: context.random,
+    ...(evidence === undefined ? {} : { platform: evidence }),
+    sleep: (ms, signal) => context.sleep(ms, signal ?? stop),
+  }).catch(async (error: unknown) => {
     // No rule admits it again, and there is nothing else to join with.
-    if (error instanceof RequestError) await requireOwnCertificate(certificate, expected())
+    if (error instanceof UsageError) await requireOwnCertificate(certificate, expected())
     throw error
   })
-  reportNodeEvents(node, report, { url, now: context.now })
-  const end = (): void => void node.stop()
-  stop.addEventListener('abort', end, { once: true })
-  if (stop.aborted) end()
-  const error = await node.ended
-  stop.removeEventListener('abort', end)
-  if (error instanceof RevokedError && error.entry !== undefined) throw toFailure(error.entry)
-  if (error !== undefined) throw error
+  const timeLeft = (): bigint => instantOf(node.certificate.expires_at) - context.now()
+  const facts = { url, certId: () => node.certificate.cert_id, timeLeft }
+  const end = await node.run({
+    status: options.textOrDefault('status'),
+    followRevocations: options.isSet('crl'),
+    signal: stop,
+    onEvent: (event) => reportEvent(event, report, facts),
+  })
+  if (end.reason === 'revoked' && end.error.entry !== undefined) throw toFailure(end.error.entry)
+  if (end.reason !== 'stopped') throw end.error
   report({ event: 'stopped', text: 'stopped by a signal' })
   return {}
 }

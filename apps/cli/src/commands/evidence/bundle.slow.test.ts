@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
-import { DecisionBundleError, checkDecisionBundle, readDecisionBundle } from '@chancery/sdk'
+import { verifyBundle, readBundle } from '@chancery/sdk/evidence'
+import { DecisionBundleError } from '@chancery/sdk/internal'
 import { accepted } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RealNetwork, openNetwork } from '../../testing/real-authority.suite.ts'
@@ -84,7 +85,7 @@ describe('verify bundle', () => {
       const keys = { genesis: network.genesis }
       const isAccepted = async (changed: string): Promise<boolean> => {
         try {
-          return (await checkDecisionBundle(readDecisionBundle(changed).envelope, keys)).ok
+          return (await verifyBundle(readBundle(changed).envelope, keys)).valid
         } catch (error) {
           if (!(error instanceof DecisionBundleError)) throw error
           return false

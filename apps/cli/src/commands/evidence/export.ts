@@ -11,7 +11,7 @@ import { OWNER_ONLY, refuseExisting, toFailure, typed } from '../../files/files.
 import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { findExportEnd, saveExecutorKeys, verifyCommand } from './verify-hint.ts'
-import type { RejectedEvidence, ResourceHistory, VendorHistory } from '@chancery/sdk'
+import type { RejectedEvidence, ResourceHistory, VendorHistory } from '@chancery/sdk/authority'
 import { loadJsonObject } from '../../files/json-file.ts'
 
 const COLUMNS = ['store_sequence', 'recorded_at', 'entry_kind', 'outcome', 'capability', 'decision_id'] as const

@@ -1,6 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { type JsonObject, asJson, draftAttestation, readJson, signList, writeJson } from '@chancery/protocol'
-import { type EvidencePack, sealPack, writeEvidencePack } from '@chancery/sdk'
+import type { EvidencePack } from '@chancery/sdk/authority'
+import { writePack } from '@chancery/sdk/evidence'
+import { sealPack } from '@chancery/sdk/internal'
 import { accepted, testSigner } from '@chancery/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type RealNetwork, openNetwork } from '../../testing/real-authority.suite.ts'
@@ -59,7 +61,7 @@ it("has the treaty of a decision on a partner's member, whose key verifies the a
   const forged = asJson(await signList({ ...draft, signatures: [] }, other))
   const pack = readJson(await readFile(network.setup.path('partner.json'), 'utf8')) as JsonObject
   const changed = sealPack({ ...(pack as unknown as EvidencePack), attestation: forged })
-  await writeFile(network.setup.path('forged.json'), writeEvidencePack(changed))
+  await writeFile(network.setup.path('forged.json'), writePack(changed))
   const { json } = await network.run('verify pack forged.json --genesis genesis.json --json')
   expect(notPassed(json())).toContain('basis_signature failed')
 })

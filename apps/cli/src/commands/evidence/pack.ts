@@ -1,12 +1,7 @@
 import { resolve } from 'node:path'
-import {
-  EvidencePackError,
-  checkEvidencePack,
-  collectEvidencePack,
-  writeEvidencePack,
-  writeEvidencePage,
-} from '@chancery/sdk'
-import type { EvidencePack, EvidencePackReport, GivenRecords } from '@chancery/sdk'
+import type { EvidencePack, GivenRecords } from '@chancery/sdk/authority'
+import { verifyPack, writePack, writePackPage, type EvidencePackReport } from '@chancery/sdk/evidence'
+import { EvidencePackError, collectEvidencePack } from '@chancery/sdk/internal'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { FOLLOW_HINT, connectAsOperator, genesisWord } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
@@ -23,12 +18,12 @@ export async function runEvidencePack(context: CommandContext, args: Arguments, 
   const given = await loadGiven(context, options)
   const connection = await connectAsOperator(context, options)
   const pack = await connection.ask((client) => collect(() => collectEvidencePack(client, id, given), id))
-  const report = await checkEvidencePack(pack, { genesis: connection.genesis })
+  const report = await verifyPack(pack, { genesis: connection.genesis })
   // Without a configured genesis block the root key is not compared, and the connection says so.
   const hasFailed = report.checks.some(({ status }) => status === 'failed')
   if (hasFailed || report.decision_id !== id) throw notValid(report, connection.url)
   const isPage = options.isSet('html')
-  await writeNewFile(file, isPage ? writeEvidencePage(loadPageTemplate(), pack) : writeEvidencePack(pack), FOR_ALL)
+  await writeNewFile(file, isPage ? writePackPage(loadPageTemplate(), pack) : writePack(pack), FOR_ALL)
   const unchecked = report.checks.filter(({ status }) => status === 'unchecked').map(({ name }) => name)
   const name = typed(context.cwd, file)
   const text = [

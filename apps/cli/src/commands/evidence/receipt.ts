@@ -13,8 +13,10 @@ import {
   writeTlogProof,
 } from '@chancery/protocol'
 import type { ReadEvent } from '@chancery/protocol'
-import { BUNDLE_FORMS, RefusedError, checkDecisionBundle, writeDecisionBundle } from '@chancery/sdk'
-import type { BundleForm, DecisionCountQuery, StoredDecisionCount } from '@chancery/sdk'
+import { RefusedError } from '@chancery/sdk'
+import type { DecisionCountQuery, StoredDecisionCount } from '@chancery/sdk/authority'
+import { verifyBundle, writeBundle, type BundleForm } from '@chancery/sdk/evidence'
+import { BUNDLE_FORMS } from '@chancery/sdk/internal'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { type Connection, FOLLOW_HINT, connectAsOperator, genesisWord } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
@@ -179,16 +181,16 @@ export async function runEvidenceBundle(context: CommandContext, args: Arguments
   const { envelope } = await connection.ask((client) => client.evidence.bundle({ decision_id: id }))
   // Without a configured genesis block nothing can be compared, and the connection says so.
   const keys = followed?.keys ?? (genesis === undefined ? undefined : { genesis })
-  const verdict = keys === undefined ? undefined : await checkDecisionBundle(envelope, keys)
-  const problem = verdict?.ok === false ? verdict.reason : undefined
-  const isOther = verdict?.ok === true && verdict.decision.decision_id !== id
+  const verdict = keys === undefined ? undefined : await verifyBundle(envelope, keys)
+  const problem = verdict?.valid === false ? verdict.reason : undefined
+  const isOther = verdict?.valid === true && verdict.decision.decision_id !== id
   if (problem !== undefined || isOther)
     throw new CommandError({
       code: 'invalid_decision_bundle',
       message: `The bundle of ${url} does not verify: ${problem ?? 'it is of another decision'}. Nothing was written.`,
       hint: `This is another network, or a record was changed. ${FOLLOW_HINT}`,
     })
-  const text = writeDecisionBundle(envelope, form)
+  const text = writeBundle(envelope, form)
   if (file === undefined) return { data: asJson({ decision_id: id, form, envelope }), ids: [id], text: text.trimEnd() }
   await writeNewFile(file, text, FOR_ALL)
   const name = typed(context.cwd, file)

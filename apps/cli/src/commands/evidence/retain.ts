@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { asJson, writeJson } from '@chancery/protocol'
-import type { RetentionPreview, RetentionRequest } from '@chancery/sdk'
+import type { RetentionPreview, RetentionRequest } from '@chancery/sdk/authority'
 import { requireConsent } from '../../prompts/preview.ts'
 import { type Connection, connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'

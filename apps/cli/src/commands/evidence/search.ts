@@ -1,4 +1,4 @@
-import type { EvidenceEvent, EvidenceFilter } from '@chancery/sdk'
+import type { EvidenceEvent, EvidenceFilter } from '@chancery/sdk/authority'
 import { type Instant, type ReadEvent, asJson, readInstant, segmentName } from '@chancery/protocol'
 import { connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'

@@ -13,7 +13,7 @@ import {
   writeJson,
 } from '@chancery/protocol'
 import type { BoundaryDecision, Received } from '@chancery/protocol'
-import type { DecisionGroup, EvidenceEvent, NewestFilter } from '@chancery/sdk'
+import type { DecisionGroup, EvidenceEvent, NewestFilter } from '@chancery/sdk/authority'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { type Connection, FOLLOW_HINT, connect, connectAsOperator, signersAt } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'

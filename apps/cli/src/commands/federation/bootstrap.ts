@@ -1,5 +1,6 @@
 import { HOUR, asJson, instantOf, visible } from '@chancery/protocol'
-import { type Partner, RefusedError } from '@chancery/sdk'
+import { RefusedError } from '@chancery/sdk'
+import type { Partner } from '@chancery/sdk/authority'
 import { type Connection, connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { type Result, fields } from '../../output/screen.ts'

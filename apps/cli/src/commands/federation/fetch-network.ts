@@ -1,5 +1,5 @@
 import { type GenesisBlock, type JsonObject, instantOf, verifyGenesisBlock, visible } from '@chancery/protocol'
-import type { SovereignMetadata } from '@chancery/sdk'
+import type { SovereignMetadata } from '@chancery/sdk/authority'
 import { openForeign } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { CommandError } from '../../errors/failure.ts'

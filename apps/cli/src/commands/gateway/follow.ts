@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { type Crl, type JsonObject, isJsonObject, verifyList, writeInstant, writeJson } from '@chancery/protocol'
-import { type Client, RefusedError } from '@chancery/sdk'
+import { RefusedError } from '@chancery/sdk'
+import type { Client } from '@chancery/sdk/authority'
 import { connect } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/screen.ts'

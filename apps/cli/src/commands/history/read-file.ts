@@ -1,7 +1,13 @@
 import { open } from 'node:fs/promises'
 import { StringDecoder } from 'node:string_decoder'
-import { MAX_HISTORY_LINE, MAX_PACK_LENGTH, isEvidencePack, isEvidencePage, readHistoryLine } from '@chancery/sdk'
-import type { EvidencePack } from '@chancery/sdk'
+import type { EvidencePack } from '@chancery/sdk/authority'
+import {
+  MAX_HISTORY_LINE,
+  MAX_PACK_LENGTH,
+  isEvidencePack,
+  isEvidencePage,
+  readHistoryLine,
+} from '@chancery/sdk/internal'
 import type { TrustHistoryPage, TrustNote, TrustReason, TrustState } from '@chancery/protocol'
 import { CommandError } from '../../errors/failure.ts'
 import { readText, toFailure } from '../../files/files.ts'

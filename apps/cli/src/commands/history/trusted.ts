@@ -22,7 +22,9 @@ import type {
   PastVerdict,
   TrustSubject,
 } from '@chancery/protocol'
-import { type PackTrust, type PastAnswer, TrustHistoryError, verifyPast, verifyPastOfPack } from '@chancery/sdk'
+import type { PastAnswer } from '@chancery/sdk/authority'
+import { verifyPast, type PackTrust } from '@chancery/sdk/evidence'
+import { TrustHistoryError, verifyPastOfPack } from '@chancery/sdk/internal'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { type Connection, connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'

@@ -1,5 +1,5 @@
-import { type BoundaryDecision, type JsonObject, type JustificationProof, writeJson } from '@chancery/protocol'
-import type { DeniedDecision } from '@chancery/sdk/mcp'
+import { type JsonObject, writeJson } from '@chancery/protocol'
+import type { DeniedAnswer } from '@chancery/sdk'
 import { describe, expect, it } from 'vitest'
 import { type AskedCall, FactQuestions } from './fact-questions.ts'
 
@@ -9,18 +9,8 @@ import { type AskedCall, FactQuestions } from './fact-questions.ts'
 const META = { 'io.modelcontextprotocol/clientCapabilities': { elicitation: {} } }
 
 /** A denial because a policy needs the argument, with the members that a question uses. */
-function denialFor(name: string): DeniedDecision {
-  const gate = { policy_id: 'p', gate_id: 'g', mode: 'enforce', passed: false, outcome: 'missing_context' }
-  const entry = { gate_name: 'p/g', inputs: { path: `request_parameters.${name}` } }
-  return {
-    capability: 'mcp:files:print',
-    decision: {
-      authorized: false,
-      gate_results: [{ gate_name: 'p/g', passed: false }],
-      policy_binding: { resolution_status: 'resolved', gate_evaluations: [gate] },
-    } as unknown as BoundaryDecision,
-    justification: { trace: { entries: [entry] } } as unknown as JustificationProof,
-  }
+function denialFor(name: string): Pick<DeniedAnswer, 'decision' | 'missing'> {
+  return { decision: { authorized: false } as unknown as DeniedAnswer['decision'], missing: [name] }
 }
 
 const callOf = (members: Partial<AskedCall> = {}): AskedCall => ({

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { JsonFloat, digestOf, hasSecretMaterial, isJsonObject, member, visible, writeJson } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
-import { DECISION_META, type DeniedDecision, missingArguments } from '@chancery/sdk/mcp'
+import type { DeniedAnswer } from '@chancery/sdk'
+import { DECISION_META } from '@chancery/sdk/internal'
 import type { KnownTool } from './known-tools.ts'
 
 /** The key of the question in `inputRequests`. */
@@ -56,11 +57,10 @@ export class FactQuestions {
 
   /** Returns the result that asks for what the denied call lacks; undefined when a denial is all that can be returned. */
   ask(
-    denied: DeniedDecision,
+    { decision, missing: names }: Pick<DeniedAnswer, 'decision' | 'missing'>,
     call: AskedCall,
     about: { readonly tool: KnownTool; readonly named: readonly string[]; readonly meta: JsonValue | undefined },
   ): JsonObject | undefined {
-    const names = missingArguments(denied)
     if (names.length === 0 || !hasForms(about.meta)) return undefined
     if (!names.every((name) => mayAsk(name, call, about))) return undefined
     const { caller, input } = call
@@ -72,7 +72,7 @@ export class FactQuestions {
       resultType: 'input_required',
       inputRequests: { [KEY]: { method: 'elicitation/create', params: formOf(names, about.tool, call.tool) } },
       requestState: state,
-      _meta: { [DECISION_META]: denied.decision as unknown as JsonObject },
+      _meta: { [DECISION_META]: decision as unknown as JsonObject },
     }
   }
 

@@ -1,9 +1,11 @@
 import { join } from 'node:path'
 import { type JoinCertificate, member } from '@chancery/protocol'
-import { type Client, GovernedActionRunner, type Outbox, createClient, pinAttestation } from '@chancery/sdk'
-import { HeldCalls, runToolCall, toolCapability } from '@chancery/sdk/mcp'
-import type { GovernedToolCall, ToolCall, ToolCallOutcome } from '@chancery/sdk/mcp'
-import { FileOutbox, InUseError } from '@chancery/sdk/nodejs'
+import type { Decider, Outbox } from '@chancery/sdk'
+import { createAuthorityClient, type Client } from '@chancery/sdk/authority'
+import { GovernedActionRunner, HeldCalls, askAuthority, runToolCall } from '@chancery/sdk/internal'
+import type { Asking, GovernedToolCall, ToolCall, ToolCallOutcome } from '@chancery/sdk/internal'
+import { toolCapability } from '@chancery/sdk/mcp'
+import { FileOutbox, StoreInUseError } from '@chancery/sdk/nodejs'
 import { type NodeConnection, loadCertificate } from '../../connection/node-folder.ts'
 import type { CommandContext } from '../../context.ts'
 import { explain } from '../../errors/explain.ts'
@@ -45,7 +47,7 @@ async function finishAbandoned(
     try {
       await finish(outbox)
     } finally {
-      outbox.close()
+      await outbox.close()
     }
   }
 }
@@ -54,7 +56,7 @@ async function openSlot(folder: string): Promise<FileOutbox | undefined> {
   try {
     return await FileOutbox.open(folder)
   } catch (error) {
-    if (error instanceof InUseError) return undefined
+    if (error instanceof StoreInUseError) return undefined
     throw error
   }
 }
@@ -90,7 +92,7 @@ export class Gate {
     // A model waits for the response, so a failing authority must be reported within seconds.
     const node = { signer, audience: () => followed.audience }
     const limits = { timeoutMs: 5000, budgetMs: 10_000, retry: { attempts: 3 } }
-    this.#client = createClient({ url, clock: context.now, node, ...limits })
+    this.#client = createAuthorityClient({ url, clock: context.now, node, ...limits })
     const capabilities = member(rules.attestation.claims, 'capabilities')
     this.#granted = new Set(Array.isArray(capabilities) ? (capabilities as readonly unknown[]) : [])
   }
@@ -116,15 +118,8 @@ export class Gate {
     // Another process may have renewed it.
     this.#certificate = await loadCertificate(connection.files)
     const outcome = await runToolCall(
-      { runner, authorityKeys: connection.followed.keys, held: this.#held },
-      {
-        call,
-        basis: {
-          request: { attestation_id: rules.attestation.attestation_id },
-          expectedAttestation: pinAttestation(rules.attestation),
-        },
-        run,
-      },
+      { runner, decisions: this.#decisions(), held: this.#held },
+      { call, basis: { attestation: rules.attestation }, run },
     )
     void this.#reportRefused(runner)
     return outcome
@@ -140,7 +135,7 @@ export class Gate {
     await Promise.race([runner.flush({ force: true }).then(() => runner.stop()), timeout])
     await this.#reportRefused(runner)
     try {
-      outbox.close()
+      await outbox.close()
     } catch {
       // A call is still running. The lock ends with the process, and the next guard records the call as interrupted.
     }
@@ -170,18 +165,25 @@ export class Gate {
     return { runner, outbox }
   }
 
+  #decisions(): Decider {
+    const { context, connection } = this.#parts
+    const { followed, signer } = connection
+    const asking: Asking = {
+      request: this.#client.boundary.request,
+      publicKey: signer.publicKey,
+      network: followed.keys.genesis.network_name,
+      certificate: () => Promise.resolve(this.#certificate),
+      keys: () => followed.keys,
+      now: context.now,
+      attestation: undefined,
+    }
+    return { ask: (capability, options = {}) => askAuthority(asking, capability, options) }
+  }
+
   #runnerOf(outbox: Outbox): Promise<GovernedActionRunner> {
-    const { context, connection, rules } = this.#parts
-    const current = (): JoinCertificate => this.#certificate
+    const { context, rules } = this.#parts
     return GovernedActionRunner.open({
       client: this.#client,
-      ask: 'node',
-      node: {
-        publicKey: connection.signer.publicKey,
-        get certificate() {
-          return current()
-        },
-      },
       executor: rules.executor,
       outbox,
       clock: context.now,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type JsonObject, type JsonValue, writeJson } from '@chancery/protocol'
-import type { ActionReport } from '@chancery/sdk'
+import type { ActionReport } from '@chancery/sdk/internal'
 import { type KnownTool, KnownTools } from './known-tools.ts'
 import { CODES, errorBody, headerMismatch, notValid, readClientMessage, readServerMessage } from './messages.ts'
 import type { ClientMessage, ServerMessage } from './messages.ts'

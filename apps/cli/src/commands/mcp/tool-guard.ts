@@ -1,7 +1,13 @@
 import { type JsonObject, type JsonValue, isJsonObject, member, visible } from '@chancery/protocol'
-import { type ActionReport, denialCode } from '@chancery/sdk'
-import { DecisionUnavailableError, deniedResult, denialText, outcomeOf, refusedResult } from '@chancery/sdk/mcp'
-import type { DeniedDecision, ToolCall } from '@chancery/sdk/mcp'
+import { type DeniedAnswer, NoDecisionError } from '@chancery/sdk'
+import {
+  denialCode,
+  deniedResult,
+  outcomeOf,
+  refusedResult,
+  type ActionReport,
+  type ToolCall,
+} from '@chancery/sdk/internal'
 import { FactQuestions } from './fact-questions.ts'
 import type { Gate } from './gate.ts'
 import { ListUnavailableError, digestsOf, loadPins } from './known-tools.ts'
@@ -67,7 +73,7 @@ interface ReadCall {
   readonly call: ToolCall
   readonly message: JsonObject
   /** Returns what the client gets for a denial, when it is more than the denial. */
-  readonly ask?: (denied: DeniedDecision) => JsonObject | undefined
+  readonly ask?: (denied: DeniedAnswer) => JsonObject | undefined
 }
 
 /** What the client gets: a value of the server, or a body of the guard with its HTTP status. */
@@ -217,15 +223,16 @@ export class ToolGuard {
       if (outcome.state === 'done') return { passed: true, value: outcome.value }
       if (outcome.state === 'refused')
         return isTool ? ok(resultBody(id, refusedResult(outcome.text))) : refused(id, outcome.text)
-      const { decision } = outcome.denied
-      if (isTool) return ok(resultBody(id, ask?.(outcome.denied) ?? deniedResult(outcome.denied)))
-      return refused(id, denialText(outcome.denied), {
+      const { answer } = outcome
+      const { decision } = answer
+      if (isTool) return ok(resultBody(id, ask?.(answer) ?? deniedResult(answer)))
+      return refused(id, answer.explanation, {
         decision_id: decision.decision_id,
         reason: decision.denial_reason,
         code: denialCode(decision) ?? null,
       })
     } catch (error) {
-      if (!(error instanceof DecisionUnavailableError)) throw error
+      if (!(error instanceof NoDecisionError)) throw error
       const { cause } = error
       this.#parts.note(`no decision: ${cause instanceof Error ? cause.message : String(cause)}`)
       return ok(errorBody(id, CODES.internal, error.message))

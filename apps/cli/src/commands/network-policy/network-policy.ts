@@ -6,7 +6,7 @@ import type { CommandContext } from '../../context.ts'
 import { loadJsonObject } from '../../files/json-file.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { missingRecord, requireConsent } from '../../prompts/preview.ts'
-import type { PolicyVersion } from '@chancery/sdk'
+import type { PolicyVersion } from '@chancery/sdk/authority'
 
 /** Returns one manifest as text. */
 function describePolicy(policy: PolicyManifest, signature: string, style: Style): string {

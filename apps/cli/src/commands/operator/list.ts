@@ -1,4 +1,5 @@
-import { type Client, RefusedError } from '@chancery/sdk'
+import { RefusedError } from '@chancery/sdk'
+import type { Client } from '@chancery/sdk/authority'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { connectAsOperator, findConfig } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'

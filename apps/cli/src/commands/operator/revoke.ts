@@ -1,6 +1,6 @@
 import { visible } from '@chancery/protocol'
 import { ChanceryError } from '@chancery/sdk'
-import type { OperatorKeyActivity, OperatorKeyPreview, OperatorKeyRevocation } from '@chancery/sdk'
+import type { OperatorKeyActivity, OperatorKeyPreview, OperatorKeyRevocation } from '@chancery/sdk/authority'
 import { type Connection, connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { shellWord } from '../../output/shell-word.ts'

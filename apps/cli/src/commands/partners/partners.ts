@@ -1,5 +1,5 @@
 import { type Instant, asJson, readInstant, visible } from '@chancery/protocol'
-import type { ListedPartner, Partner, PartnerAlarm, PartnerChanges, PartnerPin } from '@chancery/sdk'
+import type { ListedPartner, Partner, PartnerAlarm, PartnerChanges, PartnerPin } from '@chancery/sdk/authority'
 import { describeSpan } from '../../output/durations.ts'
 import { shellWord } from '../../output/shell-word.ts'
 import { type Result, type Style, fields, plural, table } from '../../output/screen.ts'

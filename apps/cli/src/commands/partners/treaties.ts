@@ -6,7 +6,7 @@ import type { CommandContext } from '../../context.ts'
 import { usageError } from '../../errors/failure.ts'
 import { type Result, table } from '../../output/screen.ts'
 import { readAll } from '../../connection/read-all.ts'
-import type { Client, ListedPartner, PartnerState } from '@chancery/sdk'
+import type { Client, ListedPartner, PartnerState } from '@chancery/sdk/authority'
 import { ago, stateText } from './partners.ts'
 import { previewThenConfirm } from '../../prompts/preview.ts'
 

@@ -10,7 +10,7 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import { loadPublicKeys } from '../../files/keys.ts'
 import { describeTreaty, findPredecessor, readCapabilities, readStatuses, sameAs, succeed } from './treaties.ts'
 import type { Terms } from './treaties.ts'
-import type { TreatyPreview } from '@chancery/sdk'
+import type { TreatyPreview } from '@chancery/sdk/authority'
 import { loadRecord, saveRecord } from '../../files/json-file.ts'
 import { treatyReasonText } from './reasons.ts'
 

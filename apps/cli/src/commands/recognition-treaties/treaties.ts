@@ -12,7 +12,7 @@ import {
 import type { AttestationStatus, RecognitionTreaty, TreatyLifecycle } from '@chancery/protocol'
 import { describeSpan } from '../../output/durations.ts'
 import { type Result, type Style, cutText, fields, table } from '../../output/screen.ts'
-import type { Client, TreatyFilter, TreatyRequest, TreatyRow } from '@chancery/sdk'
+import type { Client, TreatyFilter, TreatyRequest, TreatyRow } from '@chancery/sdk/authority'
 import { type Connection, connect, connectAsOperator } from '../../connection/connection.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
 import type { CommandContext } from '../../context.ts'

@@ -1,5 +1,7 @@
 import { type JsonObject, type RevocationFeed, readRevocationFeed, visible } from '@chancery/protocol'
-import { type Client, type FeedInParts, NotFoundError, RefusedError, readFeedInParts } from '@chancery/sdk'
+import { RefusedError } from '@chancery/sdk'
+import { readFeedInParts, type Client, type FeedInParts } from '@chancery/sdk/authority'
+import { NotFoundError } from '@chancery/sdk/compat'
 import { connectAsOperator, openForeign } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { type Result, fields } from '../../output/screen.ts'

@@ -6,7 +6,7 @@ import { type Members, type Result, fields } from '../../output/screen.ts'
 import { loadJsonObject, loadRecord, recordKind } from '../../files/json-file.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { loadPublicKeys } from '../../files/keys.ts'
-import type { TrustDecision } from '@chancery/sdk'
+import type { TrustDecision } from '@chancery/sdk/authority'
 
 function evidenceMembers(evidence: TrustEvidence): Members {
   return [

@@ -1,5 +1,6 @@
 import { member } from '@chancery/protocol'
-import { RefusedError, createClient } from '@chancery/sdk'
+import { RefusedError } from '@chancery/sdk'
+import { createAuthorityClient } from '@chancery/sdk/authority'
 import { addressOf } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/screen.ts'
@@ -8,7 +9,7 @@ import type { Plan } from './plan.ts'
 
 /** The authority of a plan, as a service to start. */
 export function authorityOf({ choices, files }: Plan): StartedService {
-  const client = createClient({ url: addressOf(choices.host, choices.port), retry: false, timeoutMs: 2000 })
+  const client = createAuthorityClient({ url: addressOf(choices.host, choices.port), retry: false, timeoutMs: 2000 })
   return {
     name: 'authority',
     folder: choices.home,

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { asJson, visible } from '@chancery/protocol'
-import { DecisionBundleError, MAX_BUNDLE_LENGTH, checkDecisionBundle, readDecisionBundle } from '@chancery/sdk'
-import type { BundleReason } from '@chancery/sdk'
+import { verifyBundle, readBundle, type BundleReason } from '@chancery/sdk/evidence'
+import { DecisionBundleError, MAX_BUNDLE_LENGTH } from '@chancery/sdk/internal'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import type { CommandContext } from '../../context.ts'
 import { CommandError } from '../../errors/failure.ts'
@@ -29,17 +29,17 @@ export async function runVerifyBundle(context: CommandContext, args: Arguments, 
   const given = options.text('key-history')
   const history = given === undefined ? undefined : await loadKeyHistory(cwd, given, genesis)
   const { envelope, form } = read(text)
-  const verdict = await checkDecisionBundle(envelope, { genesis, history })
-  if (!verdict.ok) {
+  const verdict = await verifyBundle(envelope, { genesis, history })
+  if (!verdict.valid) {
     const data = { kind: 'decision-bundle', valid: false, form, reason: verdict.reason }
     return { data, text: `${style.bad('Not valid:')} ${REASONS[verdict.reason]}.`, exitCode: 1 }
   }
-  const { outcome, decision, entry, public_key, checked, unproven } = verdict
+  const { allowed, decision, entry, public_key, checked, unproven } = verdict
   return {
     data: asJson({
       kind: 'decision-bundle',
       valid: true,
-      outcome,
+      allowed,
       form,
       public_key,
       entry,
@@ -59,9 +59,9 @@ export async function runVerifyBundle(context: CommandContext, args: Arguments, 
   }
 }
 
-function read(text: string): ReturnType<typeof readDecisionBundle> {
+function read(text: string): ReturnType<typeof readBundle> {
   try {
-    return readDecisionBundle(text)
+    return readBundle(text)
   } catch (error) {
     if (!(error instanceof DecisionBundleError)) throw error
     throw new CommandError(

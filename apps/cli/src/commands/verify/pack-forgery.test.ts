@@ -27,15 +27,18 @@ import type {
   ReadEvent,
   Signer,
 } from '@chancery/protocol'
+import type { EvidencePack } from '@chancery/sdk/authority'
 import {
-  checkEvidencePack,
-  explainEvidencePack,
-  readEvidencePack,
-  sealPack,
-  verifyPastOfPack,
-  writeEvidencePack,
-} from '@chancery/sdk'
-import type { EvidencePack, EvidencePackReport, PackCheckName, PackExecutorKey, PackTrust } from '@chancery/sdk'
+  verifyPack,
+  explainPack,
+  readPack,
+  writePack,
+  type EvidencePackReport,
+  type PackCheckName,
+  type PackExecutorKey,
+  type PackTrust,
+} from '@chancery/sdk/evidence'
+import { sealPack, verifyPastOfPack } from '@chancery/sdk/internal'
 import { FIRST_KEY, type Succeeded, accepted, signExecution, signSuccession, testSigner } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RealNetwork, openNetwork } from '../../testing/real-authority.suite.ts'
@@ -76,7 +79,7 @@ beforeAll(async () => {
   await writeFile(network.setup.path('agreement.json'), writeJson(first))
   const { code, stderr } = await network.asOperator(`evidence pack ${id} --agreement agreement.json --out pack.json`)
   if (code !== 0) throw new Error(stderr)
-  pack = readEvidencePack(await readFile(network.setup.path('pack.json'), 'utf8'))
+  pack = readPack(await readFile(network.setup.path('pack.json'), 'utf8'))
   const read = readEventLine(pack.entries[0] ?? '')
   if (read === undefined) throw new Error('the pack has no entry')
   event = read
@@ -107,7 +110,7 @@ async function agree(responder_sovereign_id: string): Promise<JsonObject> {
 
 const check = (changed: Partial<EvidencePack>, trust?: PackTrust): Promise<EvidencePackReport> => {
   const sealed = sealPack({ ...pack, ...changed })
-  return checkEvidencePack(readEvidencePack(writeEvidencePack(sealed)), trust ?? { genesis: network.genesis })
+  return verifyPack(readPack(writePack(sealed)), trust ?? { genesis: network.genesis })
 }
 
 const statusOf = ({ checks }: EvidencePackReport, name: PackCheckName): string | undefined =>
@@ -125,7 +128,7 @@ describe('the request of a decision without policies', () => {
   it('is proven by the log', async () => {
     const report = await check({})
     expect([report.valid, statusOf(report, 'context')]).toEqual([true, 'passed'])
-    expect(explainEvidencePack(pack, report)?.heading).toBe('Allowed: ledger.read for BETA')
+    expect(explainPack(pack, report)?.heading).toBe('Allowed: ledger.read for BETA')
   })
 
   it('is not stated when it was exchanged and the log left out', async () => {
@@ -134,7 +137,7 @@ describe('the request of a decision without policies', () => {
     const report = await check(changed)
     expect(statusOf(report, 'context')).toBe('unchecked')
     expect(report.not_proven.join()).toContain('Not proven: what was requested, and by whom.')
-    expect(JSON.stringify(explainEvidencePack({ ...pack, ...changed }, report))).not.toContain('vault.open')
+    expect(JSON.stringify(explainPack({ ...pack, ...changed }, report))).not.toContain('vault.open')
     expect(statusOf(await check({ ...changed, log: pack.log }), 'inclusion')).toBe('failed')
   })
 
@@ -191,7 +194,7 @@ describe('an execution', () => {
       const report = await check({ ...changed, log })
       expect(statusOf(report, 'executions')).toBe('unchecked')
       expect(report.not_proven.join()).toContain('Not proven: whether the action was executed.')
-      expect(explainEvidencePack({ ...pack, ...changed }, report)?.executions).toEqual([])
+      expect(explainPack({ ...pack, ...changed }, report)?.executions).toEqual([])
     }
   })
 
@@ -203,7 +206,7 @@ describe('an execution', () => {
     })
     const report = await check(changed, trust(key.public_key))
     expect([report.valid, statusOf(report, 'executions')]).toEqual([true, 'passed'])
-    expect(explainEvidencePack({ ...pack, ...changed }, report)?.executions).toHaveLength(1)
+    expect(explainPack({ ...pack, ...changed }, report)?.executions).toHaveLength(1)
     expect((await check(changed, trust(stolen.publicKey))).valid).toBe(false)
     const hidden = await check({ ...changed, executor_keys: [] }, trust(key.public_key))
     expect([hidden.valid, statusOf(hidden, 'executions')]).toEqual([false, 'failed'])

@@ -1,16 +1,9 @@
 import { readFile, truncate, writeFile } from 'node:fs/promises'
 import { canonicalJson, readEventLine, readNote, writeNote, writeWitnessKey } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
-import {
-  EvidencePackError,
-  MAX_PACK_LENGTH,
-  checkEvidencePack,
-  explainEvidencePack,
-  readEvidencePack,
-  sealPack,
-  writeEvidencePack,
-} from '@chancery/sdk'
-import type { EvidencePack, EvidencePackReport } from '@chancery/sdk'
+import type { EvidencePack } from '@chancery/sdk/authority'
+import { verifyPack, explainPack, readPack, writePack, type EvidencePackReport } from '@chancery/sdk/evidence'
+import { EvidencePackError, MAX_PACK_LENGTH, sealPack } from '@chancery/sdk/internal'
 import { accepted, testSigner } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RealNetwork, openNetwork } from '../../testing/real-authority.suite.ts'
@@ -29,15 +22,14 @@ beforeAll(async () => {
   await network.na.features.evidenceLog.append()
   const { code, stderr } = await network.asOperator(`evidence pack ${id} --out pack.json`)
   if (code !== 0) throw new Error(stderr)
-  pack = readEvidencePack(await readFile(network.setup.path('pack.json'), 'utf8'))
+  pack = readPack(await readFile(network.setup.path('pack.json'), 'utf8'))
 })
 afterAll(() => network.close())
 
-const reread = (changed: Partial<EvidencePack>): EvidencePack =>
-  readEvidencePack(writeEvidencePack(sealPack({ ...pack, ...changed })))
+const reread = (changed: Partial<EvidencePack>): EvidencePack => readPack(writePack(sealPack({ ...pack, ...changed })))
 
 const check = (changed: Partial<EvidencePack>): Promise<EvidencePackReport> =>
-  checkEvidencePack(reread(changed), { genesis: network.genesis })
+  verifyPack(reread(changed), { genesis: network.genesis })
 
 const detailOf = ({ checks }: EvidencePackReport, wanted: string): string | null | undefined =>
   checks.find(({ name, status }) => name === wanted && status === 'failed')?.detail
@@ -56,7 +48,7 @@ it('reports an entry that is nested too deeply as one that cannot be read', asyn
     const changed = { entries: [line.replace(canonicalJson(context), text), ...rest], log: null, anchor: null }
     const report = await check(changed)
     expect([depth, report.valid]).toEqual([depth, false])
-    expect(() => explainEvidencePack({ ...pack, ...changed }, report)).not.toThrow()
+    expect(() => explainPack({ ...pack, ...changed }, report)).not.toThrow()
   }
 })
 
@@ -109,7 +101,7 @@ describe('a trusted witness', () => {
     const { publicKey } = await testSigner('witness.example')
     const witnesses = [writeWitnessKey({ name: 'witness.example', publicKey })]
     for (const log of [pack.log, null]) {
-      const report = await checkEvidencePack(reread({ log, anchor: null }), { genesis: network.genesis, witnesses })
+      const report = await verifyPack(reread({ log, anchor: null }), { genesis: network.genesis, witnesses })
       expect([report.valid, detailOf(report, 'witnesses')]).toEqual([false, 'no_trusted_witness'])
     }
   })

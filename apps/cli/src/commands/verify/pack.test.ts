@@ -1,7 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { cosignNote, isJsonObject, readJson, readNote, writeJson, writeNote, writeWitnessKey } from '@chancery/protocol'
 import type { BoundaryDecision, JsonObject, JsonValue } from '@chancery/protocol'
-import { type EvidencePack, checkEvidencePack, readEvidencePack, sealPack, writeEvidencePack } from '@chancery/sdk'
+import type { EvidencePack } from '@chancery/sdk/authority'
+import { verifyPack, readPack, writePack } from '@chancery/sdk/evidence'
+import { sealPack } from '@chancery/sdk/internal'
 import { accepted, signExecution, testSigner } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RealNetwork, openNetwork } from '../../testing/real-authority.suite.ts'
@@ -63,7 +65,7 @@ async function publishPolicy(): Promise<void> {
 
 /** Verifies a changed pack whose writer computed counts and digest again. */
 async function verify(changed: JsonValue, flags = '--genesis genesis.json'): Promise<[number, JsonObject]> {
-  return verifyText(writeEvidencePack(sealPack(changed as unknown as EvidencePack)), flags)
+  return verifyText(writePack(sealPack(changed as unknown as EvidencePack)), flags)
 }
 
 async function verifyText(changed: string, flags = '--genesis genesis.json'): Promise<[number, JsonObject]> {
@@ -219,7 +221,7 @@ describe('a changed pack whose counts and digest were computed again', () => {
     for (const [index, line] of lines.entries())
       for (let at = 0; at < line.length; at += 97) {
         const changed = sealPack(flipMember(file, ['entries', index], at) as unknown as EvidencePack)
-        const { valid } = await checkEvidencePack(readEvidencePack(writeEvidencePack(changed)), {
+        const { valid } = await verifyPack(readPack(writePack(changed)), {
           genesis: network.genesis,
         })
         expect(valid, `entry ${index}, byte ${at}: ${line.slice(Math.max(at - 9, 0), at + 9)}`).toBe(false)
@@ -273,7 +275,7 @@ const list = (pack: JsonObject, name: string): readonly JsonValue[] => pack[name
 describe('a changed pack', () => {
   it('fails when a record is removed and the counts are not changed', async () => {
     const changed = { ...file, anchor: null } as unknown as EvidencePack
-    const [code, report] = await verifyText(writeEvidencePack(changed))
+    const [code, report] = await verifyText(writePack(changed))
     expect([code, notPassed(report)]).toEqual([1, ['contents failed', OPEN, 'anchor failed']])
   })
 

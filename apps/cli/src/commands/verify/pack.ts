@@ -1,17 +1,22 @@
 import { resolve } from 'node:path'
 import { asJson, readWitnessKey, visible } from '@chancery/protocol'
+import type { EvidencePack } from '@chancery/sdk/authority'
+import {
+  explainPack,
+  readPack as readPackText,
+  verifyPack as checkPack,
+  type EvidencePackReport,
+  type PackCheck,
+  type PackTrust,
+} from '@chancery/sdk/evidence'
 import {
   EvidencePackError,
   MAX_PACK_LENGTH,
   PACK_CHECK_WORDS,
-  checkEvidencePack,
-  explainEvidencePack,
   isEvidencePage,
   isPageOf,
-  readEvidencePack,
   readEvidencePage,
-} from '@chancery/sdk'
-import type { EvidencePack, EvidencePackReport, PackCheck, PackTrust } from '@chancery/sdk'
+} from '@chancery/sdk/internal'
 import type { CommandContext } from '../../context.ts'
 import { type Result, type Style, table } from '../../output/screen.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
@@ -55,7 +60,7 @@ export async function loadPackTrust({ cwd }: CommandContext, options: Options): 
 /** Verifies a pack, or a page with a pack in it. */
 export async function verifyPack({ style }: CommandContext, text: string, trust: PackTrust): Promise<Result> {
   const pack = readPack(text)
-  const report = await checkEvidencePack(pack, trust)
+  const report = await checkPack(pack, trust)
   const isOtherPage = isEvidencePage(text) && !isOwnPage(text)
   const note = isOtherPage ? [style.warn(OTHER_PAGE), ''] : []
   const data = { ...asJson(report), kind: 'evidence-pack', ...(isOtherPage ? { warning: OTHER_PAGE } : {}) }
@@ -79,7 +84,7 @@ function exitCodeOf({ valid, checks }: EvidencePackReport): 0 | 1 | 2 {
 /** Reads a pack or the page form of one. */
 export function readPack(text: string): EvidencePack {
   try {
-    return isEvidencePage(text) ? readEvidencePage(text) : readEvidencePack(text)
+    return isEvidencePage(text) ? readEvidencePage(text) : readPackText(text)
   } catch (error) {
     if (!(error instanceof EvidencePackError)) throw error
     throw new CommandError(
@@ -96,7 +101,7 @@ function packText(pack: EvidencePack, report: EvidencePackReport, style: Style):
     words[status],
     visible(detail ?? '-'),
   ]
-  const story = explainEvidencePack(pack, report)
+  const story = explainPack(pack, report)
   const headings = [
     style.good('Valid.'),
     style.bad('Not valid.'),

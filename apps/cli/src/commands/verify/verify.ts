@@ -12,7 +12,7 @@ import {
   visible,
 } from '@chancery/protocol'
 import type { BoundaryDecision, JsonObject, JsonValue, OfflineTrust, RecordKindName } from '@chancery/protocol'
-import { MAX_PACK_LENGTH, isEvidencePack, isEvidencePage } from '@chancery/sdk'
+import { MAX_PACK_LENGTH, isEvidencePack, isEvidencePage } from '@chancery/sdk/internal'
 import type { CommandContext } from '../../context.ts'
 import { type Result, fields, verdictText } from '../../output/screen.ts'
 import { usageError } from '../../errors/failure.ts'

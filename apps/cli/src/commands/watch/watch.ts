@@ -11,7 +11,9 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import { reporter } from '../../output/events.ts'
 import { PROBLEMS, checkFeed, checkListed, positionOf, readWatchState, writeWatchState } from './check-lists.ts'
 import type { Problem, WatchState } from './check-lists.ts'
-import { type Client, type FollowedKeys, UnreachableError } from '@chancery/sdk'
+import { UnreachableError } from '@chancery/sdk'
+import type { Client } from '@chancery/sdk/authority'
+import type { FollowedKeys } from '@chancery/sdk/internal'
 
 /** Result of the check of one document. */
 interface DocumentCheck {

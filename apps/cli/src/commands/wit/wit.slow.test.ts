@@ -2,8 +2,11 @@ import { writeFile } from 'node:fs/promises'
 import { type Server, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { JsonObject } from '@chancery/protocol'
-import { FollowedParty, createClient } from '@chancery/sdk'
-import { httpNodeProof } from '@chancery/sdk/nodejs'
+import { createAuthorityClient } from '@chancery/sdk/authority'
+import { FollowedParty } from '@chancery/sdk/internal'
+import { authenticate } from '@chancery/sdk/nodejs'
+import { wimse } from '@chancery/sdk/wimse'
+import { createAuthorizer } from '@chancery/sdk'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RealNetwork, openNetwork } from '../../testing/real-authority.suite.ts'
 
@@ -16,12 +19,11 @@ beforeAll(async () => {
   await network.join('node')
   const clock = () => network.clock.now()
   const { genesis, na } = network
-  const party = await FollowedParty.open({ client: createClient({ url: na.url, clock }), genesis, clock })
-  const keys = (): readonly string[] => [party.keys.genesis.network_authority.public_key]
-  const wimse = { [genesis.network_name]: { trustDomain: DOMAIN, keys } }
-  const options = { audience: 'https://print.example', trust: party, clock, wimse }
+  const party = await FollowedParty.open({ client: createAuthorityClient({ url: na.url, clock }), genesis, clock })
+  const profiles = [wimse({ networks: [{ genesis, trustDomain: DOMAIN }] })]
+  const authorizer = createAuthorizer({ audience: 'https://print.example', trust: party, clock, profiles })
   service = createServer(
-    httpNodeProof(options, (request, response) => void response.end(request.node.certificate.cert_id)),
+    authenticate(authorizer, (_request, response, { caller }) => response.end(caller.certificate.cert_id)),
   )
   await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve))
   origin = `http://127.0.0.1:${(service.address() as AddressInfo).port}`

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { readWit } from '@chancery/protocol'
-import { signWimseRequest } from '@chancery/sdk'
+import { signWimseRequest } from '@chancery/sdk/wimse'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { readPairs } from '../../arguments/pairs.ts'
 import { connectAsNode, loadCertificate } from '../../connection/node-folder.ts'

@@ -1,12 +1,11 @@
 import { GATEWAY_ROUTES, type GatewayRoute } from '@chancery/contract'
-import type { GatewayDescription } from '@chancery/sdk'
 import type { JSX } from 'preact'
 import { Badge } from '../../components/badge.tsx'
 import { useAutoRefresh } from '../components/use-live.ts'
 import { type Page, writeLocation } from '../view-location.ts'
 import { loadMesh } from '../requests/mesh.ts'
 import { type Reply, sendRequest } from '../requests/send-request.ts'
-import { type Warning, findWarnings } from '../requests/warnings.ts'
+import { type GatewayDescription, type Warning, findWarnings } from '../requests/warnings.ts'
 import type { Operation } from '../requests/catalogue.ts'
 
 interface Condition {

@@ -1,6 +1,6 @@
 import { canonicalBytes, isJsonObject, readJson, toBase64 } from '@chancery/protocol'
 import type { JsonObject, OperatorHeaders, Signer } from '@chancery/protocol'
-import { signOperatorRequest } from '@chancery/sdk'
+import { signOperatorRequest } from '@chancery/sdk/protocol'
 import { sendRequest, isSuccess } from './send-request.ts'
 import type { Operation } from './catalogue.ts'
 import type { NetworkInfo } from './token-info.ts'

@@ -1,7 +1,6 @@
 import type { Mesh } from '@chancery/contract'
-import type { GatewayDescription } from '@chancery/sdk'
 import { describe, expect, it } from 'vitest'
-import { findWarnings } from './warnings.ts'
+import { type GatewayDescription, findWarnings } from './warnings.ts'
 
 const ON = { durable_crl_state: true, durable_audit: true, audit_delivery: true, shared_quotas: true, mtls: true }
 const about = (mode: string, off: Readonly<Record<string, boolean>> = {}): GatewayDescription =>

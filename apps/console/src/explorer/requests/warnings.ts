@@ -1,5 +1,12 @@
 import type { Mesh } from '@chancery/contract'
-import type { GatewayDescription } from '@chancery/sdk'
+
+/** GET /api of a gateway (protocol/gateway 11). */
+export interface GatewayDescription {
+  readonly service: string
+  readonly version: string
+  readonly mode: string
+  readonly security_capabilities: Readonly<Record<string, boolean>>
+}
 
 /** Something that is not as safe as it can be, and what follows from it. */
 export interface Warning {

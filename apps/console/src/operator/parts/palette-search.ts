@@ -1,4 +1,4 @@
-import type { ListedAgentPage, NodePage } from '@chancery/sdk'
+import type { ListedAgentPage, NodePage } from '@chancery/sdk/authority'
 import { at, read } from '../client.ts'
 import { agentHref, nodeHref, nodeName } from '../node-key.ts'
 import type { PaletteMatch } from './palette-row.ts'

@@ -16,7 +16,7 @@ import {
   verifyReceived,
 } from '@chancery/protocol'
 import type { AuthorityKeys, StoreAnchor, StoreFinding, StoreReport } from '@chancery/protocol'
-import type { AnchorPage } from '@chancery/sdk'
+import type { AnchorPage } from '@chancery/sdk/authority'
 import { at, read } from '../client.ts'
 import { failureText } from '../words/evidence.ts'
 import { readEntryLines } from './entry-lines.ts'

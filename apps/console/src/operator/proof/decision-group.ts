@@ -5,7 +5,7 @@ import type {
   ExecutionEvidence,
   JustificationProof,
 } from '@chancery/protocol'
-import type { DecisionGroup, EvidenceEvent } from '@chancery/sdk'
+import type { DecisionGroup, EvidenceEvent } from '@chancery/sdk/authority'
 
 export type { EvidenceEvent } from '@chancery/sdk'
 

@@ -1,6 +1,7 @@
 import { BOUNDARY_POLICY_FORM, isJsonObject, readEventLine, readOrUndefined, readReceived } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
-import { assembleEvidencePack, namedTexts, namedTreaty, writeEvidencePack } from '@chancery/sdk/verify/pack'
+import { createPack, writePack } from '@chancery/sdk/evidence'
+import { namedTexts, namedTreaty } from '@chancery/sdk/internal'
 import { type Part, type ProofParts, readPolicyTexts, readTile, readTreaty } from './gather.ts'
 
 /** Returns the evidence pack: everything that an auditor needs to verify the decision without a call. */
@@ -9,7 +10,7 @@ export async function evidencePackText(parts: ProofParts): Promise<string> {
   const entries = parts.lines.filter((line) => readEventLine(line)?.entry.entry_kind !== 'rejection')
   const applied = valueOf(policies) ?? []
   const treaty = namedTreaty(contextIn(entries[0] ?? ''))
-  const pack = await assembleEvidencePack({
+  const pack = await createPack({
     genesis: keys.genesis,
     key_history: keys.history ?? null,
     entries,
@@ -25,7 +26,7 @@ export async function evidencePackText(parts: ProofParts): Promise<string> {
     logIdentity: parts.logIdentity,
     readTile,
   })
-  return writeEvidencePack(pack)
+  return writePack(pack)
 }
 
 /** Of a malformed policy no texts are read; the checks of the pack report it. */

@@ -11,7 +11,7 @@ import type {
   StoreAnchor,
   TileReader,
 } from '@chancery/protocol'
-import type { ExecutorKey } from '@chancery/sdk'
+import type { ExecutorKey } from '@chancery/sdk/authority'
 import { CallError, type Query, type Target, at, read, readPublic, readPublicBytes, readText } from '../client.ts'
 import { findPin, genesisFingerprint } from '../pin.ts'
 import { readEntryLines } from './entry-lines.ts'

@@ -1,4 +1,4 @@
-import type { TreatyRow } from '@chancery/sdk'
+import type { TreatyRow } from '@chancery/sdk/authority'
 import { authority } from '../../authority.ts'
 
 export interface ListedTreaty {

@@ -31,7 +31,7 @@ import type {
 import { CommandError } from '../../../errors/failure.ts'
 import type { ArchiveFiles } from './files.ts'
 import { SEGMENT_TEXT_BYTES, compress } from './read.ts'
-import type { Client } from '@chancery/sdk'
+import type { Client } from '@chancery/sdk/authority'
 import type { Connection } from '../../../connection/connection.ts'
 import { fetchCheckpoint, findLogTrust, treeOf } from '../witnesses.ts'
 

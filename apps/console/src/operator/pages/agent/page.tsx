@@ -1,5 +1,5 @@
 import type { AgentDescriptor } from '@chancery/protocol'
-import type { NodeSummary } from '@chancery/sdk'
+import type { NodeSummary } from '@chancery/sdk/authority'
 import type { JSX } from 'preact'
 import { at, read } from '../../client.ts'
 import { keyFromPath, nodeHref, nodeName } from '../../node-key.ts'

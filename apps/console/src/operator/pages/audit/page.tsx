@@ -1,6 +1,6 @@
 import { AUDIT_EVENTS } from '@chancery/contract'
 import type { JsonObject } from '@chancery/protocol'
-import type { AuditPage } from '@chancery/sdk'
+import type { AuditPage } from '@chancery/sdk/authority'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { plain } from '../../../components/plain.ts'

@@ -1,4 +1,4 @@
-import type { DecisionCounts, DecisionGroupPage } from '@chancery/sdk'
+import type { DecisionCounts, DecisionGroupPage } from '@chancery/sdk/authority'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { at, authorityNow, read } from '../../client.ts'

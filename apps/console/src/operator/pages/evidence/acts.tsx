@@ -1,5 +1,5 @@
 import { type JsonObject, type StoreAnchor, isJsonObject } from '@chancery/protocol'
-import type { StoreStatus } from '@chancery/sdk'
+import type { StoreStatus } from '@chancery/sdk/authority'
 import { plain } from '../../../components/plain.ts'
 import { at, authorityNow } from '../../client.ts'
 import { Drawer } from '../../parts/drawer.tsx'

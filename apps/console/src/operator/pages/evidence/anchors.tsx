@@ -1,5 +1,5 @@
 import type { StoreAnchor } from '@chancery/protocol'
-import type { StoreStatus } from '@chancery/sdk'
+import type { StoreStatus } from '@chancery/sdk/authority'
 import type { JSX } from 'preact'
 import { at, read } from '../../client.ts'
 import { offerFile } from '../../parts/file.ts'

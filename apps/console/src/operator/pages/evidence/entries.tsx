@@ -1,4 +1,4 @@
-import type { DecisionGroupPage, EvidenceEvent, NewestPage } from '@chancery/sdk'
+import type { DecisionGroupPage, EvidenceEvent, NewestPage } from '@chancery/sdk/authority'
 import type { JSX } from 'preact'
 import { at, read } from '../../client.ts'
 import type { Filter } from '../../parts/filters.tsx'

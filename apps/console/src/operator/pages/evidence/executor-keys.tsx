@@ -1,4 +1,4 @@
-import type { ExecutorKey } from '@chancery/sdk'
+import type { ExecutorKey } from '@chancery/sdk/authority'
 import type { JSX } from 'preact'
 import { at, read } from '../../client.ts'
 import { Id } from '../../parts/id.tsx'

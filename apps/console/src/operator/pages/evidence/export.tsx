@@ -1,4 +1,4 @@
-import type { StoreStatus } from '@chancery/sdk'
+import type { StoreStatus } from '@chancery/sdk/authority'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { Command } from '../../parts/command.tsx'

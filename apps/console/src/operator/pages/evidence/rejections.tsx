@@ -1,4 +1,4 @@
-import type { RejectedEvidence, RejectionPage } from '@chancery/sdk'
+import type { RejectedEvidence, RejectionPage } from '@chancery/sdk/authority'
 import type { JSX } from 'preact'
 import { at, read } from '../../client.ts'
 import { Id, shortId } from '../../parts/id.tsx'

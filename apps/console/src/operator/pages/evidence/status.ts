@@ -1,4 +1,4 @@
-import type { StoreStatus } from '@chancery/sdk'
+import type { StoreStatus } from '@chancery/sdk/authority'
 import type { Liveness } from '../../parts/bar.tsx'
 
 export interface ViewProps {

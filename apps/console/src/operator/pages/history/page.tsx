@@ -1,5 +1,5 @@
 import type { JsonObject } from '@chancery/protocol'
-import type { EvidenceEvent, NewestPage } from '@chancery/sdk'
+import type { EvidenceEvent, NewestPage } from '@chancery/sdk/authority'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { at, read, readJsonText } from '../../client.ts'

@@ -1,5 +1,5 @@
 import type { GenesisBlock } from '@chancery/protocol'
-import type { Health, OperatorIdentity, Readiness } from '@chancery/sdk'
+import type { Health, OperatorIdentity, Readiness } from '@chancery/sdk/authority'
 import type { JSX } from 'preact'
 import { at, readPublic } from '../../client.ts'
 import { Facts } from '../../parts/facts.tsx'

@@ -1,4 +1,4 @@
-import type { OperatorIdentity, OperatorKeyList, OperatorKeyRow } from '@chancery/sdk'
+import type { OperatorIdentity, OperatorKeyList, OperatorKeyRow } from '@chancery/sdk/authority'
 import type { JSX } from 'preact'
 import { at, read } from '../../client.ts'
 import { lockEverywhere, session } from '../../key.ts'

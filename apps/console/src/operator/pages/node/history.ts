@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '@chancery/protocol'
-import type { NodeSummary } from '@chancery/sdk'
+import type { NodeSummary } from '@chancery/sdk/authority'
 import type { IconName, Tone } from '../../parts/icons.ts'
 import { absolute, duration } from '../../parts/duration.ts'
 import { confirmedName } from '../../node-key.ts'

@@ -1,4 +1,4 @@
-import type { NodeSummary } from '@chancery/sdk'
+import type { NodeSummary } from '@chancery/sdk/authority'
 import { at, read } from '../../client.ts'
 import { keyToPath, nodeHref } from '../../node-key.ts'
 import type { Act } from '../../signing/act.ts'

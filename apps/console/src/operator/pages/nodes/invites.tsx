@@ -1,4 +1,4 @@
-import type { InvitePage, InviteRow } from '@chancery/sdk'
+import type { InvitePage, InviteRow } from '@chancery/sdk/authority'
 import type { JSX } from 'preact'
 import { at, read } from '../../client.ts'
 import { nodeHref } from '../../node-key.ts'

@@ -1,4 +1,4 @@
-import type { NodeSummary } from '@chancery/sdk'
+import type { NodeSummary } from '@chancery/sdk/authority'
 import { describe, expect, it } from 'vitest'
 import { writeNodes } from './node-file.ts'
 

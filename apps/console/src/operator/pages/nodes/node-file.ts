@@ -1,4 +1,4 @@
-import type { NodeSummary } from '@chancery/sdk'
+import type { NodeSummary } from '@chancery/sdk/authority'
 
 export type FileFormat = 'csv' | 'jsonl'
 

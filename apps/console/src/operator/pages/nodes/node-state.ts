@@ -1,4 +1,4 @@
-import type { NodeState } from '@chancery/sdk'
+import type { NodeState } from '@chancery/sdk/authority'
 import type { ShapeName, Tone } from '../../parts/icons.ts'
 
 interface ShownState {

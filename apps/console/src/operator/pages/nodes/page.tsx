@@ -1,4 +1,4 @@
-import type { NodePage, NodeState, NodeSummary } from '@chancery/sdk'
+import type { NodePage, NodeState, NodeSummary } from '@chancery/sdk/authority'
 import type { JSX } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { at, read } from '../../client.ts'

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@chancery/protocol'
-import type { AuditPage } from '@chancery/sdk'
+import type { AuditPage } from '@chancery/sdk/authority'
 import type { JSX } from 'preact'
 import { at, read } from '../../client.ts'
 import { session } from '../../key.ts'

@@ -1,4 +1,4 @@
-import type { NetworkFinding } from '@chancery/sdk'
+import type { NetworkFinding } from '@chancery/sdk/authority'
 import type { JSX } from 'preact'
 import { Command } from '../../parts/command.tsx'
 import { Drawer } from '../../parts/drawer.tsx'

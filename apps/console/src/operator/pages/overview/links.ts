@@ -1,4 +1,4 @@
-import type { NetworkFinding } from '@chancery/sdk'
+import type { NetworkFinding } from '@chancery/sdk/authority'
 
 export interface NeedLink {
   readonly action: string

@@ -1,4 +1,4 @@
-import type { NetworkFinding } from '@chancery/sdk'
+import type { NetworkFinding } from '@chancery/sdk/authority'
 import { describe, expect, it } from 'vitest'
 import { linkOf } from './links.ts'
 import { calmOf, findNeeds, headlineOf } from './needs.ts'

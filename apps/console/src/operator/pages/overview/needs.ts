@@ -1,4 +1,4 @@
-import type { NetworkFinding, NetworkFindings } from '@chancery/sdk'
+import type { NetworkFinding, NetworkFindings } from '@chancery/sdk/authority'
 import { isForLater } from '../../findings.ts'
 import type { ShapeName, Tone } from '../../parts/icons.ts'
 import { linkOf } from './links.ts'

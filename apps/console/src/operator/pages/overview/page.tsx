@@ -1,4 +1,4 @@
-import type { NetworkFindings, StoreStatus } from '@chancery/sdk'
+import type { NetworkFindings, StoreStatus } from '@chancery/sdk/authority'
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { at, authorityNow, read } from '../../client.ts'

@@ -1,4 +1,4 @@
-import type { StoreStatus } from '@chancery/sdk'
+import type { StoreStatus } from '@chancery/sdk/authority'
 import type { JSX } from 'preact'
 import type { Dashboard } from '../../dashboard.ts'
 import { relative } from '../../parts/duration.ts'

@@ -1,4 +1,4 @@
-import type { PartnerAlarm, TreatyRow } from '@chancery/sdk'
+import type { PartnerAlarm, TreatyRow } from '@chancery/sdk/authority'
 import { expect, it } from 'vitest'
 import type { Act, Values } from '../../signing/act.ts'
 import { addAct, recogniseAct } from '../partners/acts.ts'

@@ -1,4 +1,4 @@
-import type { Partner, TreatyRow } from '@chancery/sdk'
+import type { Partner, TreatyRow } from '@chancery/sdk/authority'
 import type { JSX } from 'preact'
 import { Facts } from '../../parts/facts.tsx'
 import { Shape, State } from '../../parts/state.tsx'

@@ -1,4 +1,4 @@
-import type { TreatyRow } from '@chancery/sdk'
+import type { TreatyRow } from '@chancery/sdk/authority'
 import type { JSX } from 'preact'
 import type { Act } from '../../signing/act.ts'
 import { Acts } from '../../signing/review.tsx'

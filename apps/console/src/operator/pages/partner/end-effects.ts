@@ -1,4 +1,4 @@
-import type { TreatyPreview } from '@chancery/sdk'
+import type { TreatyPreview } from '@chancery/sdk/authority'
 import type { Effect } from '../../signing/act.ts'
 
 /** The dry run in words. */

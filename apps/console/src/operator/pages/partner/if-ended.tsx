@@ -1,4 +1,4 @@
-import type { TreatyPreview, TreatyRow } from '@chancery/sdk'
+import type { TreatyPreview, TreatyRow } from '@chancery/sdk/authority'
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { CallError } from '../../client.ts'

@@ -1,5 +1,5 @@
 import { type EvidenceStoreEntry, type JsonObject, type RecognitionTreaty, verifyList } from '@chancery/protocol'
-import type { Partner, TreatyRow } from '@chancery/sdk'
+import type { Partner, TreatyRow } from '@chancery/sdk/authority'
 import { at, read, send } from '../../client.ts'
 import { session } from '../../key.ts'
 import { makePayload } from '../../signing/payload.ts'

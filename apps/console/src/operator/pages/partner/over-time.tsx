@@ -1,4 +1,4 @@
-import type { TreatyRow } from '@chancery/sdk'
+import type { TreatyRow } from '@chancery/sdk/authority'
 import type { JSX } from 'preact'
 import { treatyState, endState } from '../partners/rows.ts'
 import type { TheirTreaty } from './load.ts'

@@ -1,4 +1,4 @@
-import type { TreatyRow } from '@chancery/sdk'
+import type { TreatyRow } from '@chancery/sdk/authority'
 import type { JSX } from 'preact'
 import { authorityNow } from '../../client.ts'
 import { dashboard } from '../../dashboard.ts'

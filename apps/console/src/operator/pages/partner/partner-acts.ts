@@ -1,4 +1,4 @@
-import type { ListedPartner, PartnerAlarm } from '@chancery/sdk'
+import type { ListedPartner, PartnerAlarm } from '@chancery/sdk/authority'
 import { plain } from '../../../components/plain.ts'
 import { at } from '../../client.ts'
 import type { Act, ActField } from '../../signing/act.ts'

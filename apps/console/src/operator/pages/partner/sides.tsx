@@ -1,5 +1,5 @@
 import type { RecognitionTreaty } from '@chancery/protocol'
-import type { TreatyRow } from '@chancery/sdk'
+import type { TreatyRow } from '@chancery/sdk/authority'
 import type { ComponentChildren, JSX } from 'preact'
 import { session } from '../../key.ts'
 import { Facts, Roles } from '../../parts/facts.tsx'

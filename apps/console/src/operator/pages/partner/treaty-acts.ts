@@ -1,4 +1,4 @@
-import type { TreatyPreview, TreatyRow } from '@chancery/sdk'
+import type { TreatyPreview, TreatyRow } from '@chancery/sdk/authority'
 import type { JsonObject } from '@chancery/protocol'
 import { at } from '../../client.ts'
 import { shortId } from '../../parts/short-id.ts'

@@ -1,4 +1,4 @@
-import type { AttestationPreview } from '@chancery/sdk'
+import type { AttestationPreview } from '@chancery/sdk/authority'
 import type { JsonObject } from '@chancery/protocol'
 import { plain } from '../../../components/plain.ts'
 import { at } from '../../client.ts'

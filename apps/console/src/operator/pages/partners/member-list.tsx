@@ -1,4 +1,4 @@
-import type { AttestationRow } from '@chancery/sdk'
+import type { AttestationRow } from '@chancery/sdk/authority'
 import type { JSX } from 'preact'
 import { plain } from '../../../components/plain.ts'
 import { at, authorityNow, read } from '../../client.ts'

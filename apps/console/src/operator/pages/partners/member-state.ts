@@ -1,4 +1,4 @@
-import type { AttestationRow } from '@chancery/sdk'
+import type { AttestationRow } from '@chancery/sdk/authority'
 import { type ShownState, endState } from './rows.ts'
 
 export function memberState({ status, attestation }: AttestationRow, nowMs: number): ShownState {

@@ -1,4 +1,4 @@
-import type { ListedPartner, TreatyRow } from '@chancery/sdk'
+import type { ListedPartner, TreatyRow } from '@chancery/sdk/authority'
 import { CallError, at, read, readPublic, withParameters } from '../../client.ts'
 import { dashboard } from '../../dashboard.ts'
 import { networkFact } from '../../frame.tsx'

@@ -1,4 +1,4 @@
-import type { ListedPartner, TreatyRow } from '@chancery/sdk'
+import type { ListedPartner, TreatyRow } from '@chancery/sdk/authority'
 import { describe, expect, it } from 'vitest'
 import { type FeedRow, currentTreaty, filterRows, namedTreaty, partnerRows, treatyState } from './rows.ts'
 

@@ -1,4 +1,4 @@
-import type { ListedPartner, TreatyRow } from '@chancery/sdk'
+import type { ListedPartner, TreatyRow } from '@chancery/sdk/authority'
 import type { ShapeName, Tone } from '../../parts/icons.ts'
 import { duration } from '../../parts/duration.ts'
 

@@ -1,4 +1,4 @@
-import type { TreatyRow } from '@chancery/sdk'
+import type { TreatyRow } from '@chancery/sdk/authority'
 import type { JSX } from 'preact'
 import { at, authorityNow, readPublic, withParameters } from '../../client.ts'
 import { networkFact } from '../../frame.tsx'

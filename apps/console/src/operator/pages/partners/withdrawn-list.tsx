@@ -1,5 +1,5 @@
 import type { BlastRadius } from '@chancery/protocol'
-import type { RevokedPage } from '@chancery/sdk'
+import type { RevokedPage } from '@chancery/sdk/authority'
 import type { JSX } from 'preact'
 import { at, readPublic, withParameters } from '../../client.ts'
 import { Copy, shortId } from '../../parts/id.tsx'

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@chancery/protocol'
-import type { ActiveBoundaryPolicies } from '@chancery/sdk'
+import type { ActiveBoundaryPolicies } from '@chancery/sdk/authority'
 import { at, read } from '../../client.ts'
 import type { Act, ActRequest } from '../../signing/act.ts'
 import type { Toast } from '../../parts/toasts.ts'

@@ -1,4 +1,4 @@
-import type { ActiveBoundaryPolicies, BoundaryPolicyRow } from '@chancery/sdk'
+import type { ActiveBoundaryPolicies, BoundaryPolicyRow } from '@chancery/sdk/authority'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { CallError, at, authorityNow, read } from '../../client.ts'

@@ -1,5 +1,5 @@
 import { READ_LIMITS, readJson } from '@chancery/protocol'
-import type { BoundaryPolicyVersion } from '@chancery/sdk'
+import type { BoundaryPolicyVersion } from '@chancery/sdk/authority'
 import { at, readJsonText } from '../../client.ts'
 
 /** All versions of one policy in one page, newest first. */

@@ -1,4 +1,4 @@
-import type { BoundaryPolicyRow } from '@chancery/sdk'
+import type { BoundaryPolicyRow } from '@chancery/sdk/authority'
 import type { PolicySelector } from '@chancery/protocol'
 import type { ShapeName, Tone } from '../../parts/icons.ts'
 

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@chancery/protocol'
-import type { PolicySimulation } from '@chancery/sdk'
+import type { PolicySimulation } from '@chancery/sdk/authority'
 import { useEffect, useState } from 'preact/hooks'
 import { CallError, at, send } from '../../client.ts'
 import { makePayload } from '../../signing/payload.ts'

@@ -1,4 +1,4 @@
-import type { BoundaryPolicyVersion } from '@chancery/sdk'
+import type { BoundaryPolicyVersion } from '@chancery/sdk/authority'
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { plain } from '../../../components/plain.ts'

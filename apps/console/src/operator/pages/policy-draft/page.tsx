@@ -1,4 +1,4 @@
-import type { BoundaryPolicyVersion } from '@chancery/sdk'
+import type { BoundaryPolicyVersion } from '@chancery/sdk/authority'
 import type { JSX } from 'preact'
 import { authorityNow } from '../../client.ts'
 import type { PageProps } from '../../pages.ts'

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@chancery/protocol'
-import type { PolicySimulation } from '@chancery/sdk'
+import type { PolicySimulation } from '@chancery/sdk/authority'
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { CallError } from '../../client.ts'

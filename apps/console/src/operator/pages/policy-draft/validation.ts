@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '@chancery/protocol'
-import type { BoundaryPolicyValidation } from '@chancery/sdk'
+import type { BoundaryPolicyValidation } from '@chancery/sdk/authority'
 import { useEffect, useState } from 'preact/hooks'
 import { plain } from '../../../components/plain.ts'
 import { CallError, at, send } from '../../client.ts'

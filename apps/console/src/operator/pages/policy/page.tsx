@@ -1,5 +1,5 @@
 import { writeJson } from '@chancery/protocol'
-import type { ActiveBoundaryPolicies, BoundaryPolicyVersion } from '@chancery/sdk'
+import type { ActiveBoundaryPolicies, BoundaryPolicyVersion } from '@chancery/sdk/authority'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { at, authorityNow, read } from '../../client.ts'

@@ -1,4 +1,4 @@
-import type { NetworkFindings } from '@chancery/sdk'
+import type { NetworkFindings } from '@chancery/sdk/authority'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { dashboard } from '../../dashboard.ts'

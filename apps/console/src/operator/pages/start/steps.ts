@@ -1,4 +1,4 @@
-import type { FirstSteps } from '@chancery/sdk'
+import type { FirstSteps } from '@chancery/sdk/authority'
 import { readChoice, storeChoice } from '../../choices.ts'
 import { findPin } from '../../pin.ts'
 

@@ -1,4 +1,4 @@
-import type { TreatyRow } from '@chancery/sdk'
+import type { TreatyRow } from '@chancery/sdk/authority'
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { at, readPublic } from '../../client.ts'
