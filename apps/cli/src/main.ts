@@ -21,7 +21,7 @@ process.on('uncaughtException', (error) => {
 async function reportDefect(error: Error): Promise<void> {
   const { explain } = await import('./errors/explain.ts')
   screen(stderr).write(`error: ${explain(error, (env['CHANCERY_DEBUG'] ?? '') !== '').message}\n`)
-  process.exit(1)
+  process.exit(70)
 }
 
 process.exitCode = await runProgram(process.argv.slice(2), {

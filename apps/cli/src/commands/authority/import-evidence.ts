@@ -1,7 +1,8 @@
 import type { CommandContext } from '../../context.ts'
 import { type Result, plural, withProgress } from '../../output/screen.ts'
-import type { Arguments, Options } from '../../arguments/options.ts'
-import { pathOf, successOf, toHostArguments } from './maintenance.ts'
+import type { Options } from '../../arguments/options.ts'
+import { pathOf, successOf } from './host.ts'
+import { findSettings } from './start.ts'
 
 const HINTS: Readonly<Record<string, string>> = {
   evidence_not_imported:
@@ -10,17 +11,14 @@ const HINTS: Readonly<Record<string, string>> = {
   recovery_needed: 'Nothing was changed. Run chancery authority recover first, then this command again.',
 }
 
-/** Runs `authority import-evidence`: adds entries that a restored database lacks. */
-export async function runAuthorityImportEvidence(
-  context: CommandContext,
-  _args: Arguments,
-  options: Options,
-): Promise<Result> {
+/** `authority recover --evidence`: adds entries that a restored database lacks. */
+export async function importEvidence(context: CommandContext, options: Options): Promise<Result> {
   const { commands } = await import('@chancery/authority')
-  const [from = '', anchors] = [pathOf(context, options, 'from'), pathOf(context, options, 'anchors')]
+  const [from = '', anchors] = [pathOf(context, options, 'evidence'), pathOf(context, options, 'anchors')]
+  const settings = await findSettings(context, options)
   const outcome = await withProgress(context, 'Importing and verifying the whole store', () =>
     commands.importEvidence({
-      ...toHostArguments(context, options, ['--from', '--anchors']),
+      ...settings,
       from,
       ...(anchors === undefined ? {} : { anchors }),
     }),

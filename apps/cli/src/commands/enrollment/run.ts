@@ -48,7 +48,7 @@ function reportCertificates(node: RunningNode, report: Report, url: string): voi
   node.on('heartbeat', ({ response: { server_time, crl_sequence, policy_id }, nextSeconds }) => {
     const { cert_id } = node.certificate
     const facts = { cert_id, server_time, next_heartbeat_seconds: nextSeconds, crl_sequence, policy_id }
-    report({ event: 'heartbeat', facts, text: `heartbeat acknowledged, next in ${nextSeconds} s` })
+    report({ event: 'heartbeat', facts, text: `node run --once acknowledged, next in ${nextSeconds} s` })
   })
   node.on('renewed', ({ certificate: { cert_id, expires_at }, replaces }) => {
     const text = `renewed: ${cert_id}, valid until ${expires_at}`
@@ -143,6 +143,8 @@ function describeLeft(left: bigint): string {
 
 /** Runs `node run` until it is stopped, or until a retry cannot succeed. */
 export async function runNodeRun(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+  if (options.isSet('once')) return (await import('./heartbeat.ts')).sendHeartbeat(context, options)
+  if (options.isSet('detach')) return startDetached(context, options)
   // It sends a few requests a minute, and runs on each machine.
   preferMemory(true)
   const connection = await connectAsNode(context, options)
@@ -185,6 +187,14 @@ export async function runNodeRun(context: CommandContext, _args: Arguments, opti
   if (error !== undefined) throw error
   report({ event: 'stopped', text: 'stopped by a signal' })
   return {}
+}
+
+/** Starts this command again as a process that continues. */
+async function startDetached(context: CommandContext, options: Options): Promise<Result> {
+  const { config } = await connectAsNode(context, options)
+  const folder = config.paths.home ?? context.cwd
+  const { startFolder } = await import('../up/services.ts')
+  return startFolder(context, { kind: 'node', settings: folder })
 }
 
 /** By the clock of this machine; the authority decides by its own. */

@@ -1,11 +1,10 @@
 import { resolve } from 'node:path'
 import { asJson, visible } from '@chancery/protocol'
-import { DecisionBundleError, MAX_BUNDLE_LENGTH, checkDecisionBundle, readDecisionBundle } from '@chancery/sdk'
+import { DecisionBundleError, checkDecisionBundle, readDecisionBundle } from '@chancery/sdk'
 import type { BundleReason } from '@chancery/sdk'
-import type { Arguments, Options } from '../../arguments/options.ts'
+import type { Options } from '../../arguments/options.ts'
 import type { CommandContext } from '../../context.ts'
 import { CommandError } from '../../errors/failure.ts'
-import { readText } from '../../files/files.ts'
 import { loadKeyHistory, loadVerifiedGenesis } from '../../files/genesis-file.ts'
 import type { Result } from '../../output/screen.ts'
 import { decisionText } from '../boundary/describe.ts'
@@ -21,11 +20,16 @@ const REASONS: Readonly<Record<BundleReason, string>> = {
   decision_network: 'the decision is of another network',
 }
 
-/** Runs `verify bundle` offline. */
-export async function runVerifyBundle(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+/** `verify` of a bundle, offline. */
+export async function verifyBundle(context: CommandContext, text: string, options: Options): Promise<Result> {
   const { cwd, style } = context
-  const text = await readText(resolve(cwd, args.required('file')), MAX_BUNDLE_LENGTH)
-  const genesis = await loadVerifiedGenesis(resolve(cwd, options.required('genesis')))
+  const block = options.text('genesis')
+  if (block === undefined) {
+    const data = { kind: 'decision-bundle', valid: false, reason: 'keys_needed' }
+    const unknown = `${style.warn('Unknown:')} decision bundle; no key was given. Add --genesis.`
+    return { data, text: unknown, exitCode: 3 }
+  }
+  const genesis = await loadVerifiedGenesis(resolve(cwd, block))
   const given = options.text('key-history')
   const history = given === undefined ? undefined : await loadKeyHistory(cwd, given, genesis)
   const { envelope, form } = read(text)
@@ -67,7 +71,7 @@ function read(text: string): ReturnType<typeof readDecisionBundle> {
     throw new CommandError(
       {
         code: 'invalid_decision_bundle',
-        message: `This is not a bundle of evidence bundle: ${error.message}.`,
+        message: `This is not a bundle of evidence receipt: ${error.message}.`,
         hint: 'Ask for the file again, unchanged.',
       },
       { cause: error },
