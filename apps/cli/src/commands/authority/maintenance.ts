@@ -1,11 +1,10 @@
 import type { CommandContext } from '../../context.ts'
 import { usageError } from '../../errors/failure.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import { type Result, withProgress } from '../../output/screen.ts'
+import { type Result, plural, withProgress } from '../../output/screen.ts'
 import { pathOf, successOf } from './host.ts'
 import { findSettings } from './start.ts'
 import { REVOCATION_REASONS, readInstant } from '@chancery/protocol'
-import { importEvidence } from './import-evidence.ts'
 import { copyDatabase } from './migrate-db.ts'
 
 /** Runs `authority resign-lists`: signs lists again that a wrong clock dated in the future. */
@@ -94,4 +93,28 @@ function readSources(context: CommandContext, options: Options) {
     ...(audit === undefined ? {} : { audit }),
     ...(certificates === undefined ? {} : { certificates }),
   }
+}
+
+const EVIDENCE_HINTS: Readonly<Record<string, string>> = {
+  evidence_not_imported:
+    'Nothing was changed. While evidence is missing, the evidence store stays disabled: ask for a longer export from a person who exported or witnessed the store.',
+  evidence_complete: 'Nothing was changed. The store has every entry that the high-water mark names.',
+  recovery_needed: 'Nothing was changed. Run chancery authority recover first, then this command again.',
+}
+
+/** `authority recover --evidence`: adds entries that a restored database lacks. */
+async function importEvidence(context: CommandContext, options: Options): Promise<Result> {
+  const { commands } = await import('@chancery/authority')
+  const [from = '', anchors] = [pathOf(context, options, 'evidence'), pathOf(context, options, 'anchors')]
+  const settings = await findSettings(context, options)
+  const outcome = await withProgress(context, 'Importing and verifying the whole store', () =>
+    commands.importEvidence({
+      ...settings,
+      from,
+      ...(anchors === undefined ? {} : { anchors }),
+    }),
+  )
+  const { entries, anchors: added, lastSequence } = successOf(outcome, EVIDENCE_HINTS)
+  const text = `${context.style.good('Imported:')} ${plural(entries, 'entry', 'entries')} and ${plural(added, 'anchor')}. The store ends at entry ${lastSequence} again and opens by itself.`
+  return { data: { entries, anchors: added, last_sequence: lastSequence }, text }
 }
