@@ -28,7 +28,7 @@ const ADMISSION_HINTS: Readonly<Record<string, Hint>> = {
   evidence_required: () =>
     'The configuration of this node names no evidence. Join again: chancery join --platform <source> --rule <rule>',
   invalid_admission_rule: ({ details }) => `${named(details, 'field')}: ${named(details, 'problem')}.`,
-  admission_rule_not_found: () => 'List the rules with: chancery invite list --rules --removed',
+  admission_rule_not_found: () => 'List the rules with: chancery invite list --rules --state all',
 }
 
 /** Returns the hint for a refusal, or undefined for an unknown code. */

@@ -149,7 +149,7 @@ describe('admission test, list and remove', () => {
     const { code, stdout } = await network.asOperator('invite withdraw ci --yes --reason test')
     expect([code, stdout]).toEqual([0, expect.stringContaining('Removed ci.')])
     expect((await network.asOperator('invite list --rules')).stdout).not.toMatch(/^ci /m)
-    expect((await network.asOperator('invite list --rules --removed')).stdout).toMatch(/^ci +removed /m)
+    expect((await network.asOperator('invite list --rules --state all')).stdout).toMatch(/^ci +removed /m)
     const renewal = await network.run('node renew --home stays', { env })
     expect([renewal.code, renewal.stderr]).toEqual([1, expect.stringContaining('rule_unavailable')])
   })
