@@ -4,8 +4,8 @@
  *
  *   NA_URL, GENESIS     as in node.ts
  *   NODE_HOME, INVITE   as in node.ts: its node key asks for decisions, so it needs no operator key
- *   EXECUTOR_KEY        signs executed actions; registered with `chancery executor-key register`
- *   ATTESTATION         of its node key, issued with `chancery attestation issue --public-key` and reviewed
+ *   EXECUTOR_KEY        signs executed actions; registered with `chancery evidence key add`
+ *   ATTESTATION         of its node key, issued with `chancery attestation issue --node` and reviewed
  *   POLICY_PINS         the policies that decisions must use: [{policy_id, version, policy_digest}]
  *   OUTBOX              a separate folder
  */

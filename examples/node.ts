@@ -4,7 +4,7 @@
  *   NA_URL      address of the authority, or several with commas between them
  *   GENESIS     the genesis block, from a trusted source: it names the authority of this node
  *   NODE_HOME   folder of this node; its key never leaves the machine
- *   INVITE      from `chancery invite`; needed the first time only
+ *   INVITE      from `chancery invite create`; needed the first time only
  */
 import { joinNetwork } from '@chancery/sdk'
 import { FileNodeStore, readGenesisFile } from '@chancery/sdk/nodejs'

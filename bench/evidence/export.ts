@@ -133,7 +133,7 @@ async function verifyOffline(network: BenchNetwork, setup: EvidenceSetup, direct
   const keys = join(directory, 'executor-keys.json')
   await writeFile(keys, await setup.operator.getText('/admin/evidence/executor-keys'))
   const before = await verifyOnAllCores(SIGNED_BYTES, 2000)
-  const args = ['evidence', 'verify', file, '--json', '--executor-keys', keys]
+  const args = ['verify', file, '--json', '--executor-keys', keys]
   const trust = ['--authority-key', network.authority.publicKey, '--network', network.name]
   const start = performance.now()
   const child = spawn(process.execPath, [join(root, 'apps/cli/bin/chancery.mjs'), ...args, ...trust], {

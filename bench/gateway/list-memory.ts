@@ -68,7 +68,7 @@ async function measureReaders(lists: ListServer, entries: number, { progress }: 
   const status = say('status', await runOnce(lists, ['status', '--home', home]))
   const state = join(home, 'watch.json')
   const watched = ['watch', '--url', lists.url, '--genesis', lists.genesisFile, '--state', state]
-  const watch = say('watch', await runOnce(lists, watched))
+  const watch = say('authority watch', await runOnce(lists, watched))
   const node_run = say('node run', await runNode(lists, home, () => Promise.resolve()))
   await rm(join(home, 'crl.json'))
   const node_run_next_list = say(

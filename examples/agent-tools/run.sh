@@ -36,40 +36,40 @@ stop_all() {
 trap stop_all EXIT
 
 step '1. Two organisations, two authorities'
-chancery init --home ./harbour --network HARBOUR --port "$PORT_HARBOUR"
-chancery init --home ./northwind --network NORTHWIND --port "$PORT_NORTHWIND"
+chancery init --home ./harbour --name HARBOUR --port "$PORT_HARBOUR"
+chancery init --home ./northwind --name NORTHWIND --port "$PORT_NORTHWIND"
 sed -i '/^NA_NODE_DECISIONS=/d' ./harbour/authority.env
 cat "$EXAMPLES/agent-tools/harbour.env" >> ./harbour/authority.env
 chancery authority start --env-file ./harbour/authority.env > harbour.log 2>&1 &
 chancery authority start --env-file ./northwind/authority.env > northwind.log 2>&1 &
-timeout 60 sh -c 'until chancery nodes --config ./harbour/chancery.toml --quiet 2> /dev/null; do sleep 0.5; done'
-timeout 60 sh -c 'until chancery nodes --config ./northwind/chancery.toml --quiet 2> /dev/null; do sleep 0.5; done'
+timeout 60 sh -c 'until chancery node list --home ./harbour --quiet 2> /dev/null; do sleep 0.5; done'
+timeout 60 sh -c 'until chancery node list --home ./northwind --quiet 2> /dev/null; do sleep 0.5; done'
 
 step '2. NORTHWIND gives its agent a certificate and an attestation'
-chancery invite --role role:client --out agent.token --config ./northwind/chancery.toml --quiet
+chancery invite create --role role:client --out agent.token --home ./northwind --quiet
 chancery join --home ./agent --url "$NORTHWIND" --genesis ./northwind/genesis.json --token-file agent.token
-chancery attestation issue dispatch-agent --role role:client --public-key ./agent/node.pub \
-  --capability mcp:notes:read_note --capability mcp:notes:delete_note --out agent.json --config ./northwind/chancery.toml
+chancery attestation issue dispatch-agent --role role:client --node ./agent/node.pub \
+  --capability mcp:notes:read_note --capability mcp:notes:delete_note --out agent.json --home ./northwind
 
 step '3. HARBOUR signs a treaty and a policy'
-chancery federation bootstrap "$NORTHWIND" --root-key ./northwind/keys/root.pub --role role:client \
-  --capability mcp:notes:read_note --partner --import-feeds --yes --config ./harbour/chancery.toml
-timeout 60 sh -c 'until chancery partner pull NORTHWIND --config ./harbour/chancery.toml --quiet 2> /dev/null; do sleep 1; done'
-chancery boundary-policy publish "$EXAMPLES/agent-tools/notes.policy.yaml" --config ./harbour/chancery.toml
-chancery boundary-policy activate notes 1 --yes --config ./harbour/chancery.toml
+chancery partner add "$NORTHWIND" --root-key ./northwind/keys/root.pub --role role:client \
+  --capability mcp:notes:read_note --import-feeds --yes --home ./harbour
+timeout 60 sh -c 'until chancery partner pull NORTHWIND --home ./harbour --quiet 2> /dev/null; do sleep 1; done'
+chancery policy publish "$EXAMPLES/agent-tools/notes.policy.yaml" --home ./harbour
+chancery policy activate notes 1 --yes --home ./harbour
 
 step '4. HARBOUR starts gateway, tools and nginx'
-chancery gateway init --home ./harbour --out ./gateway --port "$PORT_GATEWAY" --role role:client
-chancery gateway add-network --gateway ./gateway --authority "$NORTHWIND" --root-key ./northwind/keys/root.pub \
-  --role role:client --refresh-seconds 10
+chancery gateway init --genesis ./harbour/genesis.json --home ./gateway --port "$PORT_GATEWAY" --role role:client
+chancery gateway network add --home ./gateway --url "$NORTHWIND" --root-key ./northwind/keys/root.pub \
+  --role role:client --every 10s
 sed "s|TOOLS|$TOOLS|" "$EXAMPLES/agent-tools/check.json" > check.json
 node "$EXAMPLES/http-check/add-check.ts" ./gateway check.json "127.0.0.1:$PORT_CHECK"
 chancery gateway start --env-file ./gateway/gateway.env --detach
 
-chancery invite --role role:relay --out relay.token --config ./harbour/chancery.toml --quiet
+chancery invite create --role role:relay --out relay.token --home ./harbour --quiet
 chancery join --home ./relay --url "$HARBOUR" --genesis ./harbour/genesis.json --token-file relay.token --quiet
 chancery keygen executor --out executor --key-id notes-1
-chancery executor-key register notes-1 --public-key executor.pub --executor notes --config ./harbour/chancery.toml
+chancery evidence key add notes-1 --key executor.pub --executor notes --home ./harbour
 NA_URL="$HARBOUR" GATEWAY="http://127.0.0.1:$PORT_GATEWAY" AUDIENCE="$TOOLS" PORT="$PORT_TOOLS" \
   node "$EXAMPLES/agent-tools/tools.ts" > tools.log 2>&1 &
 timeout 60 sh -c 'until grep -s listening tools.log; do sleep 0.2; done'
@@ -89,28 +89,28 @@ step '6. A caller without a proof'
 curl -s -o answer.html -w '%{http_code}\n' "$TOOLS/mcp" --data '{}'
 
 step '7. NORTHWIND revokes its agent'
-chancery revoke ./agent/certificate.json --reason key_compromise --yes --config ./northwind/chancery.toml
+chancery node revoke ./agent/certificate.json --reason key_compromise --yes --home ./northwind
 EXPECT=403 node "$EXAMPLES/agent-tools/agent.ts"
 node "$EXAMPLES/agent-tools/agent.ts" read_note todo || echo 'the agent has no access'
 
 step '8. HARBOUR hands its evidence to an auditor'
 mkdir audit
 DENIED=$(grep -o 'Decision [0-9a-f-]\{36\}' denied.txt | cut -d ' ' -f 2)
-chancery evidence anchor --save audit/anchors --config ./harbour/chancery.toml
-chancery evidence pack "$DENIED" --attestation agent.json --out audit/denied.json --config ./harbour/chancery.toml
-chancery evidence export --out audit/evidence.jsonl --config ./harbour/chancery.toml
-chancery executor-key list --json --config ./harbour/chancery.toml > audit/executor-keys.json
+chancery evidence anchor --out audit/anchors --home ./harbour
+chancery evidence pack "$DENIED" --attestation agent.json --out audit/denied.json --home ./harbour
+chancery evidence export --out audit/evidence.jsonl --home ./harbour
+chancery evidence key list --json --home ./harbour > audit/executor-keys.json
 cp ./harbour/genesis.json audit/
 stop_all
 echo 'Both authorities, the gateway, nginx and the tools are stopped.'
 
 step '9. The auditor verifies offline'
 cd audit
-chancery verify pack denied.json --genesis genesis.json
-chancery evidence verify evidence.jsonl --anchors anchors --executor-keys executor-keys.json --genesis genesis.json
+chancery verify denied.json --genesis genesis.json
+chancery verify evidence.jsonl --with anchors --with executor-keys.json --genesis genesis.json
 
 step '10. One changed byte is found'
 sed '1s/todo/toda/' evidence.jsonl > changed.jsonl
 cmp evidence.jsonl changed.jsonl || true
-chancery evidence verify changed.jsonl --anchors anchors --executor-keys executor-keys.json --genesis genesis.json \
+chancery verify changed.jsonl --with anchors --with executor-keys.json --genesis genesis.json \
   || echo 'the change is found'

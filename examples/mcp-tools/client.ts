@@ -1,7 +1,7 @@
 /**
  * Starts the command of its arguments as an MCP server, calls two tools and prints what a model would read:
  *
- *   node client.ts chancery mcp guard --home ./agent --server notes -- node server.ts
+ *   node client.ts chancery agent guard-mcp --home ./agent --server notes -- node server.ts
  */
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'

@@ -77,7 +77,7 @@ describe('the page of an evidence pack, without network', () => {
     expect(await page.textContent('#decision')).toContain('It is not proven.')
     const source = (await page.textContent('#source'))?.replaceAll(/\s+/g, ' ') ?? ''
     expect(source).toContain('This result comes from code in this file.')
-    expect(source).toContain('chancery verify pack FILE --genesis genesis.json')
+    expect(source).toContain('chancery verify FILE --genesis genesis.json')
     await page.fill('#root', pack.genesis.root_public_key)
     await page.keyboard.press('Enter')
     await page.waitForSelector(verdict('passed'))

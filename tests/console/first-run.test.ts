@@ -76,7 +76,7 @@ it('shows the first steps in place of the overview, until they are hidden, and H
   await page.click('.side a[href="/operator/help"]')
   await page.click('.panel a[href="/operator/start"] >> nth=0')
   await page.click('text=Show the steps on the overview again')
-  await page.waitForSelector(step('invite', 'no'))
+  await page.waitForSelector(step('invite create', 'no'))
   expect(new URL(page.url()).pathname).toBe('/operator')
   expect(checkedPage.trouble).toEqual([])
 })
@@ -109,7 +109,7 @@ it('ticks the steps that only the operator can confirm, and takes a tick back', 
   await page.click('[data-step=gateway] >> text=Skip')
   await page.waitForSelector('[data-step=gateway][data-done=yes]:has-text("Skipped")')
   await page.click('[data-step=watch] >> text=It runs')
-  await page.waitForSelector(step('watch', 'yes'))
+  await page.waitForSelector(step('authority watch', 'yes'))
 })
 
 it('ticks the invite and the join when the first node joins with the shown token', async () => {
@@ -118,7 +118,7 @@ it('ticks the invite and the join when the first node joins with the shown token
   const token = (await page.textContent('[data-token]')) ?? ''
   await page.click('text=Done')
   await page.click('text=Close without the token')
-  await expectTick('invite')
+  await expectTick('invite create')
   expect(await page.locator(step('join', 'no')).count()).toBe(1)
   const node = nodeCaller(na.url, await testSigner('n', 'first'), () => na.core.clock.now())
   accepted(await node.join(token), 201)

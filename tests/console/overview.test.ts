@@ -88,7 +88,7 @@ it('explains the command of a backup, until the backup is recorded', async () =>
   await rowsOf(setup.na.core.database).updateTable('authority_identity').set({ created_at }).execute()
   await own.unlock('/operator')
   await page.click(`${row('backup')} >> text=How`)
-  await page.waitForSelector('[data-drawer=how]:has-text("chancery authority backup --env-file FILE --to FOLDER")')
+  await page.waitForSelector('[data-drawer=how]:has-text("chancery authority backup --home FOLDER --out FOLDER")')
   await setup.na.core.database.write((tx) => storeTime(tx, 'backup', setup.na.core.clock.now()))
   await page.waitForSelector('[data-drawer=how]:has-text("The check backup finds no problem.")')
   await page.click('[data-drawer=how] [aria-label=Close]')

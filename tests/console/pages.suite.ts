@@ -48,8 +48,8 @@ export function describePages(setup: () => ConsoleSetup): void {
       ['/atlas', ['MERIDIAN-HEALTH', 'Graph digest']],
       ['/api-reference', ['/admin/revoke', '/healthz']],
       ['/cli-reference', ['chancery treaty issue']],
-      ['/operator', ['chancery revoke', 'the script did not load']],
-      ['/operator/nodes/any/depth', ['chancery revoke', 'the script did not load']],
+      ['/operator', ['chancery node revoke', 'the script did not load']],
+      ['/operator/nodes/any/depth', ['chancery node revoke', 'the script did not load']],
     ] as const)('%s shows its content', async (path, facts) => {
       const { browser, demo } = setup()
       const checkedPage = await openPage(browser, demo.url, { javaScriptEnabled: false })

@@ -53,7 +53,7 @@ async function serve(name: string): Promise<void> {
   const service = start(['authority', 'start', '--env-file', `${name}/authority.env`])
   services.set(name, service)
   const end = performance.now() + 60_000
-  while ((await chancery(`nodes --quiet --config ${name}/chancery.toml`)).code !== 0)
+  while ((await chancery(`node list --quiet --home ${name}`)).code !== 0)
     if (service.exitCode !== null || performance.now() > end) throw new Error(`the authority of ${name} does not serve`)
 }
 
@@ -77,20 +77,18 @@ beforeAll(async () => {
     )
     await serve(name)
   }
-  await done('keygen network-authority --out next --key-id next')
+  await done('keygen authority --out next --key-id next')
   await done('keygen operator --out second --key-id second')
-  await done('boundary-policy new spending')
-  await done(
-    'federation bootstrap <partner> --genesis partner/genesis.json --role role:client --yes --config own/chancery.toml',
-  )
-  await done(`partner add <partner> --root-key partner/keys/root.pub --allow-http --config own/chancery.toml`)
-  await done('admission add fleet --expired-certificates --grace-hours 4 --role role:client --config own/chancery.toml')
+  await done('policy new --name spending')
+  await done('partner add <partner> --genesis partner/genesis.json --role role:client --yes --home own')
+  await done(`partner add <partner> --root-key partner/keys/root.pub --allow-http --home own`)
+  await done('invite rule add fleet --expired-certificates --grace 4h --role role:client --home own')
   database = await createTestDatabase('postgres')
   const lines = (await readFile(join(folder, 'own', 'authority.env'), 'utf8')).split('\n')
   const kept = lines.filter((line) => !line.startsWith('DB_PATH='))
   const others = Object.entries(database.settings).map(([setting, value]) => `${setting}=${value}`)
   await writeFile(join(folder, 'own', 'postgres.env'), [...kept, ...others].join('\n'), { mode: 0o600 })
-  await done('evidence export --out export.jsonl --config own/chancery.toml')
+  await done('evidence export --out export.jsonl --home own')
 }, 180_000)
 
 afterAll(async () => {
@@ -99,7 +97,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-const OPERATOR = '--config own/chancery.toml'
+const OPERATOR = '--home own'
 const HOST = '--env-file own/authority.env'
 
 /**
@@ -110,32 +108,32 @@ const RUNS: readonly (readonly [line: string, saysOtherwise?: RegExp])[] = [
   [`doctor ${HOST}`, /bad +peer-feed/],
   ['keygen operator --out third --key-id third'],
   [`operator add second --key second.pub --tier privileged ${OPERATOR}`],
-  [`audit export ${HOST}`],
-  [`authority backup ${HOST} --to backup`],
-  [`authority verify-db ${HOST}`],
-  [`authority import-evidence --from export.jsonl ${HOST}`, /no evidence is missing/],
+  [`authority audit ${HOST}`],
+  [`authority backup ${HOST} --out backup`],
+  [`authority verify ${HOST}`],
+  [`authority recover --evidence export.jsonl ${HOST}`, /no evidence is missing/],
   [`authority recover ${HOST}`, /the database is not rolled back/],
   [`authority recover ${HOST} --presented --unknown adopt`],
-  [`authority resign-lists --now <now> ${HOST}`, /neither list nor feed is dated over 300 s ahead/],
+  [`authority resign-lists --at <now> ${HOST}`, /neither list nor feed is dated over 300 s ahead/],
   [
-    'genesis succeed --genesis own/genesis.json --na-public-key next.pub --former-key-id na-local --root-private-key own/keys/root.key --out next.json --history-out history.json',
+    'genesis succeed --genesis own/genesis.json --authority-key next.pub --former-key-id na-local --root-private-key own/keys/root.key --out next.json --out-history history.json',
   ],
   [`evidence anchor ${OPERATOR}`],
   [`evidence witnesses ${OPERATOR}`],
-  [`boundary-policy publish spending.policy.yaml ${OPERATOR}`],
-  [`boundary-policy list ${OPERATOR}`],
+  [`policy publish spending.policy.yaml ${OPERATOR}`],
+  [`policy list ${OPERATOR}`],
   [`partner list --state alarm ${OPERATOR}`],
   [`partner list --state stale ${OPERATOR}`],
   [`partner pull PARTNER-NET ${OPERATOR}`],
-  [`feed import <partner> ${OPERATOR}`],
-  [`admission remove fleet --yes ${OPERATOR}`],
+  [`partner import-feed <partner> ${OPERATOR}`],
+  [`invite withdraw fleet --yes ${OPERATOR}`],
   [`treaty list ${OPERATOR}`],
   [`treaty renew <treaty> ${OPERATOR}`],
-  [`treaty replace <treaty> --key partner/keys/network-authority.pub --key next.pub --yes ${OPERATOR}`],
+  [`treaty renew <treaty> --key partner/keys/network-authority.pub --key next.pub --yes ${OPERATOR}`],
   // What the first run found is repaired by what was advised.
   [`doctor ${HOST}`],
   [`treaty revoke <treaty> --yes ${OPERATOR}`],
-  ['authority migrate-db --from own/authority.db --restart --env-file own/postgres.env'],
+  ['authority migrate --from own/authority.db --restart --home own/postgres.env'],
 ]
 
 /** Messages of a program that is started, and no findings. */
@@ -158,7 +156,7 @@ describe('the advised commands', () => {
 
   it.each(RUNS.map(([line, saysOtherwise]) => ({ line, saysOtherwise })))('$line', async ({ line, saysOtherwise }) => {
     values['now'] = new Date().toISOString()
-    if (line.startsWith('authority migrate-db')) await stop('own')
+    if (line.startsWith('authority migrate')) await stop('own')
     else if (line.includes('<treaty>')) values['treaty'] = await findTreaty()
     const { code, text } = await chancery(line)
     expect(text).toMatch(saysOtherwise ?? /./)

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { GLOBAL_OPTIONS } from '@chancery/contract'
 import { describe, expect, it } from 'vitest'
 import { ROOT, advised, commandOf, names, texts } from './advised-commands.ts'
 
 /**
- * The advice of every finding of `chancery doctor`, `chancery gateway doctor` and the console: its commands exist with
+ * The advice of every finding of `chancery doctor`, `chancery doctor` and the console: its commands exist with
  * their options, and its pages have the named section. advice-runs.test.ts runs the commands.
  */
 
@@ -18,7 +19,7 @@ function problemOf(words: readonly string[]): string | undefined {
 }
 
 /** Options of every command. */
-const GENERAL = new Set(['--yes', '--json', '--url', '--config', '--env-file'])
+const GENERAL = new Set(GLOBAL_OPTIONS.map(({ flags }) => flags.split(' ')[0]))
 
 /** A problem of a setting has its check from a table of patterns. */
 const OF_PATTERNS = ['oidc', 'quota', 'collector']

@@ -42,26 +42,26 @@ const idsIn = (text: string): string[] =>
     .filter((line) => line !== '')
     .map((line) => (JSON.parse(line) as { event_id: string }).event_id)
 
-it('audit export goes on behind its cursor, into a file of the owner only, and misses nothing', async () => {
-  const first = await run('audit', 'export', '--limit', '2')
+it('authority audit goes on behind its cursor, into a file of the owner only, and misses nothing', async () => {
+  const first = await run('authority', 'audit', '--limit', '2')
   expect(idsIn(first.stdout)).toHaveLength(2)
   const cursor = /^next: --after (\S+)$/m.exec(first.stderr)?.[1] ?? ''
   const file = join(folder, 'rest.jsonl')
-  expect((await run('audit', 'export', '--after', cursor, '--out', file)).code).toBe(0)
+  expect((await run('authority', 'audit', '--after', cursor, '--out', file)).code).toBe(0)
   expect((await stat(file)).mode & 0o777).toBe(0o600)
   const all = (await na.auditEvents()).map((event) => String(event['event_id']))
   expect([...idsIn(first.stdout), ...idsIn(await readFile(file, 'utf8'))].sort()).toEqual([...all].sort())
 
-  const wrong = await run('audit', 'export', '--after', cursor.replace(/^\d+/, '9'))
+  const wrong = await run('authority', 'audit', '--after', cursor.replace(/^\d+/, '9'))
   expect(wrong).toMatchObject({ code: 1, stdout: '' })
   expect(wrong.stderr).toContain('was restored')
 }, 60_000)
 
-it('audit export --name goes on where the last export of that name ended, and needs a file', async () => {
+it('authority audit --name goes on where the last export of that name ended, and needs a file', async () => {
   const archived: string[] = []
   const archive = async (file: string): Promise<string[]> => {
     const path = join(folder, file)
-    expect(await run('audit', 'export', '--name', 'archive', '--out', path)).toMatchObject({ code: 0 })
+    expect(await run('authority', 'audit', '--name', 'archive', '--out', path)).toMatchObject({ code: 0 })
     return idsIn(await readFile(path, 'utf8'))
   }
   archived.push(...(await archive('first.jsonl')))
@@ -73,12 +73,12 @@ it('audit export --name goes on where the last export of that name ended, and ne
   expect(new Set(archived).size).toBe(archived.length)
   const stored = await na.core.database.read.selectFrom('audit_forwards').select('event_id').execute()
   expect(stored).toEqual([{ event_id: archived.at(-1) }])
-  expect((await run('audit', 'export', '--name', 'archive')).stderr).toContain('--name: needs --out')
-  const both = await run('audit', 'export', '--name', 'archive', '--out', join(folder, 'x'), '--after', '1:a')
+  expect((await run('authority', 'audit', '--name', 'archive')).stderr).toContain('--name: needs --out')
+  const both = await run('authority', 'audit', '--name', 'archive', '--out', join(folder, 'x'), '--after', '1:a')
   expect(both).toMatchObject({ code: 1, stderr: expect.stringContaining('not together with --after') })
 }, 60_000)
 
-it('audit forward --remove and audit export --remove delete a reader that no longer runs', async () => {
+it('authority audit --remove and audit export --remove delete a reader that no longer runs', async () => {
   const db = rowsOf(na.core.database)
   const readers = async (): Promise<string[]> =>
     (await db.selectFrom('audit_forwards').select('name').orderBy('name').execute()).map(({ name }) => name)
@@ -90,24 +90,24 @@ it('audit forward --remove and audit export --remove delete a reader that no lon
       .values({ name, ...position })
       .execute()
   // No broker is named, and none is needed.
-  expect(await run('audit', 'forward', '--name', 'stopped', '--remove')).toMatchObject({
+  expect(await run('authority', 'audit', '--name', 'stopped', '--remove')).toMatchObject({
     code: 0,
     stderr: 'removed: forwarder stopped\n',
   })
   expect(await readers()).toEqual(['export:stopped', 'running'])
-  const again = await run('audit', 'forward', '--name', 'stopped', '--remove')
+  const again = await run('authority', 'audit', '--name', 'stopped', '--remove')
   expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('stored are: running') })
-  expect(await run('audit', 'export', '--name', 'stopped', '--remove')).toMatchObject({ code: 0, stdout: '' })
+  expect(await run('authority', 'audit', '--name', 'stopped', '--remove')).toMatchObject({ code: 0, stdout: '' })
   expect(await readers()).toEqual(['running'])
-  expect(await run('audit', 'export', '--remove')).toMatchObject({ code: 2 })
-  expect(await run('audit', 'forward', '--remove', '--after', '0')).toMatchObject({ code: 2 })
+  expect(await run('authority', 'audit', '--remove')).toMatchObject({ code: 2 })
+  expect(await run('authority', 'audit', '--remove', '--after', '0')).toMatchObject({ code: 2 })
   expect(await readers()).toEqual(['running'])
 }, 60_000)
 
-it('audit forward refuses a wrong place with the name of the option, and never shows the URL', async () => {
+it('authority audit refuses a wrong place with the name of the option, and never shows the URL', async () => {
   const file = join(folder, 'nats.url')
   await writeFile(file, 'https://user:hunter2@nats.example\n')
-  const forward = (...words: readonly string[]) => run('audit', 'forward', '--once', ...words)
+  const forward = (...words: readonly string[]) => run('authority', 'audit', '--once', ...words)
   expect(await forward()).toMatchObject({ code: 2, stderr: expect.stringContaining('Give --to or --to-file.') })
   expect(await forward('--to', 'nats://a', '--to-file', file)).toMatchObject({ code: 2 })
   for (const [words, problem] of [

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { writeJson, writePrivateKeyFile } from '@chancery/protocol'
@@ -21,7 +21,9 @@ beforeAll(async () => {
     const name = genesis.network_name
     await writeFile(join(folder, `${name}.json`), writeJson(genesis))
     const config = `[network]\nna_endpoint = "${url}"\n[paths]\ngenesis = "${name}.json"\noperator_private_key = "op.key"\n`
-    await writeFile(join(folder, `${name}.toml`), config)
+    await mkdir(join(folder, name))
+    for (const file of [`${name}.json`, 'op.key']) await copyFile(join(folder, file), join(folder, name, file))
+    await writeFile(join(folder, name, 'chancery.toml'), config)
   }
 })
 afterAll(async () => {
@@ -45,26 +47,26 @@ async function chancery(line: string): Promise<{ code: number | null; out: strin
 }
 
 it('recognises a sovereign, accepts its member, imports the revocation and ends the treaty', async () => {
-  const unpinned = await chancery(`federation bootstrap ${partner.url} --role role:client --yes --config OWN-NET.toml`)
+  const unpinned = await chancery(`partner add ${partner.url} --role role:client --yes --home OWN-NET`)
   expect(unpinned.code).toBe(2)
   const made = await chancery(
-    `federation bootstrap ${partner.url} --genesis PARTNER-NET.json --role role:client --yes --json --config OWN-NET.toml`,
+    `partner add ${partner.url} --genesis PARTNER-NET.json --role role:client --yes --json --home OWN-NET`,
   )
   expect([made.code, made.error]).toEqual([0, ''])
   const { treaty_id: id } = (JSON.parse(made.out) as { treaty: { treaty_id: string } }).treaty
 
-  await chancery('attestation issue zoe --role role:client --out member.json --config PARTNER-NET.toml')
-  const verify = `attestation verify member.json --treaty ${id} --config OWN-NET.toml`
+  await chancery('attestation issue zoe --role role:client --out member.json --home PARTNER-NET')
+  const verify = `verify member.json --with ${id} --home OWN-NET`
   expect((await chancery(verify)).code).toBe(0)
 
   const member = JSON.parse(await readFile(join(folder, 'member.json'), 'utf8')) as { attestation_id: string }
-  expect((await chancery(`attestation revoke ${member.attestation_id} --yes --config PARTNER-NET.toml`)).code).toBe(0)
-  expect((await chancery('feed export --out feed.json --config PARTNER-NET.toml')).code).toBe(0)
-  expect((await chancery('feed import feed.json --issuer PARTNER-NET --config OWN-NET.toml')).code).toBe(0)
+  expect((await chancery(`attestation revoke ${member.attestation_id} --yes --home PARTNER-NET`)).code).toBe(0)
+  expect((await chancery('partner export-feed --out feed.json --home PARTNER-NET')).code).toBe(0)
+  expect((await chancery('partner import-feed feed.json --issuer PARTNER-NET --home OWN-NET')).code).toBe(0)
   const refused = await chancery(verify)
   expect([refused.code, refused.out.includes('attestation_locally_revoked')]).toEqual([1, true])
 
-  const ended = await chancery(`treaty revoke ${id} --yes --config OWN-NET.toml`)
+  const ended = await chancery(`treaty revoke ${id} --yes --home OWN-NET`)
   expect([ended.code, ended.error.includes('OWN-NET ──▶ PARTNER-NET')]).toEqual([0, true])
-  expect((await chancery('trust path OWN-NET PARTNER-NET --config OWN-NET.toml')).code).toBe(1)
+  expect((await chancery('partner show PARTNER-NET --path-from OWN-NET --home OWN-NET')).code).toBe(1)
 })

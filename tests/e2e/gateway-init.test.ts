@@ -72,8 +72,8 @@ async function logOfOneRequest(): Promise<string> {
   return (await read('gateway.log')).slice(before)
 }
 
-it('gateway init --start leaves a ready gateway, and prints its log and how to stop it', async () => {
-  const made = await run(`gateway init --authority ${na.url} --root-key root.pub --out gateway --port ${port} --start`)
+it('gateway init --detach leaves a ready gateway, and prints its log and how to stop it', async () => {
+  const made = await run(`gateway init --url ${na.url} --root-key root.pub --home gateway --port ${port} --detach`)
   expect(made).toEqual({ code: 0, text: expect.stringContaining('Made a gateway for TEST-NET in ./gateway.') })
   expect(made.text).toContain(
     'The gateway runs. Its log is ./gateway/gateway.log. Stop it with: kill $(cat ./gateway/gateway.pid)',
@@ -85,10 +85,10 @@ it('gateway init --start leaves a ready gateway, and prints its log and how to s
   expect(await read('gateway.log')).toContain('"event":"stopped"')
 })
 
-it('gateway init --start creates nothing when another program uses the port', async () => {
+it('gateway init --detach creates nothing when another program uses the port', async () => {
   const other = createServer()
   await new Promise<void>((resolve) => other.listen(port, '127.0.0.1', resolve))
-  const made = await run(`gateway init --authority ${na.url} --root-key root.pub --out second --port ${port} --start`)
+  const made = await run(`gateway init --url ${na.url} --root-key root.pub --home second --port ${port} --detach`)
   await new Promise((resolve) => other.close(resolve))
   expect(made).toEqual({ code: 1, text: expect.stringContaining(`uses ${url}`) })
   await expect(readFile(join(folder, 'second/policy.json'))).rejects.toMatchObject({ code: 'ENOENT' })

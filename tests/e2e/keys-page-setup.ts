@@ -113,7 +113,7 @@ export class PageSetup {
 
   /** Renews while the nodes run, so that a test need not wait for their time. */
   async renewNodes(): Promise<void> {
-    for (const name of this.#nodes) await this.sh(`chancery renew --home ${name}`)
+    for (const name of this.#nodes) await this.sh(`chancery node renew --home ${name}`)
   }
 
   certificates(): Promise<readonly JoinCertificate[]> {
@@ -138,18 +138,18 @@ export class PageSetup {
     this.#decisions += 1
     const id = `agent-${this.#decisions}`
     await writeFile(join(this.folder, 'claims.json'), '{"capabilities":["secret.rotate"]}')
-    const as = '--config operator.toml'
-    await this.sh(`chancery genesis follow --genesis genesis.signed.json --url ${this.#url}`)
+    const as = '--home operator'
+    await this.sh(`chancery genesis fetch --genesis genesis.signed.json --url ${this.#url}`)
     await this.sh(`chancery attestation issue ${id} --role role:service --claims claims.json --out ${id}.json ${as}`)
     const text = await readFile(join(this.folder, `${id}.json`), 'utf8')
     const attestation = /"attestation_id":\s*"([^"]+)"/.exec(text)?.[1] ?? ''
-    await this.sh(`chancery evaluate secret.rotate --attestation ${attestation} ${as}`)
+    await this.sh(`chancery ask --as operator secret.rotate --attestation ${attestation} ${as}`)
   }
 
   async exportRecords(): Promise<void> {
     await writeFile(join(this.folder, 'crl.json'), await (await fetch(`${this.#url}/crl`)).text())
-    await this.sh(`chancery genesis follow --genesis genesis.signed.json --url ${this.#url}`)
-    await this.sh('chancery evidence export --out evidence.jsonl --config operator.toml')
+    await this.sh(`chancery genesis fetch --genesis genesis.signed.json --url ${this.#url}`)
+    await this.sh('chancery evidence export --out evidence.jsonl --home operator')
   }
 
   /** What ended without being asked to, and what the authority says is wrong with itself. */
@@ -172,10 +172,10 @@ export class PageSetup {
     await writeFile(program, `#!/bin/sh\nexec '${process.execPath}' --conditions=development '${MAIN}' "$@"\n`)
     await chmod(program, 0o755)
     await this.sh(`chancery keygen root --out root --key-id root-2026
-      chancery keygen network-authority --out na-1 --key-id na-1
+      chancery keygen authority --out na-1 --key-id na-1
       chancery keygen operator --out ops-1 --key-id ops-1
-      chancery genesis create --network ACME-NET --root-public-key root.pub --na-public-key na-1.pub --out genesis.json
-      chancery genesis sign --genesis genesis.json --root-private-key root.key --out genesis.signed.json`)
+      chancery genesis create --name ACME-NET --root-key root.pub --authority-key na-1.pub --out genesis.json
+      chancery genesis sign genesis.json --root-private-key root.key --out genesis.signed.json`)
     const operator = (await readFile(join(this.folder, 'ops-1.pub'), 'utf8'))
       .split('\n')
       .find((line) => !line.startsWith('#'))
@@ -194,21 +194,24 @@ export class PageSetup {
       RENEWAL_GRACE_SECONDS: '0',
     }
     await writeLines(join(this.folder, 'old.env'), settings)
+    await mkdir(join(this.folder, 'operator'), { recursive: true })
+    for (const file of ['genesis.signed.json', 'ops-1.key'])
+      await copyFile(join(this.folder, file), join(this.folder, 'operator', file))
     await writeFile(
-      join(this.folder, 'operator.toml'),
+      join(this.folder, 'operator', 'chancery.toml'),
       configOf('ACME-NET', this.#url, 'genesis.signed.json', 'ops-1.key'),
     )
   }
 
   async #join(name: string): Promise<void> {
-    await this.sh(`chancery invite --config operator.toml --role role:client --out ${name}.token
+    await this.sh(`chancery invite create --home operator --role role:client --out ${name}.token
       chancery join --home ${name} --url ${this.#url} --genesis genesis.signed.json --token-file ${name}.token`)
     this.#start(name, 'node', 'run', '--home', name)
   }
 
   async #startGateway(): Promise<void> {
     await this.sh(
-      `chancery gateway preflight --origin ${this.#url} --genesis genesis.signed.json --allow-http --policy-fragment fragment.json`,
+      `chancery partner inspect ${this.#url} --genesis genesis.signed.json --allow-http --policy-fragment fragment.json`,
     )
     const fragment = JSON.parse(await readFile(join(this.folder, 'fragment.json'), 'utf8')) as Record<
       string,

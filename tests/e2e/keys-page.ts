@@ -54,7 +54,7 @@ async function writeSettings(at: PageSetup, lines: string, name: string): Promis
 }
 
 async function follow(at: PageSetup): Promise<string> {
-  const said = await at.sh(block('chancery gateway follow'))
+  const said = await at.sh(block('chancery gateway network refresh'))
   at.reloadGateway()
   return said
 }
@@ -67,7 +67,7 @@ async function hand(at: PageSetup, env: string, keyId: string, isShort = false):
     (await at.sh(of(block('--step status')))).includes(`${isShort ? '1 of 1' : '2 of 2'} nodes have the new block`),
   )
   if (!isShort) await follow(at)
-  if (!isShort && env === 'new.env') await at.shAsPartner(block('chancery treaty replace'))
+  if (!isShort && env === 'new.env') await at.shAsPartner(block('chancery treaty renew'))
   await at.stopAuthority()
   await at.sh(of(block(SWITCH)))
   await at.startAuthority(env)
@@ -109,11 +109,11 @@ export async function followKeysPage(backend: Backend, variant: Variant): Promis
     (await at.sh(status)).includes(`${former} signs its own list; 0 certificates of it are in use`),
   )
   expect(await at.sh(block('--step retire').replaceAll('new.env', env))).toContain(`${former} is retired`)
-  if (isShort) for (const words of ['chancery gateway follow', 'chancery treaty replace']) block(words)
+  if (isShort) for (const words of ['chancery gateway network refresh', 'chancery treaty renew']) block(words)
   else await runWithoutOldKey(at, env, isUndone ? 'Removed' : 'Replaced')
 
   await at.exportRecords()
-  expect(await at.sh(block('chancery evidence verify'))).toContain('all are valid')
+  expect(await at.sh(block('chancery verify'))).toContain('all are valid')
   expect([...left]).toEqual([])
   expect(await at.problems()).toEqual([])
 }

@@ -28,7 +28,7 @@ beforeAll(async () => {
   network = await openGuardedNetwork(['mcp:files:read', 'mcp:files:fail'])
   const port = await firstLine([...serverWords(), 'http'])
   upstream = `http://127.0.0.1:${port}/mcp`
-  await network.chancery('mcp', 'pin', '--home', 'agent', '--server', 'files', '--', ...serverWords())
+  await network.chancery('agent', 'guard-mcp', '--pin', '--home', 'agent', '--server', 'files', '--', ...serverWords())
   const line = await firstLine(network.guard('--upstream', upstream, '--listen', '127.0.0.1:0'))
   listening = line.replace('listening on ', '')
   secret = await network.clientHeaders()

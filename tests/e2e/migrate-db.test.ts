@@ -25,7 +25,7 @@ interface Ran {
   readonly err: string
 }
 
-/** `chancery authority migrate-db`, as an operator runs it. */
+/** `chancery authority migrate`, as an operator runs it. */
 describe('a copy that is killed', () => {
   let network: TestNetwork
   let source: TestDatabase
@@ -34,7 +34,7 @@ describe('a copy that is killed', () => {
   const path = (): string => source.settings['DB_PATH'] ?? ''
 
   const launch = (...more: string[]): { child: ChildProcess; ended: Promise<Ran> } => {
-    const args = ['authority', 'migrate-db', '--from', path(), '--env-file', envFile, '--json', ...more]
+    const args = ['authority', 'migrate', '--from', path(), '--home', envFile, '--json', ...more]
     const child = spawn(process.execPath, ['--conditions=development', MAIN, ...args], { env: COMPILE_CACHE })
     const [out, err]: [Buffer[], Buffer[]] = [[], []]
     child.stdout.on('data', (chunk: Buffer) => out.push(chunk))

@@ -8,7 +8,7 @@ import { programIn, tryAuthority, tryCommands } from '../../tools/release/try-in
 
 const ROOT = join(import.meta.dirname, '../..')
 
-// `npm run one-file:try` does more: a filled network and the threads of `evidence verify`.
+// `npm run one-file:try` does more: a filled network and the threads of `verify`.
 it.runIf(existsSync(join(ROOT, 'apps/cli/dist/main.js')))(
   'one file is the whole command, also where there is no Node.js',
   async () => {

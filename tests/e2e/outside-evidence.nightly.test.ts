@@ -62,7 +62,7 @@ let beforeRevocation = ''
 
 const path = (...names: readonly string[]): string => join(folder, ...names)
 const urlOf = (name: string): string => `http://127.0.0.1:${ports.get(name) ?? 0}`
-const config = (name: Name): string => `--config ${name}/chancery.toml`
+const config = (name: Name): string => `--home ${name}`
 
 interface Ended {
   readonly code: number | null
@@ -133,7 +133,7 @@ async function load(...names: readonly string[]): Promise<JsonObject> {
 
 /** Creates both networks. Each has a log key, and a witness for the log of the other one. */
 async function createNetwork(name: Name): Promise<void> {
-  await works(`init --home ${name} --network ${name.toUpperCase()} --port ${ports.get(name) ?? 0}`)
+  await works(`init --home ${name} --name ${name.toUpperCase()} --port ${ports.get(name) ?? 0}`)
   await works(`keygen operator --out ${name}/keys/log`)
   await works(`keygen operator --out ${name}/keys/witness --key-id witness.${name}.example/w1`)
   const settings = [
@@ -225,7 +225,7 @@ afterAll(async () => {
 
 it('a machine joins by a token of its platform, and another job of that platform does not', async () => {
   const rule = `--issuer ${provider.issuer} --keys-url ${provider.issuer}/jwks --claim sub=workload --role role:client`
-  const added = await works(`admission add ci ${rule} ${config('alpha')}`)
+  const added = await works(`invite rule add ci ${rule} ${config('alpha')}`)
   expect(added).toContain(`tokens of ${provider.issuer} with sub = workload; as role:client for 2 h`)
   const join = (home: string): string =>
     `join --home ${home} --url ${urlOf('alpha')} --genesis alpha/genesis.json --evidence github --rule ci`
@@ -252,7 +252,7 @@ const verifyCard = (): Promise<Ended> =>
 
 it('the partner trusts the agent card by certificate, list and treaty', async () => {
   await writeFile(path('card.json'), JSON.stringify(CARD))
-  await writeFile(path('signed.json'), await works('agent card sign card.json --home node'))
+  await writeFile(path('signed.json'), await works('agent sign-card card.json --home node'))
   const without = await verifyCard()
   expect([without.code, without.out]).toEqual([1, expect.stringContaining('NOT VALID')])
   const bootstrap = `--root-key alpha/keys/root.pub --role role:client --capability ledger.read --partner --import-feeds`
@@ -264,7 +264,7 @@ it('the partner trusts the agent card by certificate, list and treaty', async ()
 
 it('both authorities decide, and store the decision', async () => {
   await writeFile(path('claims.json'), JSON.stringify({ capabilities: ['ledger.read'] }))
-  const issue = 'attestation issue agent-7 --role role:client --public-key node/node.pub --claims claims.json'
+  const issue = 'attestation issue agent-7 --role role:client --node node/node.pub --claims claims.json'
   await works(`${issue} --out agent.json ${config('alpha')}`)
   const pulled = async (): Promise<number | null> => (await chancery(`partner pull ALPHA ${config('beta')}`)).code
   await expect.poll(pulled, { timeout: 120_000, interval: 1000 }).toBe(0)
@@ -291,13 +291,13 @@ it('both logs are witnessed by the other network, and the metrics say so', async
     expect(metrics).toMatch(/^chancery_evidence_log_cosignatures(\{.*\})? 1$/m)
     expect(metrics).toMatch(/^chancery_evidence_log_quorum(\{.*\})? 1$/m)
     expect(metrics).toMatch(/^chancery_evidence_log_witness_alarms(\{.*\})? 0$/m)
-    await works(`evidence witnesses --policy auditor/${name}.policy ${config(name)}`)
+    await works(`evidence witnesses --out auditor/${name}.policy ${config(name)}`)
   }
 })
 
 it('the program of the auditor opens no connection', async () => {
   expect((await audit(`verify pack ${urlOf('alpha')} --genesis alpha.json`)).code).not.toBe(0)
-  expect((await audit(`nodes --config ../alpha/chancery.toml`)).code).toBe(99)
+  expect((await audit(`nodes --home ../alpha`)).code).toBe(99)
 })
 
 interface PackReport {
@@ -311,7 +311,7 @@ it.each(NAMES)('an auditor verifies the decision of %s offline with pinned keys'
   await works(`evidence pack ${id} ${basis}--out auditor/${name}.pack ${config(name)}`)
   await works(`evidence pack ${id} ${basis}--html --out auditor/${name}.html ${config(name)}`)
   for (const form of ['pack', 'html']) {
-    const judged = await audit(`verify pack ${name}.${form} --genesis ${name}.json --witness ${key} --json`)
+    const judged = await audit(`verify ${name}.${form} --genesis ${name}.json --key ${key} --json`)
     expect([judged.code, judged.error]).toEqual([0, ''])
     const { valid, checks } = JSON.parse(judged.out) as PackReport
     expect(valid).toBe(true)
@@ -319,11 +319,11 @@ it.each(NAMES)('an auditor verifies the decision of %s offline with pinned keys'
     expect([statusOf('inclusion'), statusOf('witnesses')]).toEqual(['passed', 'passed'])
     expect(checks.filter(({ status }) => status === 'failed')).toEqual([])
   }
-  expect((await audit(`verify pack ${name}.pack --genesis ${otherOf(name)}.json`)).code).toBe(1)
-  expect((await audit(`verify pack ${name}.pack`)).code).toBe(2)
+  expect((await audit(`verify ${name}.pack --genesis ${otherOf(name)}.json`)).code).toBe(1)
+  expect((await audit(`verify ${name}.pack`)).code).toBe(2)
 
   await works(`evidence receipt ${id} --out auditor/${name}.tlog-proof --line auditor/${name}.line ${config(name)}`)
-  const proven = await audit(`verify receipt ${name}.tlog-proof --policy ${name}.policy --line ${name}.line --json`)
+  const proven = await audit(`verify ${name}.tlog-proof --with ${name}.policy --with ${name}.line --json`)
   expect(JSON.parse(proven.out)).toMatchObject({
     valid: true,
     decision_id: id,
@@ -331,11 +331,11 @@ it.each(NAMES)('an auditor verifies the decision of %s offline with pinned keys'
   })
   await works(`evidence receipt ${id} --form cose --out auditor/${name}.cose ${config(name)}`)
   await writeFile(path('auditor', `${name}.log.json`), await (await fetch(`${urlOf(name)}/evidence-log`)).text())
-  const cose = `verify receipt ${name}.cose --line ${name}.line --log-identity ${name}.log.json --genesis ${name}.json`
+  const cose = `verify ${name}.cose --with ${name}.line --with ${name}.log.json --genesis ${name}.json`
   expect(JSON.parse((await audit(`${cose} --json`)).out)).toMatchObject({ valid: true, kind: 'cose', decision_id: id })
 
-  await works(`evidence bundle ${id} --out auditor/${name}.sigstore.json ${config(name)}`)
-  const bundle = `verify bundle ${name}.sigstore.json --genesis`
+  await works(`evidence receipt ${id} --out auditor/${name}.sigstore.json ${config(name)}`)
+  const bundle = `verify ${name}.sigstore.json --genesis`
   expect((await audit(`${bundle} ${name}.json`)).code).toBe(0)
   expect((await audit(`${bundle} ${otherOf(name)}.json`)).code).toBe(1)
   const { network_authority } = readGenesisBlock(await load('auditor', `${name}.json`))
@@ -346,7 +346,7 @@ it.each(NAMES)('an auditor verifies the decision of %s offline with pinned keys'
 /** A gateway that accepts tokens of WIMSE from nodes of ALPHA for one service. */
 async function startGateway(): Promise<void> {
   const place = `--home alpha --out gateway --port ${ports.get('gateway') ?? 0}`
-  await works(`gateway init ${place} --role role:client --refresh-seconds 10`)
+  await works(`gateway init ${place} --role role:client --every 10s`)
   const policy = await load('gateway', 'policy.json')
   const check = {
     audience: AUDIENCE,
@@ -395,7 +395,9 @@ it('a WIMSE call of the node passes the check of the gateway', async () => {
 it('the revocation is known to the history, the partner and the gateway', async () => {
   const { cert_id } = await load('node', 'certificate.json')
   beforeRevocation = new Date().toISOString()
-  const revoked = await works(`revoke node/certificate.json --reason cessation_of_operation --yes ${config('alpha')}`)
+  const revoked = await works(
+    `node revoke node/certificate.json --reason cessation_of_operation --yes ${config('alpha')}`,
+  )
   expect(revoked).toContain('ci admits its workload with a new key')
   const after = new Date(Date.now() + 1000).toISOString()
 
@@ -403,7 +405,7 @@ it('the revocation is known to the history, the partner and the gateway', async 
   expect([card.code, card.out]).toEqual([1, expect.stringContaining('NOT VALID: certificate_untrusted')])
   // The token is valid for an hour; the list decides.
   await expect.poll(callThroughCheck, { timeout: 120_000, interval: 1000 }).toBe('403 certificate_untrusted')
-  const wit = await chancery(`wit --home node --audience ${AUDIENCE}`)
+  const wit = await chancery(`node call ${AUDIENCE} --home node --audience ${AUDIENCE} --profile wimse --print-headers`)
   expect([wit.code, wit.out]).toEqual([1, ''])
 
   const trusted = `trusted node/certificate.json ${config('alpha')} --at`
@@ -414,10 +416,10 @@ it('the revocation is known to the history, the partner and the gateway', async 
   expect([then.code, then.out]).toEqual([0, expect.stringContaining(`certificate ${String(cert_id)}`)])
   expect(then.out).toContain('(cessation_of_operation)')
 
-  await works(`trusted archive --out auditor/history.jsonl ${config('alpha')}`)
+  await works(`record history --all --out auditor/history.jsonl ${config('alpha')}`)
   await copyFile(path('node/certificate.json'), path('auditor/certificate.json'))
   for (const file of ['answer.jsonl', 'history.jsonl']) {
-    const offline = `trusted certificate.json --offline ${file} --genesis alpha.json --at`
+    const offline = `record history certificate.json --offline ${file} --genesis alpha.json --at`
     expect([file, (await audit(`${offline} ${beforeRevocation}`)).code]).toEqual([file, 0])
     if (file === 'history.jsonl') expect([file, (await audit(`${offline} ${after}`)).code]).toEqual([file, 1])
   }
@@ -460,13 +462,13 @@ it('the archive still answers when the authority has removed the certificate', a
     void later.stopAccepting()
     await later.close()
   }
-  const offline = 'trusted certificate.json --offline history.jsonl --genesis alpha.json --at'
+  const offline = 'record history certificate.json --offline history.jsonl --genesis alpha.json --at'
   const told = await audit(`${offline} ${beforeRevocation}`)
   expect([told.code, told.out]).toEqual([0, expect.stringContaining('Trusted at')])
 })
 
 it.each(NAMES)('the audit of %s is forwarded as OCSF and as CloudEvents', async (name) => {
-  const forward = `audit forward --once --env-file ${name}/authority.env --to ${nats.url} --stream ${name.toUpperCase()} --subject ${name}.audit`
+  const forward = `authority audit --once --home ${name} --forward ${nats.url} --stream ${name.toUpperCase()} --subject ${name}.audit`
   await works(`${forward} --format ocsf --name siem`)
   await works(`${forward} --format cloudevents --name router`)
   const { byId } = await readStream(nats.url, name.toUpperCase())
@@ -487,7 +489,7 @@ it.each(NAMES)('the audit of %s is forwarded as OCSF and as CloudEvents', async 
 
 it('the audit of the gateway has the trace of the node, in both forms', async () => {
   for (const format of ['ocsf', 'cloudevents'] as const) {
-    const out = await works(`gateway audit export --format ${format} --env-file gateway/gateway.env`)
+    const out = await works(`gateway audit --format ${format} --home gateway`)
     const events = out.trimEnd().split('\n')
     expect(events.some((line) => line.includes(TRACE))).toBe(true)
     for (const line of events) expect([line, problemsOf(format, JSON.parse(line))]).toEqual([line, []])

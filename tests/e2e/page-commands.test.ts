@@ -129,21 +129,21 @@ describe('the commands of a page', () => {
 
   it('are found in loops, pipes and variables', () => {
     const page = [
-      "timeout 60 sh -c 'until chancery nodes --quiet 2> /dev/null; do sleep 1; done'",
-      'ID=$(chancery attestation list --config "a b.toml" | grep x)',
+      "timeout 60 sh -c 'until chancery node list --quiet 2> /dev/null; do sleep 1; done'",
+      'ID=$(chancery attestation list --home "a b" | grep x)',
       'chancery ask pay --home ./agent \\\n  --note "$(date -u)" || true',
       'cp "$(command -v chancery)" ./chancery.toml',
     ].join('\n')
     expect(commandsIn(page)).toEqual([
-      ['nodes', '--quiet'],
-      ['attestation', 'list', '--config', 'a b.toml'],
+      ['node', 'list', '--quiet'],
+      ['attestation', 'list', '--home', 'a b'],
       ['ask', 'pay', '--home', './agent', '--note', '$(date -u)'],
     ])
   })
 
   it('are found in a sentence, and settings', () => {
     const page =
-      'Set `NA_AUDIT_FORWARD_URL`, or `NA_RATE_LIMIT_…_PER_MINUTE`. See `chancery audit` and `chancery nodes`.'
+      'Set `NA_AUDIT_FORWARD_URL`, or `NA_RATE_LIMIT_…_PER_MINUTE`. See `chancery audit` and `chancery node list`.'
     expect(unknownNames(page)).toEqual(['NA_AUDIT_FORWARD_URL', 'chancery audit'])
     expect(unknownNames('```sh\nexport NA_URL=x\n```\n\n```\nNA_HA=on\nNA_HA_MODE=on\n```\n')).toEqual(['NA_HA'])
   })
@@ -154,7 +154,7 @@ describe('the commands of a page', () => {
 
   it.each([
     ['a command that does not exist', ['nodez']],
-    ['an option that does not exist', ['nodes', '--quite']],
+    ['an option that does not exist', ['node', 'list', '--quite']],
     ['an argument that is missing', ['ask', '--home', './agent']],
     ['a word too many', ['use', './one', './two']],
     ['an option that is missing', ['agreement', 'cosign', 'half.json']],

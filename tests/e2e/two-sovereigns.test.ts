@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readGenesisBlock, writeJson, writePrivateKeyFile, writePublicKeyFile } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
@@ -48,7 +48,10 @@ beforeAll(async () => {
     await writeFile(join(folder, `${file}-root.pub`), writePublicKeyFile(genesis.root_public_key))
     for (const tier of ['privileged', 'standard']) {
       const config = `[network]\nna_endpoint = "${process.url}"\n[paths]\ngenesis = "${file}.json"\noperator_private_key = "${tier}.key"\n`
-      await writeFile(join(folder, `${file}${tier === 'standard' ? '-standard' : ''}.toml`), config)
+      const home = join(folder, `${file}${tier === 'standard' ? '-standard' : ''}`)
+      await mkdir(home)
+      for (const each of [`${file}.json`, `${tier}.key`]) await copyFile(join(folder, each), join(home, each))
+      await writeFile(join(home, 'chancery.toml'), config)
     }
   }
   // GAMMA has no treaty.
@@ -57,8 +60,8 @@ beforeAll(async () => {
     ['beta', 'ALPHA'],
   ] as const) {
     const root = `${other.toLowerCase()}-root.pub`
-    const line = `federation bootstrap ${of(other).process.url} --root-key ${root} --role role:client --yes`
-    await works(`${line} --config ${own}.toml`)
+    const line = `partner add ${of(other).process.url} --root-key ${root} --role role:client --yes`
+    await works(`${line} --home ${own}`)
   }
 })
 afterAll(async () => {
@@ -103,34 +106,35 @@ async function eventsOf(name: Name, type: string): Promise<readonly JsonObject[]
 
 describe('agreements between two authorities', () => {
   it('offer, accept and cosign make a record that both trust', async () => {
-    await works('agreement offer BETA --capability ledger.read --out offer.json --config alpha.toml')
-    const told = await works('agreement accept offer.json --out half.json --config beta.toml')
+    await works('agreement offer BETA --capability ledger.read --out offer.json --home alpha')
+    const told = await works('agreement accept offer.json --out half.json --home beta')
     expect(told).toContain('half signed')
     expect(told).toContain('chancery agreement cosign half.json --offer offer.json')
     for (const config of ['alpha', 'beta'])
-      await fails(`decide half.json ledger.read --config ${config}.toml`, 'invalid_offerer_signature')
+      await fails(`ask ledger.read --as operator --agreement half.json --home ${config}`, 'invalid_offerer_signature')
 
-    await works('agreement cosign half.json --offer offer.json --out agreement.json --config alpha.toml')
+    await works('agreement cosign half.json --offer offer.json --out agreement.json --home alpha')
     const [half, whole] = [await load('half.json'), await load('agreement.json')]
     expect(whole).toMatchObject({ ...half, signatures: expect.any(Array) as unknown })
     expect((whole['signatures'] as unknown as object[]).length).toBe(2)
     const keys = '--offerer-key alpha-na.pub --responder-key beta-na.pub'
-    await works(`agreement verify agreement.json ${keys} --config beta.toml`)
-    for (const config of ['alpha', 'beta']) await works(`decide agreement.json ledger.read --config ${config}.toml`)
+    await works(`verify agreement.json ${keys} --home beta`)
+    for (const config of ['alpha', 'beta'])
+      await works(`ask ledger.read --as operator --agreement agreement.json --home ${config}`)
 
-    await works('agreement cosign agreement.json --offer offer.json --out again.json --config alpha.toml')
+    await works('agreement cosign agreement.json --offer offer.json --out again.json --home alpha')
     expect(await load('again.json')).toEqual(whole)
     expect(await eventsOf('ALPHA', 'agreement_cosigned')).toHaveLength(1)
   })
 
   it('offer, counter and accept make a record that both trust', async () => {
     const capabilities = '--capability ledger.read --capability ledger.write'
-    await works(`agreement offer BETA ${capabilities} --out wide.json --config alpha.toml`)
-    await works('agreement counter wide.json --capability ledger.read --out counter.json --config beta.toml')
-    await works('agreement accept wide.json --counter counter.json --out narrow.json --config alpha.toml')
+    await works(`agreement offer BETA ${capabilities} --out wide.json --home alpha`)
+    await works('agreement counter wide.json --capability ledger.read --out counter.json --home beta')
+    await works('agreement accept wide.json --counter counter.json --out narrow.json --home alpha')
     for (const config of ['alpha', 'beta']) {
-      await works(`decide narrow.json ledger.read --config ${config}.toml`)
-      expect((await chancery(`decide narrow.json ledger.write --config ${config}.toml`)).code).toBe(1)
+      await works(`ask ledger.read --as operator --agreement narrow.json --home ${config}`)
+      expect((await chancery(`ask ledger.write --as operator --agreement narrow.json --home ${config}`)).code).toBe(1)
     }
   })
 
@@ -139,7 +143,7 @@ describe('agreements between two authorities', () => {
     const terms = half['agreed_terms'] as JsonObject
     const write = (file: string, record: JsonObject) => writeFile(join(folder, file), JSON.stringify(record))
     const cosign = (file: string, offer = 'offer.json', at = 'alpha') =>
-      `agreement cosign ${file} --offer ${offer} --config ${at}.toml`
+      `agreement cosign ${file} --offer ${offer} --home ${at}`
     await write('more.json', { ...half, agreed_terms: { ...terms, capabilities: ['ledger.read', 'ledger.write'] } })
     await fails(cosign('more.json'), 'offer_mismatch')
     await fails(cosign('half.json', 'wide.json'), 'offer_mismatch')
@@ -151,51 +155,48 @@ describe('agreements between two authorities', () => {
 
 describe('votes that travel between two authorities', () => {
   it('reach 2 of 2 with files alone', async () => {
-    const issued = await works('attestation issue vendor-1 --role role:client --json --config alpha.toml')
+    const issued = await works('attestation issue vendor-1 --role role:client --json --home alpha')
     const { attestation_id } = JSON.parse(issued) as { attestation_id: string }
     // A denial is a decision as well, so the exit code is not checked.
-    await chancery(`evaluate ledger.read --attestation ${attestation_id} --out decided.json --config alpha.toml`)
-    await works('consensus vote decided.json approve --out vote-alpha.json --config alpha.toml')
-    await works('consensus vote decided.json approve --issuer-key alpha-na.pub --out vote-beta.json --config beta.toml')
+    await chancery(`ask --as operator ledger.read --attestation ${attestation_id} --out decided.json --home alpha`)
+    await works('record vote decided.json approve --out vote-alpha.json --home alpha')
+    await works('record vote decided.json approve --key alpha-na.pub --out vote-beta.json --home beta')
     const validators = '--threshold 2 --validator ALPHA --validator BETA'
-    const assemble = `consensus assemble decided.json vote-alpha.json vote-beta.json ${validators}`
-    await works(`${assemble} --out consensus.json --config alpha.toml`)
+    const assemble = `record tally decided.json vote-alpha.json vote-beta.json ${validators}`
+    await works(`${assemble} --out consensus.json --home alpha`)
     const keys = '--validator-key ALPHA=alpha-na.pub --validator-key BETA=beta-na.pub --assembler-key alpha-na.pub'
-    await works(`consensus verify consensus.json ${keys} --config beta.toml`)
-    await fails(`consensus assemble decided.json vote-alpha.json ${validators} --config alpha.toml`, 'threshold')
+    await works(`verify consensus.json ${keys} --home beta`)
+    await fails(`record tally decided.json vote-alpha.json ${validators} --home alpha`, 'threshold')
     const [cast] = await eventsOf('BETA', 'validator_vote_cast')
     expect(cast).toMatchObject({ details: { issuer_sovereign_id: 'ALPHA', trust_basis: 'caller_supplied_keys' } })
   })
 
   it('need no key where a treaty recognises the issuer, and one from a privileged operator where none does', async () => {
-    const vote = 'consensus vote decided.json approve'
-    await works(`${vote} --config beta-standard.toml`)
-    await fails(`${vote} --config gamma.toml`, 'unknown_issuer')
-    await fails(`${vote} --issuer-key alpha-na.pub --config gamma-standard.toml`, 'insufficient_operator_tier')
-    await works(`${vote} --issuer-key alpha-na.pub --config gamma.toml`)
-    await fails(`${vote} --issuer-key beta-na.pub --config gamma.toml`, 'invalid_signature')
+    const vote = 'record vote decided.json approve'
+    await works(`${vote} --home beta-standard`)
+    await fails(`${vote} --home gamma`, 'unknown_issuer')
+    await fails(`${vote} --issuer-key alpha-na.pub --home gamma-standard`, 'insufficient_operator_tier')
+    await works(`${vote} --issuer-key alpha-na.pub --home gamma`)
+    await fails(`${vote} --issuer-key beta-na.pub --home gamma`, 'invalid_signature')
   })
 
   it('are refused for a proof with the decision of another request (--decision)', async () => {
     const { decision, justification_proof: proof } = await load('decided.json')
     await writeFile(join(folder, 'proof.json'), JSON.stringify(proof))
     await writeFile(join(folder, 'decision.json'), JSON.stringify(decision))
-    await works('consensus vote proof.json approve --decision decision.json --config beta.toml')
-    const issued = await works('attestation issue vendor-2 --role role:client --json --config alpha.toml')
+    await works('record vote proof.json approve --decision decision.json --home beta')
+    const issued = await works('attestation issue vendor-2 --role role:client --json --home alpha')
     const { attestation_id } = JSON.parse(issued) as { attestation_id: string }
-    await chancery(`evaluate ledger.read --attestation ${attestation_id} --out other.json --config alpha.toml`)
+    await chancery(`ask --as operator ledger.read --attestation ${attestation_id} --out other.json --home alpha`)
     await writeFile(join(folder, 'other-decision.json'), JSON.stringify((await load('other.json'))['decision']))
-    await fails(
-      'consensus vote proof.json approve --decision other-decision.json --config beta.toml',
-      'decision_mismatch',
-    )
+    await fails('record vote proof.json approve --decision other-decision.json --home beta', 'decision_mismatch')
   })
 
   it('against count against', async () => {
-    await works('consensus vote decided.json reject --reason no --out against.json --config beta.toml')
-    const line = 'consensus assemble decided.json vote-alpha.json against.json --threshold 2'
-    await fails(`${line} --validator ALPHA --validator BETA --config alpha.toml`, 'threshold')
-    const both = 'consensus assemble decided.json vote-alpha.json vote-beta.json against.json --threshold 1'
-    await fails(`${both} --validator ALPHA --validator BETA --config alpha.toml`, 'contradictory_votes')
+    await works('record vote decided.json reject --reason no --out against.json --home beta')
+    const line = 'record tally decided.json vote-alpha.json against.json --threshold 2'
+    await fails(`${line} --validator ALPHA --validator BETA --home alpha`, 'threshold')
+    const both = 'record tally decided.json vote-alpha.json vote-beta.json against.json --threshold 1'
+    await fails(`${both} --validator ALPHA --validator BETA --home alpha`, 'contradictory_votes')
   })
 })

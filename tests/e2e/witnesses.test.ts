@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { decode } from 'cborg'
@@ -78,7 +78,9 @@ async function startAuthority(network: Network): Promise<TestAuthority> {
   const na = await startTestAuthority({ network, settings: settingsOf.get(network) ?? {} })
   await writeFile(join(folder, `${network}.json`), writeJson(na.genesis))
   const config = `[network]\nna_endpoint = "${na.url}"\n[paths]\ngenesis = "${network}.json"\noperator_private_key = "op.key"\n`
-  await writeFile(join(folder, `${network}.toml`), config)
+  await mkdir(join(folder, network), { recursive: true })
+  for (const file of [`${network}.json`, 'op.key']) await copyFile(join(folder, file), join(folder, network, file))
+  await writeFile(join(folder, network, 'chancery.toml'), config)
   return na
 }
 
@@ -142,7 +144,7 @@ it('two authorities witness each other: the job asks, and serves the cosigned ch
     // The log key, the authority, the witness of the other network.
     expect(note.split('\n').filter((line) => line.startsWith('\u2014 '))).toHaveLength(3)
   }
-  const shown = await chancery('evidence witnesses --policy alpha.policy --config ALPHA-NET.toml')
+  const shown = await chancery('evidence witnesses --out alpha.policy --home ALPHA-NET')
   expect([shown.code, shown.error]).toEqual([0, ''])
   expect(shown.out).toContain('quorum 1')
 })
@@ -152,9 +154,9 @@ it('receipts and packs of a decision verify offline with the policy, and not wit
   const page = accepted(await na.as('standard')('GET', '/admin/evidence?entry_kind=decision&limit=1'))
   const [{ entry }] = page['entries'] as [{ entry: { decision_id: string } }]
   const id = entry.decision_id
-  const made = await chancery(`evidence receipt ${id} --out d.tlog-proof --line d.line --config ALPHA-NET.toml`)
+  const made = await chancery(`evidence receipt ${id} --out d.tlog-proof --line d.line --home ALPHA-NET`)
   expect([made.code, made.error]).toEqual([0, ''])
-  const verified = await chancery('verify receipt d.tlog-proof --policy alpha.policy --line d.line --json')
+  const verified = await chancery('verify d.tlog-proof --with alpha.policy --with d.line --json')
   expect(JSON.parse(verified.out)).toMatchObject({ valid: true, decision_id: id, cosigners: ['beta-net.example'] })
   const text = await readFile(join(folder, 'd.tlog-proof'), 'utf8')
   expect(text.startsWith('c2sp.org/tlog-proof@v1\nextra ')).toBe(true)
@@ -163,23 +165,23 @@ it('receipts and packs of a decision verify offline with the policy, and not wit
     .filter((line) => !line.includes('beta-net.example'))
     .join('\n')
   await writeFile(join(folder, 'alone.tlog-proof'), without)
-  const alone = await chancery('verify receipt alone.tlog-proof --policy alpha.policy --json')
+  const alone = await chancery('verify alone.tlog-proof --with alpha.policy --json')
   expect([alone.code, JSON.parse(alone.out)]).toEqual([1, expect.objectContaining({ reason: 'quorum_not_met' })])
   await writeFile(
     join(folder, 'moved.tlog-proof'),
     text.replace(/^index (\d+)$/m, (_, at: string) => `index ${Number(at) + 2}`),
   )
-  expect((await chancery('verify receipt moved.tlog-proof --policy alpha.policy')).code).toBe(1)
+  expect((await chancery('verify moved.tlog-proof --with alpha.policy')).code).toBe(1)
 
-  const cose = await chancery(`evidence receipt ${id} --form cose --out d.cose --config ALPHA-NET.toml`)
+  const cose = await chancery(`evidence receipt ${id} --form cose --out d.cose --home ALPHA-NET`)
   expect([cose.code, cose.error]).toEqual([0, ''])
   const answer = accepted(await na.request('GET', '/evidence-log'))
   await writeFile(join(folder, 'log.json'), writeJson(answer))
   const flags = '--genesis ALPHA-NET.json --log-identity log.json'
-  const checked = await chancery(`verify receipt d.cose --line d.line ${flags} --json`)
+  const checked = await chancery(`verify d.cose --with d.line ${flags} --json`)
   expect(JSON.parse(checked.out)).toMatchObject({ valid: true, kind: 'cose', decision_id: id })
   expect((await chancery(`verify receipt d.cose --digest ${'0'.repeat(64)} ${flags}`)).code).toBe(1)
-  expect((await chancery('verify receipt d.cose --line d.line --genesis BETA-NET.json')).code).toBe(1)
+  expect((await chancery('verify d.cose --with d.line --genesis BETA-NET.json')).code).toBe(1)
   // The second implementation reads the same bytes.
   const bytes = await readFile(join(folder, 'd.cose'))
   const [, , payload] = decode(bytes, {
@@ -188,9 +190,9 @@ it('receipts and packs of a decision verify offline with the policy, and not wit
   }) as unknown[]
   expect(payload).toBeNull()
 
-  const pack = await chancery(`evidence pack ${id} --out pack.json --config ALPHA-NET.toml`)
+  const pack = await chancery(`evidence pack ${id} --out pack.json --home ALPHA-NET`)
   expect([pack.code, pack.error]).toEqual([0, ''])
-  const report = await chancery('verify pack pack.json --genesis ALPHA-NET.json --json')
+  const report = await chancery('verify pack.json --genesis ALPHA-NET.json --json')
   const { valid, checks } = JSON.parse(report.out) as {
     valid: boolean
     checks: readonly { name: string; status: string }[]
@@ -210,7 +212,7 @@ it('a log that lost its database is refused by the witness, alarms, and signs no
   await expect
     .poll(async () => (await statesOf(na))['witnesses'], { timeout: 30_000 })
     .toEqual([expect.objectContaining(alarmed)])
-  const shown = await chancery('evidence witnesses --config BETA-NET.toml')
+  const shown = await chancery('evidence witnesses --home BETA-NET')
   expect([shown.code, shown.out]).toEqual([1, expect.stringContaining('THE LOG WAS ROLLED BACK')])
   await expect(decide(na, 1)).rejects.toMatchObject({ code: 'service_unavailable' })
   expect(await na.auditEvents('evidence_log_witness_alarm')).toHaveLength(1)

@@ -52,7 +52,17 @@ async function compare(name: string, start: () => Promise<RunningServer>): Promi
     const tools = await listTools(server.url)
     const network = await openGuardedNetwork([...tools, ...DECIDED].map((each) => `mcp:files:${each}`))
     try {
-      await network.chancery('mcp', 'pin', '--home', 'agent', '--server', 'files', '--upstream', server.url)
+      await network.chancery(
+        'agent',
+        'guard-mcp',
+        '--pin',
+        '--home',
+        'agent',
+        '--server',
+        'files',
+        '--upstream',
+        server.url,
+      )
       const guard = await startProgram(network.guard('--upstream', server.url, '--listen', '127.0.0.1:0'))
       const client = await startClient(new URL(guard.line.replace('listening on ', '')), await network.clientHeaders())
       try {

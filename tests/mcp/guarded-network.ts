@@ -100,10 +100,10 @@ export async function openGuardedNetwork(
     run.child.stdin?.end()
     return (await run).stdout
   }
-  await chancery('invite', '--role', 'role:client', '--out', 'agent.token')
+  await chancery('invite create', '--role', 'role:client', '--out', 'agent.token')
   await chancery('join', '--home', 'agent', '--url', url, '--genesis', genesis, '--token-file', 'agent.token')
   await chancery('keygen', 'executor', '--out', 'executor', '--key-id', 'guard-1')
-  await chancery('executor-key', 'register', 'guard-1', '--public-key', 'executor.pub', '--executor', 'agent-1')
+  await chancery('evidence', 'key', 'add', 'guard-1', '--public-key', 'executor.pub', '--executor', 'agent-1')
   const flags = capabilities.flatMap((each) => ['--capability', each])
   const issue = ['attestation', 'issue', 'agent-1', '--role', 'role:client', '--public-key', 'agent/node.pub']
   await chancery(...issue, ...flags, '--out', 'agent/attestation.json')
@@ -116,7 +116,16 @@ export async function openGuardedNetwork(
     url,
     authority,
     chancery,
-    guard: (...words) => [...CHANCERY, 'mcp', 'guard', '--home', join(folder, 'agent'), '--server', 'files', ...words],
+    guard: (...words) => [
+      ...CHANCERY,
+      'agent',
+      'guard-mcp',
+      '--home',
+      join(folder, 'agent'),
+      '--server',
+      'files',
+      ...words,
+    ],
     clientHeaders: () => readClientHeaders(join(folder, 'agent', 'mcp', 'files', 'client.secret')),
     restart: async () => {
       setup.authority = await startAgain(() => start(new URL(url).port))

@@ -45,9 +45,7 @@ function groupPage(name: string, commands: readonly Command[]): string {
   const isGroup = name !== ONE_WORD
   return page(
     isGroup ? `${PROGRAM_NAME} ${name}` : 'Commands of one word',
-    isGroup
-      ? `${COMMAND_GROUPS[name] ?? ''}.`
-      : `Commands that belong to no group, and commands that begin with one of these, such as ${code(`${PROGRAM_NAME} verify pack`)}.`,
+    isGroup ? `${COMMAND_GROUPS[name]?.summary ?? ''}.` : 'Commands that belong to no group.',
     `[All commands](../commands.md), [options of every command](../commands.md#options-of-every-command).`,
     ...commands.map((command) => commandSection(command)),
   )

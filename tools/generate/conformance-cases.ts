@@ -21,7 +21,7 @@ const evidence: EvidenceVectors = evidenceFile
 const policies: PolicyVectors = policyFile
 
 export const CONFORMANCE_FILES: Readonly<Record<string, () => string>> = {
-  'canonical.json': () => write('canonical', 'docs/protocol/core.md, sections 1.1 to 1.4', canonicalCases()),
+  'canonical.json': () => write('record canonical', 'docs/protocol/core.md, sections 1.1 to 1.4', canonicalCases()),
   'signatures.json': () => write('signatures', 'docs/protocol/core.md, sections 1.5 to 1.7', signatureCases()),
   'records.json': () =>
     write(

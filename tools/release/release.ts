@@ -139,8 +139,8 @@ async function verifyOutside(signer: Signer): Promise<void> {
     const key = join(work, 'project.pub')
     await writeFile(key, writePublicKeyFile(signer.publicKey, undefined))
     await stat(COMMAND.replace('bin/chancery.mjs', 'dist/main.js')).catch(() => buildTree(sourceDate()))
-    say(`chancery release verify ${folder} --key project.pub`)
-    const { status } = spawnSync(process.execPath, [COMMAND, 'release', 'verify', folder, '--key', key], {
+    say(`chancery verify ${folder} --key project.pub`)
+    const { status } = spawnSync(process.execPath, [COMMAND, 'verify', folder, '--key', key], {
       stdio: 'inherit',
     })
     if (status !== 0) throw new Error(`${folder} does not verify`)

@@ -84,7 +84,7 @@ export async function tryAuthority(installed: Installed, whileReady?: (url: stri
 async function tryJoin(installed: Installed, url: string): Promise<void> {
   const { inside, say } = installed
   const invite = ['--role', 'role:client', '--out', `${inside}/invite.token`]
-  await output(installed, ['invite', '--config', `${inside}/na/chancery.toml`, ...invite])
+  await output(installed, ['invite', 'create', '--home', `${inside}/na`, ...invite])
   const where = ['--url', url, '--genesis', `${inside}/na/genesis.json`]
   await output(installed, ['join', '--home', `${inside}/node`, ...where, '--token-file', `${inside}/invite.token`])
   await output(installed, ['heartbeat', '--home', `${inside}/node`])
@@ -121,13 +121,13 @@ async function tryGateway(installed: Installed): Promise<void> {
   say('gateway start --init-state and --check-config accept a policy of its records')
 }
 
-/** A filled network, an export of its evidence, and all of that computed again by the threads of `evidence verify`. */
+/** A filled network, an export of its evidence, and all of that computed again by the threads of `verify`. */
 export async function tryEvidence(installed: Installed): Promise<void> {
   const { inside, outside, say } = installed
   const port = await freePort()
   const demo = installed.spawn(['demo', '--home', `${inside}/demo`, '--port', String(port), '--nodes', '3'])
   const log = collect(demo)
-  const config = ['--config', `${inside}/demo/chancery.toml`]
+  const config = ['--home', `${inside}/demo`]
   try {
     const seconds = installed.readySeconds ?? READY_SECONDS
     for (const end = performance.now() + seconds * 1000; !log().includes('in a browser'); await pause(100))
@@ -137,13 +137,13 @@ export async function tryEvidence(installed: Installed): Promise<void> {
     await output(installed, ['evidence', 'export', '--out', `${inside}/evidence.jsonl`, ...config])
     await writeFile(
       join(outside, 'executors.json'),
-      await output(installed, ['executor-key', 'list', '--json', ...config]),
+      await output(installed, ['evidence', 'key', 'list', '--json', ...config]),
     )
   } finally {
     demo.kill('SIGKILL')
   }
   const files = [`${inside}/evidence.jsonl`, '--executor-keys', `${inside}/executors.json`]
-  const verified = await output(installed, ['evidence', 'verify', ...files, ...config])
+  const verified = await output(installed, ['verify', ...files, ...config])
   say(`demo, evidence export, evidence verify: ${verified.trim().split('\n')[0] ?? ''}`)
 }
 

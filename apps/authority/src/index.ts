@@ -19,7 +19,7 @@ import { type ExplainedSettings, explainAuthority } from './commands/explain-set
 import { type UnknownArguments, recoverUnknown } from './commands/unknown-records.ts'
 import type { Outcome } from './commands/authority-identity.ts'
 import { migrateSchema } from './commands/migrate.ts'
-import { type ResignArguments, publicKey, resignLists } from './commands/resign-lists.ts'
+import { type FoundKey, type ResignArguments, publicKey, resignLists } from './commands/resign-lists.ts'
 import { type StartArguments, start } from './commands/start.ts'
 import { migrateDatabase, recover, verifyDatabase } from './commands/recover.ts'
 import type { CopyArguments, RecoverArguments } from './commands/recover.ts'
@@ -44,7 +44,7 @@ export const commands: {
   readonly importEvidence: (args: ImportArguments) => Promise<Outcome<EvidenceImportResult>>
   readonly diagnose: (args: DoctorArguments) => Promise<readonly Finding[]>
   readonly explainSettings: (args: CommandArguments) => Promise<ExplainedSettings>
-  readonly publicKey: (args: CommandArguments) => Promise<number>
+  readonly publicKey: (args: CommandArguments) => Promise<FoundKey>
   readonly keySuccession: (args: SuccessionArguments) => Promise<number>
   readonly rotateKey: (args: RotateArguments) => Promise<number>
   readonly auditExport: (args: ExportArguments) => Promise<number>

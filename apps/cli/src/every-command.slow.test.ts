@@ -15,7 +15,7 @@ let started: Promise<ProcessResult>
 beforeAll(async () => {
   setup = await TestContext.make()
   // With the real time, because a service that starts reads the clock of the machine.
-  await setup.run('init --home na --network NET', { now: () => BigInt(Date.now()) * 1000n })
+  await setup.run('init --home na --name NET', { now: () => BigInt(Date.now()) * 1000n })
   await setup.run('keygen node --out node')
   await writeFile(setup.path('garbage'), 'not what it should be \u0000 {[')
   await mkdir(setup.path('folder'))
@@ -105,41 +105,41 @@ function problemsOf(
 }
 
 /** Commands that succeed without an argument: they print, or show what is configured. */
-const ALONE = new Set(['use', 'version', 'gateway token new'])
+const ALONE = new Set(['use', 'version', 'gateway client add service --dry-run'])
 /** Commands that would start services or create a network get a folder that is a file, or a busy port. */
 const STARTS = new Set(['demo', 'up'])
 
 /** Commands that print a list of checks instead of an error. */
-const REPORTS = new Set(['watch', 'gateway preflight'])
+const REPORTS = new Set(['watch', 'partner inspect'])
 
 /** Commands without an operator key that read from an authority, with what they need to get that far. */
 const READS: Readonly<Record<string, string>> = {
   nodes: '',
-  'agent find': 'ledger.read',
-  'agent show': 'node.pub',
-  'network-policy show': '',
-  'recognition-policy show': '',
+  'agent list': 'ledger.read',
+  'agent list': 'node.pub',
+  'policy show network': '',
+  'policy show recognition': '',
   'evidence submit': 'na/genesis.json',
   'attestation list': '',
   'treaty list': '',
-  'treaty inspect': 'x',
-  'feed status': '',
-  'feed export': '',
-  'trust path': 'NET OTHER',
-  'data-usage show': '',
-  'sovereign inspect': NOWHERE,
-  'genesis follow': '--genesis na/genesis.json',
+  'treaty show': 'x',
+  status: '',
+  'partner export-feed': '',
+  'partner show': 'NET OTHER',
+  'policy show license': '',
+  'partner inspect': NOWHERE,
+  'genesis fetch': '--genesis na/genesis.json',
   watch: '--genesis na/genesis.json',
   join: '--home node-home --token x --genesis na/genesis.json',
   ask: 'ledger.read --key node.key --attestation x',
   'operator list': '--check',
   'evidence witness': '--state witness.json --key node.key --name witness --init',
   'gateway init': `--authority ${NOWHERE} --root-key na/keys/root.pub --out new-gateway`,
-  'gateway preflight': `--origin ${NOWHERE} --genesis na/genesis.json --allow-http`,
+  'partner inspect': `--origin ${NOWHERE} --genesis na/genesis.json --allow-http`,
 }
 
 /** Commands that ask another network on purpose. */
-const OTHER_NETWORKS = new Set(['sovereign inspect', 'gateway init', 'gateway preflight', 'watch', 'join'])
+const OTHER_NETWORKS = new Set(['partner inspect', 'gateway init', 'partner inspect', 'watch', 'join'])
 
 /** The first test loads the modules of all commands, which takes long on a busy machine. */
 const LIMIT_MS = 180_000
@@ -169,7 +169,7 @@ describe('every command', () => {
           const words = fill(command, wrong)
           if (!isTurn || !words.includes(wrong) || STARTS.has(nameOf(command))) return undefined
           // This command writes into a folder.
-          if (wrong !== 'garbage' && nameOf(command) === 'boundary-policy new') return undefined
+          if (wrong !== 'garbage' && nameOf(command) === 'policy new') return undefined
           return [...words, ...offline]
         },
         () => false,
@@ -191,7 +191,7 @@ describe('every command', () => {
           if (reads === undefined && command.needs !== 'operator') return undefined
           const words = reads?.split(' ').filter((word) => word !== '') ?? fill(command, 'node.pub')
           const yes = command.options.some(({ flags }) => flags === '--yes') ? ['--yes'] : []
-          return [...words, ...yes, '--config', 'na/chancery.toml', ...offline]
+          return [...words, ...yes, '--home', 'na', ...offline]
         },
         () => false,
         // The two others print a list of checks, which does not repeat the address.
@@ -205,7 +205,7 @@ describe('every command', () => {
   it(
     'at the address of another network says so, and sends it nothing',
     async () => {
-      await setup.run('init --home other --network OTHER', { now: () => BigInt(Date.now()) * 1000n })
+      await setup.run('init --home other --name OTHER', { now: () => BigInt(Date.now()) * 1000n })
       const genesis = setup.path('other', 'genesis.json')
       const other = await startFakeAuthority({ audience: '', operator: '', genesis }, () => ({ json: {} }))
       const problems = await problemsOf(
@@ -215,7 +215,7 @@ describe('every command', () => {
           if (!isAsked || OTHER_NETWORKS.has(nameOf(command))) return undefined
           const words = reads?.split(' ').filter((word) => word !== '') ?? fill(command, 'node.pub')
           const yes = command.options.some(({ flags }) => flags === '--yes') ? ['--yes'] : []
-          return [...words, ...yes, '--config', 'na/chancery.toml', '--url', other.url]
+          return [...words, ...yes, '--home', 'na', '--url', other.url]
         },
         () => false,
         // Some of the others meet a wrong file before they ask.

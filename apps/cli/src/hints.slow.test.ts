@@ -10,7 +10,7 @@ beforeAll(async () => {
   partner = await openNetwork({}, 'PARTNER-NET')
   network = await openNetwork({ NA_PARTNER_ADDRESSES: 'loopback', EVIDENCE_STORE: 'on' }, 'HINT-NET')
   attestation = await made('attestation issue clerk --role role:client --capability ledger.read', 'attestation_id')
-  const evaluated = await network.asOperator(`evaluate ledger.read --attestation ${attestation} --quiet`)
+  const evaluated = await network.asOperator(`ask --as operator ledger.read --attestation ${attestation} --quiet`)
   decision = evaluated.stdout.trim()
 })
 afterAll(async () => {
@@ -53,12 +53,12 @@ async function runHints(...lines: readonly string[]): Promise<void> {
 
 it('evidence: what is exported, packed, bundled and shown is verified as printed', async () => {
   await network.run('keygen operator --out exec --key-id exec-1')
-  await network.asOperator('executor-key register exec-1 --public-key exec.pub --executor HINT-NET')
+  await network.asOperator('evidence key add exec-1 --key exec.pub --executor HINT-NET')
   await runHints(
     'evidence export --out evidence.jsonl',
     `evidence show ${decision}`,
     `evidence pack ${decision} --out own.json`,
-    `evidence bundle ${decision} --out bundle.json`,
+    `evidence receipt ${decision} --out bundle.json`,
   )
 }, 120_000)
 
@@ -66,8 +66,8 @@ it('partners and treaties: the next steps are run as printed', async () => {
   const root = partner.genesis.root_public_key
   await runHints(
     `partner add ${partner.na.url} --root-key ${root} --allow-http`,
-    `federation bootstrap ${partner.na.url} --root-key ${root} --role role:client --yes`,
-    'trust path HINT-NET NOBODY-NET',
+    `partner add ${partner.na.url} --root-key ${root} --role role:client --yes`,
+    'partner show NOBODY-NET --path-from HINT-NET',
     'partner remove PARTNER-NET --dry-run',
   )
 }, 120_000)
@@ -75,11 +75,11 @@ it('partners and treaties: the next steps are run as printed', async () => {
 it('nodes and records: the next steps are run as printed', async () => {
   await network.invite()
   await runHints(
-    'operator activity op-privileged',
-    'invite --out token',
-    'invite --count 2 --out tokens',
-    'boundary-policy new own',
-    'boundary-policy publish own.policy.yaml',
+    'operator list op-privileged',
+    'invite create --out token',
+    'invite create --count 2 --out tokens',
+    'policy new --name own',
+    'policy publish own.policy.yaml',
     `attestation revoke ${attestation} --yes`,
   )
 }, 120_000)

@@ -12,7 +12,7 @@ const ROOT = join(import.meta.dirname, '../../..')
 const PRINTED = /(?<![\w/.@'-])chancery (?=[a-z])((?:[^`'",;()<»]|<(?!\/))*)/g
 const PATHS = new Map(COMMANDS.map((command) => [command.path.join(' '), command]))
 /** Prose, and names that the program computes. */
-const NO_COMMAND = /^(?:commands for|\S+ \$\{)/
+const NO_COMMAND = /^(?:commands for|help |\S+ \$\{)/
 
 /** The problem of one printed command, which ends with its sentence. */
 function problemOf(text: string): string | undefined {
@@ -45,7 +45,7 @@ it('every printed command exists, with its options', () => {
 it.each([
   ['nodez --json', 'no command'],
   ['gateway', 'no command'],
-  ['nodes --jsn.', 'no option --jsn'],
+  ['node list --jsn.', 'no option --jsn'],
   ['operator add <key_id> --tier privileged. Or add --force.', undefined],
 ])('chancery %s: %s', (text, problem) => {
   expect(problemOf(text)).toBe(problem)

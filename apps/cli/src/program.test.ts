@@ -36,30 +36,28 @@ describe('help', () => {
     },
   )
 
-  it.each(Object.entries(COMMAND_GROUPS))('of the group %s describes it', async (group, summary) => {
+  it.each(Object.entries(COMMAND_GROUPS))('of the group %s describes it', async (group, { description, headings }) => {
     const { code, stdout } = await setup.run(`${group} -h`)
     expect(code).toBe(0)
-    expect(stdout).toContain(summary)
+    expect(stdout).toContain(description)
+    for (const [title] of headings) expect(stdout).toContain(`\n${title}\n`)
   })
 
   it('of a group goes to standard error when a command is missing', async () => {
     const { code, stdout, stderr } = await setup.run('genesis')
     expect([code, stdout]).toEqual([2, ''])
-    expect(stderr).toContain('verify <file>')
+    expect(stderr).toContain('create')
   })
 })
 
 describe('a wrong call', () => {
   it.each([
-    ['genezis', "unknown command 'genezis'", '(Did you mean genesis?)'],
-    ['genesis verfy', "unknown command 'verfy'", '(Did you mean verify?)'],
-    ['genesis verify', "missing required argument 'file'", 'See: chancery genesis verify --help'],
-    ['genesis verify a b', 'too many arguments', 'See: chancery genesis verify --help'],
-    [
-      'genesis create --out g',
-      '--network, --root-public-key, --na-public-key must be given',
-      'See: chancery genesis create --help',
-    ],
+    ['genezis', 'There is no command "genezis".', 'Did you mean: chancery genesis create'],
+    ['veryfi', 'There is no command "veryfi".', 'Did you mean: chancery verify'],
+    ['zzzzzzzz', 'There is no command "zzzzzzzz".', 'chancery --help'],
+    ['verify', "missing required argument 'file'", 'See: chancery verify --help'],
+    ['verify a b', 'too many arguments', 'See: chancery verify --help'],
+    ['genesis create --out g', '--name, --root-key must be given', 'See: chancery genesis create --help'],
     ['keygen root --owt x', "unknown option '--owt'", '(Did you mean --out?)'],
     ['completion tcsh', "'tcsh' is invalid", 'bash, zsh, fish'],
     ['authority start --evidence-store maybe', "'maybe' is invalid", 'off, on'],
@@ -71,13 +69,13 @@ describe('a wrong call', () => {
   })
 
   it('refuses an empty value, which an unset variable leaves behind', async () => {
-    const { code, stderr } = await setup.run(['init', '--home', '', '--network', 'X'])
+    const { code, stderr } = await setup.run(['init', '--home', '', '--name', 'X'])
     expect(code).toBe(2)
     expect(stderr).toContain('It is empty')
   })
 
   it('is one JSON document with --json', async () => {
-    const { stderr, errorJson } = await setup.run('genesis verify --json')
+    const { stderr, errorJson } = await setup.run('verify --json')
     expect(errorJson()).toMatchObject({ error: { code: 'usage', message: "missing required argument 'file'" } })
     expect(stderr.trim().split('\n')).toHaveLength(1)
   })
@@ -90,8 +88,8 @@ describe('a wrong call', () => {
 
 describe('a command that takes many words', () => {
   it('shows it in its help', async () => {
-    expect((await setup.run('revoke --help')).stdout).toContain('[certificate...]')
-    expect((await setup.run('')).stdout).toContain('revoke [certificate...]')
+    expect((await setup.run('node revoke --help')).stdout).toContain('[certificate...]')
+    expect((await setup.run('node revoke --help')).stdout).toContain('chancery node revoke')
   })
 })
 
@@ -104,9 +102,9 @@ describe('options', () => {
   it('--version is the program before a command and the network after `genesis create`', async () => {
     expect((await setup.run('--version')).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
     await setup.run('keygen root --out root')
-    await setup.run('keygen network-authority --out na')
+    await setup.run('keygen authority --out na')
     const made = await setup.run(
-      'genesis create --network N --root-public-key root.pub --na-public-key na.pub --out g.json --version v9',
+      'genesis create --name N --root-key root.pub --authority-key na.pub --out g.json --version v9',
     )
     expect(made.stdout).toContain('N v9')
   })

@@ -7,6 +7,7 @@ import type { ErrorText } from './errors/explain.ts'
 import { CommandError, usageError } from './errors/failure.ts'
 import { packageVersion } from './process.ts'
 import { COMMAND_TABLE } from './command-table.ts'
+import { topicHelp } from './arguments/help.ts'
 import { Arguments, Options, flagName } from './arguments/options.ts'
 import { type PrintForm, printError, printResult } from './output/print.ts'
 import { shellWord } from './output/shell-word.ts'
@@ -14,7 +15,7 @@ import { screenedPrompts } from './prompts/prompts.ts'
 import { requireReadable } from './files/files.ts'
 import { buildParser, firstWord, givenOptions } from './arguments/parser.ts'
 
-/** Runs one command line and returns the exit code: 0 done, 1 refused or failed, 2 usage error. */
+/** Runs one command line and returns the exit code (errors/exit-codes.ts). */
 export async function runProgram(argv: readonly string[], processContext: ProcessContext): Promise<number> {
   const { stdout, stderr, prompts } = processContext
   const context: Context = {
@@ -47,6 +48,11 @@ export async function runProgram(argv: readonly string[], processContext: Proces
       parser.outputHelp()
       return 0
     }
+    if (argv[0] === 'help') return await showHelp(argv.slice(1), processContext)
+    if (json && argv.includes('--version') && argv.length === 2) {
+      printResult(context.stdout, { data: versions() }, { json, quiet: false })
+      return 0
+    }
     await parser.parseAsync([...argv], { from: 'user' })
     if (outcome === undefined) return 0
     refuseSilentFailure(outcome.result, line)
@@ -60,6 +66,18 @@ export async function runProgram(argv: readonly string[], processContext: Proces
     printError(context.stderr, explained, json, chooseStyle(context.stderr, context.env, isRefused))
     return explained.exitCode
   }
+}
+
+function versions(): { readonly version: string; readonly node: string } {
+  return { version: packageVersion(), node: process.versions.node }
+}
+
+/** `help a b` is the help of `a b`; `help topics` lists texts about the whole program. */
+async function showHelp(words: readonly string[], context: ProcessContext): Promise<number> {
+  const topic = words.length === 1 ? topicHelp(words[0]) : undefined
+  if (topic === undefined) return runProgram([...words, '--help'], context)
+  context.stdout.write(topic)
+  return 0
 }
 
 interface Outcome {
@@ -81,7 +99,7 @@ async function execute(command: Command, leaf: Parser, context: Context): Promis
   const settings = options.has('env-file') ? options.text('env-file') : undefined
   if (settings !== undefined) await requireReadable(context.cwd, settings)
   const run = await load()
-  const form = { json: commandContext.json, quiet: options.isSet('quiet'), exactTimes: options.isSet('exact-times') }
+  const form = { json: commandContext.json, quiet: options.isSet('quiet') }
   return { result: await run(commandContext, args, options), form }
 }
 
@@ -112,18 +130,18 @@ function toCommandContext(command: Command, options: Options, context: Context):
 }
 
 function repeated(options: Options): string {
-  const given = ['config', 'url', 'operator-key', 'operator-key-id'].map((name) => [name, options.text(name)] as const)
+  const given = ['home', 'network', 'url', 'genesis', 'operator-key'].map((name) => [name, options.text(name)] as const)
   return given.map(([name, value]) => (value === undefined ? '' : ` --${name} ${shellWord(value)}`)).join('')
 }
 
 /** A service prints its own problems, without a next step. */
 function refuseSilentFailure({ exitCode, text, data }: Result, line: readonly string[]): void {
   if (exitCode !== 1 || text !== undefined || data !== undefined) return
-  const doctor = line[0] === 'gateway' ? 'chancery gateway doctor' : 'chancery doctor'
   throw new CommandError({
     code: 'service_failed',
     message: 'The command failed. The lines above name the reason.',
-    hint: `Check the settings with: ${doctor} --env-file <file>`,
+    hint: `See: ${[PROGRAM_NAME, ...line].join(' ')} --help. Settings are checked by chancery doctor.`,
+    exitCode: 1,
   })
 }
 
@@ -139,8 +157,37 @@ async function explainAny(error: unknown, context: Context): Promise<ErrorText> 
     const { explain } = await import('./errors/explain.ts')
     return explain(error, (context.env['CHANCERY_DEBUG'] ?? '') !== '')
   }
+  if (error.code === 'commander.unknownCommand') return unknownCommand(error.message)
   // The parser starts errors with "error: "; a suggestion follows on a second line.
   const [message = '', ...rest] = error.message.replace(/^error: /, '').split('\n')
   const help = 'helpLine' in error && typeof error.helpLine === 'string' ? error.helpLine : ''
   return { code: 'usage', message, hint: [...rest, help].join('\n'), exitCode: 2 }
+}
+
+/** The nearest command by spelling, over all words of the path. */
+async function unknownCommand(message: string): Promise<ErrorText> {
+  const [, word = ''] = /unknown command '([^']*)'/.exec(message) ?? []
+  const { COMMANDS } = await import('@chancery/contract')
+  const ranked = COMMANDS.map(({ path }) => {
+    const distances = [path.join(' '), ...path].map((each) => distance(word, each))
+    return { path, distance: Math.min(...distances) }
+  }).toSorted((a, b) => a.distance - b.distance)
+  const [nearest] = ranked
+  const isNear = nearest !== undefined && nearest.distance <= Math.max(2, Math.floor(word.length / 3))
+  const hint = isNear
+    ? `Did you mean: ${[PROGRAM_NAME, ...nearest.path].join(' ')}`
+    : `All commands: ${PROGRAM_NAME} --help`
+  return { code: 'usage', message: `There is no command "${word}".`, hint, exitCode: 2 }
+}
+
+/** How many letters differ (Levenshtein). */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, at) => at)
+  for (const [i, letter] of [...a].entries()) {
+    const next = [i + 1]
+    for (const [j, other] of [...b].entries())
+      next.push(Math.min((next[j] ?? 0) + 1, (row[j + 1] ?? 0) + 1, (row[j] ?? 0) + (letter === other ? 0 : 1)))
+    row = next
+  }
+  return row.at(-1) ?? 0
 }

@@ -37,10 +37,10 @@ describe('routeSurface', () => {
 
 describe('commandSurface', () => {
   it('describes a command as it is typed', () => {
-    const publish = COMMANDS.find((command) => command.path.join(' ') === 'network-policy publish')
+    const publish = COMMANDS.find((command) => command.path.join(' ') === 'policy publish')
     expect(publish && commandSurface(publish)).toMatchObject({
       method: 'CLI',
-      target: 'chancery network-policy publish',
+      target: 'chancery policy publish',
       access: 'cli',
       auth_hint: 'Operator private key.',
       rate_limit: null,

@@ -166,7 +166,7 @@ async function forwardThroughKills(
 /** Runs the command from sources. */
 function startForwarder({ settings, url }: Forward, ...words: readonly string[]): ChildProcess {
   const place = ['--to', url, '--stream', STREAM, '--subject', 'campaign.audit']
-  return spawn(process.execPath, ['--conditions=development', CLI, 'audit', 'forward', ...place, ...words], {
+  return spawn(process.execPath, ['--conditions=development', CLI, 'authority', 'audit', ...place, ...words], {
     env: { ...COMPILE_CACHE, PATH: process.env['PATH'], ...settings },
     stdio: 'ignore',
   })

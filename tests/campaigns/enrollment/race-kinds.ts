@@ -111,25 +111,26 @@ export const renewAgainstRevoke: Race = async (runner) => {
   await Promise.all(
     times(runner.callers).map(async (index) => {
       if (index % 4 === 3) {
-        runner.notes.countResponse('renew or revoke', await revoke(runner, index >> 2, { cert_id }), ['200'])
+        runner.notes.countResponse('node renew or revoke', await revoke(runner, index >> 2, { cert_id }), ['200'])
         return
       }
       const answer = await runner.node(signer, index).renew(cert_id)
-      runner.notes.countResponse('renew or revoke', answer, ['201', '403 certificate_revoked'])
+      runner.notes.countResponse('node renew or revoke', answer, ['201', '403 certificate_revoked'])
       if (answer.status === 201) successors.add((answer.json as JsonObject)['cert_id'])
     }),
   )
   const stored = await rowsOfKey(runner, signer.publicKey)
   const old = stored.find((row) => row['cert_id'] === cert_id)
   if (old?.['status'] !== 'revoked')
-    runner.notes.violation(`renew or revoke: the certificate is ${text(old, 'status')}`)
+    runner.notes.violation(`node renew or revoke: the certificate is ${text(old, 'status')}`)
   const children = stored.filter((row) => row['renewed_from'] === cert_id)
   const isSame = children.length === successors.size && children.every((row) => successors.has(row['cert_id']))
-  if (!isSame) runner.notes.violation(`renew or revoke: ${successors.size} acknowledged, ${children.length} stored`)
+  if (!isSame)
+    runner.notes.violation(`node renew or revoke: ${successors.size} acknowledged, ${children.length} stored`)
   if (children.some((row) => row['status'] !== 'revoked'))
-    runner.notes.violation('renew or revoke: a successor is in use after the revocation')
+    runner.notes.violation('node renew or revoke: a successor is in use after the revocation')
   const late = await runner.node(signer, 1).renew(cert_id)
-  runner.notes.countResponse('renew after revoke', late, ['403 certificate_revoked'])
+  runner.notes.countResponse('node renew after revoke', late, ['403 certificate_revoked'])
 }
 
 /** A key is reported as compromised while it joins and renews: afterwards none of its certificates is in use. */

@@ -50,7 +50,7 @@ async function checkBooks(recorder: FaultRecorder, rows: Rows): Promise<string[]
   ]
 }
 
-/** Runs `chancery authority verify-db`: lists, feeds, policies, evidence chain and anchors. */
+/** Runs `chancery authority verify`: lists, feeds, policies, evidence chain and anchors. */
 export async function checkInspection(instances: CheckedInstances): Promise<string[]> {
   const outcome = await commands.verifyDatabase({ flags: {}, envFile: instances.envFile })
   return outcome.ok ? outcome.problems.map((problem) => `verify-db: ${problem}`) : [`verify-db: ${outcome.message}`]

@@ -98,7 +98,7 @@ class RollingLoad {
   }
 
   async #join(): Promise<void> {
-    const invite = await this.#note('invite', 201, () => this.#operate('POST', '/admin/invite', {}))
+    const invite = await this.#note('invite create', 201, () => this.#operate('POST', '/admin/invite', {}))
     if (invite === undefined) return
     const node = nodeCaller(this.#url, await newSigner(this.#random), () => systemClock.now())
     const certificate = await this.#note('join', 201, () => node.join(text(invite, 'token_id')))

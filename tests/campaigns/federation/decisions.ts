@@ -78,7 +78,8 @@ function presented({ record, issuer, treaty_id }: Asked): JsonObject {
 async function askAsOperator(scenario: Scenario, asked: Asked, counts: Counts): Promise<void> {
   const body = { presented: presented(asked), requested_capability: asked.capability }
   const answer = await asked.at.operate('POST', '/admin/boundary/evaluate', body)
-  if (answer.status !== 201) return complain(scenario, asked, `evaluate answers ${answer.status} ${answer.text}`)
+  if (answer.status !== 201)
+    return complain(scenario, asked, `ask --as operator answers ${answer.status} ${answer.text}`)
   await compare(scenario, asked, answer, counts)
 }
 

@@ -27,9 +27,9 @@ export interface Step {
 
 export const STEPS: readonly Step[] = [
   { name: 'attest', weight: 16, run: attest },
-  { name: 'revoke an attestation', weight: 9, run: revokeAttestation },
+  { name: 'node revoke an attestation', weight: 9, run: revokeAttestation },
   { name: 'issue a treaty', weight: 12, run: issueTreaty },
-  { name: 'revoke a treaty', weight: 3, run: revokeTreaty },
+  { name: 'node revoke a treaty', weight: 3, run: revokeTreaty },
   { name: 'add a partner', weight: 9, run: addPartner },
   { name: 'change a partner', weight: 5, run: changePartner },
   { name: 'remove a partner', weight: 1, run: removePartner },

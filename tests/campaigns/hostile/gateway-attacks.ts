@@ -160,7 +160,7 @@ export async function openGuard(): Promise<GuardStage> {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const upstream = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
-  await network.chancery('mcp', 'pin', '--home', 'agent', '--server', 'files', '--upstream', upstream)
+  await network.chancery('agent', 'guard-mcp', '--pin', '--home', 'agent', '--server', 'files', '--upstream', upstream)
   const { child, line } = await startProgram(network.guard('--upstream', upstream, '--listen', '127.0.0.1:0'))
   return {
     url: line.slice('listening on '.length),

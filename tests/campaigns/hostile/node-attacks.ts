@@ -220,10 +220,15 @@ const emptyPolicies: Attack<AuthoritySetup> = {
 const otherNetwork: Attack<AuthoritySetup> = {
   name: 'another network at the address',
   async run({ home }, _from, random) {
-    const words = random.pick([['nodes'], ['network-policy', 'show'], ['evidence', 'count'], ['invite']])
+    const words = random.pick([
+      ['node', 'list'],
+      ['policy', 'show', 'network'],
+      ['evidence', 'list'],
+      ['invite', 'create'],
+    ])
     const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()]
     stdin.end()
-    const code = await runProgram([...words, '--config', 'elsewhere.toml'], {
+    const code = await runProgram([...words, '--home', 'elsewhere'], {
       stdin,
       stdout,
       stderr,

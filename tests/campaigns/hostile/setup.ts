@@ -1,4 +1,4 @@
-import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -61,7 +61,7 @@ export interface AuthoritySetup {
   readonly agreed: readonly string[]
   /** An attestation for a capability that a Cedar policy decides. */
   readonly rotator: string
-  /** A folder with `elsewhere.toml`: the configuration of another network with this address. */
+  /** A folder with the home `elsewhere`: the configuration of another network with this address. */
   readonly home: string
   /** What a policy asks. */
   readonly facts: FactServer
@@ -202,15 +202,17 @@ async function agree(authority: AuthorityProcess, responder_sovereign_id: string
 }
 
 async function writeElsewhere(url: string): Promise<string> {
-  const home = await mkdtemp(join(tmpdir(), 'chancery-hostile-'))
+  const place = await mkdtemp(join(tmpdir(), 'chancery-hostile-'))
+  const home = join(place, 'elsewhere')
+  await mkdir(home)
   const other = await createTestNetwork('ELSEWHERE', ownKeysOf('ELSEWHERE'))
   await copyFile(other.settings['GENESIS_FILE'] ?? '', join(home, 'genesis.json'))
   await other.remove()
   const key = writePrivateKeyFile(testSeed('op-privileged'), 'op-privileged')
   await writeFile(join(home, 'operator.key'), key, { mode: 0o600 })
   const paths = '[paths]\ngenesis = "genesis.json"\noperator_private_key = "operator.key"\n'
-  await writeFile(join(home, 'elsewhere.toml'), `[network]\nname = "ELSEWHERE"\nna_endpoint = "${url}"\n${paths}`)
-  return home
+  await writeFile(join(home, 'chancery.toml'), `[network]\nname = "ELSEWHERE"\nna_endpoint = "${url}"\n${paths}`)
+  return place
 }
 
 /** A deadline short enough for a body to miss it, and so few slots that a leaked one is detected. */
@@ -235,7 +237,9 @@ export const CHECK = {
 
 /** A real gateway with a real authority. */
 export async function openGateway({ authority, network }: AuthoritySetup): Promise<GatewaySetup> {
-  const home = await mkdtemp(join(tmpdir(), 'chancery-hostile-'))
+  const place = await mkdtemp(join(tmpdir(), 'chancery-hostile-'))
+  const home = join(place, 'elsewhere')
+  await mkdir(home)
   const client = testClient('other', [network.name], {
     service_groups: ['evidence', 'agreement'],
     requests_per_minute: 1_000_000,

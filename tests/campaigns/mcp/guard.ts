@@ -97,7 +97,7 @@ class GuardSetup {
     await setup.#startGateway()
     await setup.#startServer((await readFile(join(folder, 'gateway', 'caller.token'), 'utf8')).trim())
     const target = ['--upstream', setup.#upstream, '--prove', 'tools']
-    await network.chancery('mcp', 'pin', '--home', 'agent', '--server', 'files', ...target)
+    await network.chancery('agent', 'guard-mcp', '--pin', '--home', 'agent', '--server', 'files', ...target)
     await setup.#startGuard()
     return setup
   }

@@ -126,7 +126,7 @@ class FillingState {
       await gateway.stop('keep')
     }
     const { exitCode, text } = await commands.audit.verify(gateway.settings)
-    findings.require(exitCode === 0, `gateway audit verify says: ${text}`)
+    findings.require(exitCode === 0, `doctor --offline says: ${text}`)
     return [...findings.violations, ...(await alarms.verdict())]
   }
 

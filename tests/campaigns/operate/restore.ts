@@ -105,7 +105,7 @@ class RestoreScenario {
     await this.#join('lost key')
     await this.#revoke('revoked', 'cessation_of_operation')
     await this.#revoke('lost key', 'key_compromise')
-    await this.#command('audit', 'export', '--out', join(this.#folder, 'audit.jsonl'))
+    await this.#command('authority', 'audit', '--out', join(this.#folder, 'audit.jsonl'))
     await this.#join('turns up later')
     await mkdir(join(this.#folder, 'certificates'))
     await writeFile(join(this.#folder, 'certificates', 'adopted.json'), this.#member('adopted').text)
@@ -176,7 +176,7 @@ class RestoreScenario {
     const adopted = await this.#command('authority', 'recover', ...sources, '--unknown', 'adopt')
     this.#findings.require(/^adopted: 1;/m.test(adopted), `adopt said ${adopted}`)
     const revoked = await this.#command('authority', 'recover', ...audit, '--unknown', 'revoke')
-    this.#findings.require(/^revoked: 1, list/m.test(revoked), `revoke said ${revoked}`)
+    this.#findings.require(/^revoked: 1, list/m.test(revoked), `node revoke said ${revoked}`)
   }
 
   async serveAgain(): Promise<readonly string[]> {

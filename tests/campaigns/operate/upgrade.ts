@@ -128,7 +128,7 @@ async function expectRefusedStart(setup: Setup, release: string, findings: Findi
 /** Runs `verify-db` of the new release, because this release does not support a newer schema. */
 async function inspectNext({ envFile }: CheckedInstances): Promise<string[]> {
   const settings = { CHANCERY_NEXT_RELEASE: 'good' }
-  const words = ['authority', 'verify-db', '--env-file', envFile]
+  const words = ['authority', 'verify', '--env-file', envFile]
   const { code, stdout, stderr } = await tryCommand(words, { settings, imports: [NEXT_RELEASE] })
   return code === 0 ? [] : [`verify-db: ${stdout.slice(0, 300)} ${stderr.slice(0, 300)}`]
 }

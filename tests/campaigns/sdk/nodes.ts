@@ -11,7 +11,7 @@ import type { AuthorityProcess, TestNetwork } from '@chancery/testkit'
 import { type CampaignOptions, type CampaignResult, conclude } from '../lib/campaign.ts'
 import { seededRandom } from '../lib/random.ts'
 
-export const summary = 'nodes of the library in one process on a quick clock: all alive, all renewed, memory flat'
+export const summary = 'node list of the library in one process on a quick clock: all alive, all renewed, memory flat'
 /** Number of nodes. Many nodes run for ten minutes, few for one. */
 export const defaultCount = 1000
 

@@ -50,7 +50,7 @@ export class Auditor {
     await writeFile(join(folder, 'operator.key'), writePrivateKeyFile(testSeed(OPERATOR), OPERATOR), { mode: 0o600 })
     const auditor = new Auditor(parts)
     await auditor.#configure('chancery.toml', 'genesis.json', url)
-    const keys = await chancery({}, 'executor-key', 'list', '--config', join(folder, 'chancery.toml'), '--json')
+    const keys = await chancery({}, 'evidence', 'key', 'list', '--home', folder, '--json')
     await writeFile(join(folder, 'executors.json'), keys)
     return auditor
   }
@@ -73,14 +73,14 @@ export class Auditor {
   /** Follows the root, exports evidence and audit events, verifies both, and checks the log like a witness. */
   async audit(settings: Readonly<Record<string, string>>): Promise<void> {
     const { folder, url } = this.#parts
-    await this.#try('genesis', 'follow', '--genesis', join(folder, 'genesis.json'), '--url', url)
+    await this.#try('genesis', 'fetch', '--genesis', join(folder, 'genesis.json'), '--url', url)
     const file = join(folder, `evidence-${this.#exports.length}.jsonl`)
-    const config = ['--config', join(folder, 'chancery.toml')]
+    const config = ['--home', folder]
     // Anchors of this moment, because a later anchor covers more than the export.
     await cp(join(folder, 'anchors'), `${file}.anchors`, { recursive: true })
     if (await this.#try('evidence', 'export', '--out', file, ...config)) {
       this.#exports.push(file)
-      await this.#try('evidence', 'verify', file, ...this.#trustOptions(file), ...config)
+      await this.#try('verify', file, ...this.#trustOptions(file), ...config)
     }
     await this.#try('evidence', 'witness', '--state', join(folder, 'witness.json'), ...config)
     await this.#exportEvents(settings)
@@ -90,17 +90,9 @@ export class Auditor {
   async finish(newest: SignedKey, expected: Readonly<Record<string, number>>): Promise<void> {
     const { folder, url } = this.#parts
     await this.#verifyRecords(newest)
-    await this.#configure('newest.toml', newest.genesisFile, url)
     const history = ['--key-history', newest.historyFile ?? '']
-    const config = ['--config', join(folder, 'newest.toml')]
-    const left = this.#exports.map((file) => [
-      'evidence',
-      'verify',
-      file,
-      ...this.#trustOptions(file),
-      ...config,
-      ...history,
-    ])
+    const config = ['--url', url, '--operator-key', join(folder, 'operator.key')]
+    const left = this.#exports.map((file) => ['verify', file, ...this.#trustOptions(file), ...config, ...history])
     for (const [index, record] of this.#kept.entries()) {
       if (index % 16 !== 1) continue
       const file = join(folder, `record-${index}.json`)
@@ -143,7 +135,7 @@ export class Auditor {
     const last = this.#events.at(-1)
     const after = last === undefined ? [] : ['--after', `${last.sequence}:${last.event_id}`]
     const file = join(this.#parts.folder, `audit-${this.#events.length}.jsonl`)
-    if (!(await this.#tryWith(settings, 'audit', 'export', '--out', file, ...after))) return
+    if (!(await this.#tryWith(settings, 'authority', 'audit', '--out', file, ...after))) return
     const lines = (await readFile(file, 'utf8')).split('\n').filter((line) => line !== '')
     this.#events.push(...lines.map((line) => JSON.parse(line) as AuditEvent))
   }

@@ -131,7 +131,7 @@ export class SuccessionAuthority implements Served {
   }
 
   step(step: string, of: SignedKey, ...more: readonly string[]): Promise<string> {
-    return chancery(this.settings(of), 'authority', 'key-succession', '--step', step, ...more)
+    return chancery(this.settings(of), 'authority', 'rotate-key', '--step', step, ...more)
   }
 
   async announce(next: SignedKey): Promise<void> {

@@ -110,7 +110,7 @@ export class Fleet {
     one.process = this.#runCommand(one.home)
   }
 
-  /** Runs `chancery renew` next to a running node, which reads the new certificate from the disk. */
+  /** Runs `chancery node renew` next to a running node, which reads the new certificate from the disk. */
   async renewOneByCommand(): Promise<void> {
     const one = this.#commands[this.#parts.random.below(Math.max(this.#commands.length, 1))]
     if (one !== undefined) await chancery({}, 'renew', '--home', one.home)

@@ -84,7 +84,7 @@ export class Partner {
   /** As in docs/operate/keys.md: the newest block of the root, and a second treaty with its key. */
   async follow(): Promise<void> {
     const peer = join(this.#parts.folder, 'peer', 'genesis.json')
-    await chancery({}, 'genesis', 'follow', '--genesis', peer, '--url', this.#parts.url)
+    await chancery({}, 'genesis', 'fetch', '--genesis', peer, '--url', this.#parts.url)
     const followed = readJson(await readFile(join(this.#parts.folder, 'peer', 'keys.json'), 'utf8')) as JsonObject
     const block = readGenesisBlock(followed['genesis'] ?? null)
     const newest = block.network_authority.public_key
@@ -92,14 +92,14 @@ export class Partner {
     this.#keys = [...(before === undefined ? [] : [before]), newest]
     const keys = this.#keys.flatMap((key) => ['--key', key])
     const id = this.#treaty['treaty_id'] as string
-    const done = await this.#operate('treaty', 'replace', id, ...keys, '--yes')
+    const done = await this.#operate('treaty', 'renew', id, ...keys, '--yes')
     this.#treaty = isJsonObject(done['treaty'] ?? null) ? (done['treaty'] as JsonObject) : this.#treaty
   }
 
   /** Imports the feed, and verifies a member that must be accepted and one that was revoked. */
   async pull(member: JsonObject, revoked: JsonObject | undefined): Promise<void> {
     try {
-      const sequence = (await this.#operate('feed', 'import', this.#parts.url))['sequence'] as number
+      const sequence = (await this.#operate('partner', 'import-feed', this.#parts.url))['sequence'] as number
       this.#imports += 1
       if (sequence <= this.#sequence) this.found.push(`the partner imported feed ${sequence} after ${this.#sequence}`)
       this.#sequence = sequence
@@ -136,7 +136,6 @@ export class Partner {
   }
 
   async #operate(...words: readonly string[]): Promise<JsonObject> {
-    const config = join(this.#parts.folder, 'chancery.toml')
-    return readJson(await chancery({}, ...words, '--config', config, '--json')) as JsonObject
+    return readJson(await chancery({}, ...words, '--home', this.#parts.folder, '--json')) as JsonObject
   }
 }

@@ -58,7 +58,7 @@ export async function rehearseSuccession(backend: Backend, random: Random): Prom
     await chancery(
       { ...network.settings, ...after },
       'authority',
-      'key-succession',
+      'rotate-key',
       '--first-list',
       join(folder, 'first.json'),
     )
@@ -74,7 +74,7 @@ export async function rehearseSuccession(backend: Backend, random: Random): Prom
     load.serve(undefined)
     await na.stop()
     // The gateways of this campaign are updated by command; no node follows automatically.
-    await chancery({ ...network.settings, ...after }, 'authority', 'key-succession', '--yes')
+    await chancery({ ...network.settings, ...after }, 'authority', 'rotate-key', '--step', 'switch', '--yes')
     // The same address, which the gateways have.
     na = await startAuthorityProcess({ network, settings: { ...after, PORT: new URL(na.url).port } })
     load.serve(na)
@@ -82,7 +82,7 @@ export async function rehearseSuccession(backend: Backend, random: Random): Prom
     await load.change(30)
     await load.settle()
     await checkAuthority(na, network, load)
-    await chancery({ ...network.settings, ...after }, 'authority', 'verify-db').catch((error: unknown) =>
+    await chancery({ ...network.settings, ...after }, 'authority', 'verify').catch((error: unknown) =>
       load.found.push(`verify-db: ${String(error)}`),
     )
     return { found: load.found, facts: { away_ms, ...load.facts() } }

@@ -136,7 +136,7 @@ export class SuccessionRounds {
     }).catch((error: unknown) => this.found.push(`nodes are lost: ${String(error)}`))
     await watch.stop()
     await gateways.checkAll(na.state.key.keyId)
-    await na.command('authority', 'verify-db').catch((error: unknown) => this.found.push(`verify-db: ${said(error)}`))
+    await na.command('authority', 'verify').catch((error: unknown) => this.found.push(`verify-db: ${said(error)}`))
     await auditor.audit(na.settings())
     await auditor.finish(na.state, na.events)
     // Stopped first, so that a closed connection is not counted as a refusal.

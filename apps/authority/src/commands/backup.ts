@@ -247,7 +247,7 @@ export async function importEvidence(args: ImportArguments): Promise<Outcome<Evi
   })
 }
 
-/** As `chancery evidence anchor --save` writes them. */
+/** As `chancery evidence anchor --out` writes them. */
 async function readAnchorFiles(folder: string): Promise<readonly string[]> {
   try {
     const names = (await readdir(folder)).filter((name) => name.endsWith('.json'))

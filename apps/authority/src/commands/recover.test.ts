@@ -17,7 +17,7 @@ it('a recovery prints how many admission rules have ended, and what to do', () =
     'revocation list 102, feed none',
     'signed requests dated up to 2030-01-02T03:00:00Z are refused; unspent invites have ended',
     '2 agents were taken out until they announce themselves again',
-    '3 admission rules have ended: add those that you still need under new names (chancery admission add)',
+    '3 admission rules have ended: add those that you still need under new names (chancery invite rule add)',
   ])
   expect(recoveryLines({ ...recovery, rules: 0 }).join()).not.toContain('admission')
 })

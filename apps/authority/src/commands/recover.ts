@@ -44,10 +44,7 @@ export async function recover(args: RecoverArguments): Promise<number> {
       const crl = lists === undefined ? {} : { crl: await chooseOwnList(lists, parts.keys.current) }
       const recovery = await recoverState(parts, { ...others, ...crl })
       if (!parts.rollback.isEvidenceBehind) return recoveryLines(recovery)
-      return [
-        ...recoveryLines(recovery),
-        'evidence is missing, its store stays closed: chancery authority import-evidence',
-      ]
+      return [...recoveryLines(recovery), 'evidence is missing, its store stays closed: chancery authority recover']
     })
     process.stdout.write(`${lines.join('\n')}\n`)
     return 0
@@ -82,7 +79,7 @@ export function recoveryLines({
           ...(rules === 0
             ? []
             : [
-                `${rules} admission rules have ended: add those that you still need under new names (chancery admission add)`,
+                `${rules} admission rules have ended: add those that you still need under new names (chancery invite rule add)`,
               ]),
         ]),
   ]

@@ -64,17 +64,20 @@ function linesOf({ crlSequence, feedSequence }: ResignResult): readonly string[]
   ]
 }
 
-/** Prints the public key of the settings as a .pub file, for a genesis block. */
-export async function publicKey(args: CommandArguments): Promise<number> {
+export type FoundKey =
+  | { readonly ok: true; readonly publicKey: string }
+  | { readonly ok: false; readonly code: string; readonly message: string; readonly problems: readonly string[] }
+
+/** The public key of the settings, for a genesis block. It may be in a token. */
+export async function publicKey(args: CommandArguments): Promise<FoundKey> {
   const source = await readOrReport(args, readKeySource)
-  if (source === undefined) return 1
+  const fail = (code: string, message: string): FoundKey => ({ ok: false, code, message, problems: [] })
+  if (source === undefined) return fail('settings_invalid', 'The settings name no key of an authority.')
   try {
     const { publicKey: key } = await openSigner(source, 'unused', createLog({ level: 'error', format: 'text' }))
-    process.stdout.write(writePublicKeyFile(key))
-    return 0
+    return { ok: true, publicKey: key }
   } catch (error) {
     if (!(error instanceof KeyUnavailableError)) throw error
-    process.stderr.write(`chancery: no key: ${error.message}\n`)
-    return 1
+    return fail('key_unavailable', `There is no key: ${error.message}.`)
   }
 }

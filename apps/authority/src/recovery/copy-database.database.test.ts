@@ -29,7 +29,7 @@ import { rowsOf } from '../testing/rows.suite.ts'
 
 const SERVED = ['/crl', '/sovereign-revocation-feed', '/policy', '/recognition-policy', '/data-usage/policy']
 
-/** What `chancery authority migrate-db` does; needs both engines, so it runs once. */
+/** What `chancery authority migrate` does; needs both engines, so it runs once. */
 describe.runIf(currentBackend() === 'postgres')('copyDatabase', () => {
   let folder: string
   let life: TestDatabase

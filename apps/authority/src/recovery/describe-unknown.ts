@@ -44,7 +44,7 @@ function describeRecords(report: UnknownReport): readonly string[] {
       'Revoke them again: --unknown revoke, or --unknown adopt.',
     ]),
     ...group('treaties that the database does not know', treaties, 'with', [
-      'They are not in force here. Issue them again: chancery federation bootstrap <address> --root-key <file>',
+      'They are not in force here. Issue them again: chancery partner add <address> --root-key <file>',
     ]),
     ...group('treaties revoked after the backup and in force here again', treatiesValidAgain, 'with', [
       'Revoke them again: --unknown revoke, or --unknown adopt.',

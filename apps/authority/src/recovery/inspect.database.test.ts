@@ -8,7 +8,7 @@ import { type Inspection, inspectDatabase } from './inspect.ts'
 import { startUsedAuthority } from './used-authority.suite.ts'
 import { rowsOf } from '../testing/rows.suite.ts'
 
-/** Checks of `chancery authority verify-db`. */
+/** Checks of `chancery authority verify`. */
 describe('inspectDatabase', () => {
   let na: TestAuthority
   const inspect = (db: Query): Promise<Inspection> =>

@@ -157,7 +157,7 @@ export function readGatewayLists(path: string): readonly string[] | undefined {
       .all()
       .map((row) => String(row['body']))
   } catch (error) {
-    throw new PublishedListError(`--crl: ${path} cannot be read; give what chancery gateway state backup wrote`, {
+    throw new PublishedListError(`--crl: ${path} cannot be read; give what chancery gateway backup --out wrote`, {
       cause: error,
     })
   } finally {

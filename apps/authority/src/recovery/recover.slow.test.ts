@@ -386,7 +386,7 @@ describe('an authority whose database is rolled back', () => {
     await revoke(two.cert_id)
     const missing = recover({ crl })
     await expect(missing).rejects.toThrow(PublishedListError)
-    await expect(missing).rejects.toThrow(`revoke what only this list names: ${one.cert_id}`)
+    await expect(missing).rejects.toThrow(`node revoke what only this list names: ${one.cert_id}`)
     // The own list, given unchanged, is not a second history.
     const own = (await na.request('GET', '/crl')).text
     await expect(recover({ crl: own })).rejects.toThrow(NothingToRecoverError)

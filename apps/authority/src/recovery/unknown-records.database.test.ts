@@ -125,7 +125,7 @@ describe('treaties after the backup', () => {
     expect(report.treaties).toMatchObject([{ id, subject: 'LOST-NET', issuedBy: 'op-privileged' }])
     const text = describeUnknown(report).join('\n')
     expect(text).toContain(`  ${id}  with LOST-NET`)
-    expect(text).toContain('Issue them again: chancery federation bootstrap')
+    expect(text).toContain('Issue them again: chancery partner add')
   })
 
   it('that were revoked and are in force again are revoked again', async () => {

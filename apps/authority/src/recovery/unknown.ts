@@ -108,7 +108,7 @@ function readEvent(line: string): LostEvent {
   const details = member(value ?? {}, 'details')
   const time = typeof at === 'string' ? readInstant(at) : undefined
   if (typeof id !== 'string' || typeof type !== 'string' || time === undefined || !isJsonObject(details))
-    throw new SourceUnusableError('a line is no audit event: give a whole export of chancery audit export')
+    throw new SourceUnusableError('a line is no audit event: give a whole export of chancery authority audit')
   if (/^membership_attestation_(issued|revoked)$/.test(type)) requireListable(details)
   return { id, type, at: time, details }
 }

@@ -105,7 +105,7 @@ export async function claimIdentity(
     .executeTakeFirstOrThrow()
   const isSameNetwork = stored.network_name === identity.network_name
   if (isSameNetwork && ownKeys.former.some((key) => key.public_key === stored.public_key))
-    throw new StartError('the database still belongs to the former key: chancery authority key-succession')
+    throw new StartError('the database still belongs to the former key: chancery authority rotate-key')
   if (!isSameNetwork || stored.public_key !== identity.public_key) {
     throw new StartError(
       `DATABASE_URL: the database belongs to network ${stored.network_name} or to another authority key`,

@@ -23,7 +23,7 @@ export class Options {
 
   text(name: string): string | undefined {
     const value = this.#find(name)
-    return typeof value === 'string' ? value : undefined
+    return typeof value === 'string' ? value : Array.isArray(value) ? String(value[0]) : undefined
   }
 
   /** Returns the given value, else the default that the help shows. */
@@ -48,6 +48,18 @@ export class Options {
   /** Every option that was given, with its dashes. */
   entries(): readonly (readonly [string, GivenOption])[] {
     return [...this.#given].map(([name, value]) => [`--${name}`, value] as const)
+  }
+
+  /** These options, with values that a command found in others of them. */
+  with(values: Readonly<Record<string, GivenOption | undefined>>): Options {
+    const given = new Map(this.#given)
+    const known = [...this.#known.values()]
+    for (const [name, value] of Object.entries(values)) {
+      if (!this.#known.has(name)) known.push({ flags: `--${name} <value>`, summary: '' })
+      if (value === undefined) given.delete(name)
+      else given.set(name, value)
+    }
+    return new Options(given, known)
   }
 
   #find(name: string): GivenOption | undefined {

@@ -1,4 +1,5 @@
 import { COMMAND_GROUPS, GLOBAL_OPTIONS, PROGRAM_NAME } from '@chancery/contract'
+import { groupHelp, rootHelp } from './help.ts'
 import type { Command, CommandOption } from '@chancery/contract'
 import { Argument, CommanderError, InvalidArgumentError, Option, Command as Parser } from 'commander'
 import type { Style } from '../output/screen.ts'
@@ -39,7 +40,6 @@ export function firstWord(line: readonly string[]): string | undefined {
  */
 export function buildParser(parts: ParserParts): Parser {
   const root = new Parser(PROGRAM_NAME)
-    .description('Runs and administers a network authority.')
     .version(parts.version, '-v, --version', 'Print the version.')
     // Otherwise --version of `genesis create` would be taken for the one of the program.
     .enablePositionalOptions()
@@ -54,9 +54,10 @@ export function buildParser(parts: ParserParts): Parser {
       getOutHelpWidth: () => parts.columns,
       getErrHelpWidth: () => parts.columns,
     })
-    .configureHelp({ styleTitle: (text) => parts.style.title(text), subcommandTerm: (each) => termOf(each) })
+    .configureHelp({ styleTitle: (text) => parts.style.title(text) })
   setUp(root, PROGRAM_NAME)
-  root.helpCommand('help [command]', 'Show the help of a command')
+  root.helpCommand(false)
+  root.configureHelp({ formatHelp: () => rootHelp(parts.style) })
   for (const option of GLOBAL_OPTIONS) root.addOption(toOption(option))
   for (const command of parts.commands) addCommand(root, command, parts)
   return root
@@ -64,9 +65,12 @@ export function buildParser(parts: ParserParts): Parser {
 
 function addCommand(root: Parser, command: Command, parts: ParserParts): void {
   let parent = root
-  for (const [at] of command.path.slice(0, -1).entries()) parent = findGroup(parent, command.path.slice(0, at + 1))
+  for (const [at] of command.path.slice(0, -1).entries())
+    parent = findGroup(parent, command.path.slice(0, at + 1), parts)
   const name = command.path.at(-1) ?? ''
   const leaf = parent.command(name).summary(command.summary)
+  // Not the help of its group, which it would inherit.
+  leaf.configureHelp({ styleTitle: (text) => parts.style.title(text) })
   setUp(leaf, [PROGRAM_NAME, ...command.path].join(' '))
   for (const { name: word, summary, required, choices, variadic } of command.arguments) {
     const shown = variadic === true ? `${word}...` : word
@@ -80,30 +84,23 @@ function addCommand(root: Parser, command: Command, parts: ParserParts): void {
 function addDetails(leaf: Parser, command: Command, { style }: ParserParts): void {
   leaf.description(command.description)
   for (const option of command.options) leaf.addOption(toOption(option))
-  // Also accepted after the command, as in `chancery network-policy show --json`.
+  // Also accepted after the command, as in `chancery node list --json`.
   for (const option of GLOBAL_OPTIONS) leaf.addOption(toOption(option).helpGroup('Global options:'))
   const examples = command.examples.map(({ line, summary }) => `  ${line}\n      ${summary}`)
   leaf.addHelpText('after', `\n${style.title('Examples:')}\n${examples.join('\n')}`)
 }
 
 /** Returns the parser of a word that only groups commands, such as `genesis`. */
-function findGroup(parent: Parser, path: readonly string[]): Parser {
+function findGroup(parent: Parser, path: readonly string[], parts: ParserParts): Parser {
   const word = path.at(-1) ?? ''
   const known = parent.commands.find((each) => each.name() === word)
   if (known !== undefined) return known
-  const group = parent.command(word).description(COMMAND_GROUPS[path.join(' ')] ?? '')
+  const group = parent.command(word).description(COMMAND_GROUPS[path[0] ?? '']?.summary ?? '')
+  // A word in a group, such as `gateway network`, has the help of the group.
+  group.configureHelp({ formatHelp: () => groupHelp(path[0] ?? '', parts.commands, parts.style) })
   setUp(group, [PROGRAM_NAME, ...path].join(' '))
   for (const option of GLOBAL_OPTIONS) group.addOption(toOption(option).hideHelp())
   return group
-}
-
-/** Returns `verify <file>`. Every command has options, so the text does not mention them. */
-function termOf(parser: Parser): string {
-  const words = parser.registeredArguments.map((each) => {
-    const name = each.variadic ? `${each.name()}...` : each.name()
-    return each.required ? `<${name}>` : `[${name}]`
-  })
-  return [parser.name(), ...words].join(' ')
 }
 
 /** Makes the parser throw instead of ending the process. The error names the help to read. */

@@ -1,21 +1,22 @@
-import { join, resolve } from 'node:path'
-import { type GenesisBlock, type Signer, signersOf } from '@chancery/protocol'
-import { UsageError, UnreachableError } from '@chancery/sdk'
-import type { Connection as Link } from '@chancery/sdk/internal'
+import { resolve } from 'node:path'
+import { type GenesisBlock, type Signer, signersOf, verifyGenesisBlock } from '@chancery/protocol'
+import { UnreachableError, UsageError } from '@chancery/sdk'
 import type { Client, ClientOptions, RetryDelay } from '@chancery/sdk/authority'
-import { openConnection, type FollowedKeys } from '@chancery/sdk/internal'
-import { CONFIG_FILE, type Config, NO_CONFIG, loadConfig } from '../files/config.ts'
+import { openConnection } from '@chancery/sdk/internal'
+import type { FollowedKeys, Connection as Link } from '@chancery/sdk/internal'
+import { type Config, NO_CONFIG } from '../files/config.ts'
 import type { CommandContext } from '../context.ts'
 import { explain } from '../errors/explain.ts'
 import { CommandError, usageError } from '../errors/failure.ts'
-import { errorCode, typed } from '../files/files.ts'
-import { loadVerifiedGenesis } from '../files/genesis-file.ts'
+import { OtherNetworkError } from '../errors/other-network.ts'
+import { typed } from '../files/files.ts'
+import { type Pin, genesisFingerprint, loadVerifiedGenesis, readPin } from '../files/genesis-file.ts'
 import { loadSigner } from '../files/keys.ts'
 import type { Options } from '../arguments/options.ts'
 import { withProgress } from '../output/screen.ts'
 import { keysFileOf, openFollowedKeys } from './followed-keys.ts'
 import { fetchFromNetwork } from './own-network.ts'
-import { shellWord } from '../output/shell-word.ts'
+import { findConfig } from './target.ts'
 
 /** Connection of a command to an authority. */
 export interface Connection {
@@ -36,63 +37,65 @@ export interface Connection {
   askOver<Answer>(work: (link: Link) => Promise<Answer>): Promise<Answer>
 }
 
-/** A connection for public calls. `genesis` is the file of an option that pins the network, instead of the configured one. */
-export async function connect(context: CommandContext, options: Options, genesis?: string): Promise<Connection> {
-  return open(context, await findEndpoint(context, options, genesis))
+/** Whose identity `--genesis` is: that of the asked network, or of a partner that the command is about. */
+type Pinned = 'asked' | 'partner'
+
+/** A connection for public calls. */
+export async function connect(context: CommandContext, options: Options, pinned?: Pinned): Promise<Connection> {
+  return open(context, await findEndpoint(context, options, pinned))
 }
 
 /** A connection whose calls an operator signs. */
 export async function connectAsOperator(
   context: CommandContext,
   options: Options,
-  genesis?: string,
+  pinned?: Pinned,
 ): Promise<Connection> {
-  return (await connectWithOperator(context, options, genesis)).connection
+  return (await connectWithOperator(context, options, pinned)).connection
 }
 
 /** The same with the key of the operator, for a command that signs a record with it. */
 export async function connectWithOperator(
   context: CommandContext,
   options: Options,
-  genesis?: string,
+  pinned?: Pinned,
 ): Promise<{ readonly connection: Connection; readonly signer: Signer }> {
-  const endpoint = await findEndpoint(context, options, genesis)
+  const endpoint = await findEndpoint(context, options, pinned)
   const file = options.text('operator-key') ?? endpoint.config.paths.operator_private_key
-  if (file === undefined) {
-    const hint = 'Give --operator-key <file>, or a configuration with paths.operator_private_key (init writes one).'
-    throw usageError('This command needs an operator key.', hint)
-  }
+  if (file === undefined)
+    throw usageError('This command needs an operator key.', 'Give --operator-key, or --home with the folder of init.')
   const configured = endpoint.config.operator.key_id
   // The configured id belongs to the configured key.
-  const idOf = (noted: string | undefined): string | undefined =>
-    options.isSet('operator-key') ? (noted ?? configured) : (configured ?? noted)
-  const signer = await loadSigner(context, file, (noted) => options.text('operator-key-id') ?? idOf(noted))
-  if (endpoint.authorityKey !== undefined)
-    return { connection: open(context, endpoint, { operator: { signer, audience: endpoint.authorityKey } }), signer }
-  context.note(
-    `the authority is not pinned: no genesis block is configured, so the key that ${endpoint.url} names is trusted`,
-  )
-  return { connection: open(context, endpoint, { operator: { signer, trustFirstAudience: true } }), signer }
+  const isGiven = options.isSet('operator-key')
+  const signer = await loadSigner(context, file, (noted) => (isGiven ? (noted ?? configured) : (configured ?? noted)))
+  return { connection: openSigned(context, endpoint, 'operator', signer), signer }
+}
+
+/** Whether the target has an operator key: then a command can read what only operators see. */
+export async function hasOperatorKey(context: CommandContext, options: Options): Promise<boolean> {
+  if (options.isSet('operator-key')) return true
+  return (await findConfig(context, options)).paths.operator_private_key !== undefined
 }
 
 /** A connection whose calls a key signs that has no certificate here. */
-export async function connectWithKey(
+export async function connectWithKey(context: CommandContext, options: Options, signer: Signer): Promise<Connection> {
+  return openSigned(context, await findEndpoint(context, options), 'node', signer)
+}
+
+function openSigned(
   context: CommandContext,
-  options: Options,
+  endpoint: Endpoint,
+  caller: 'operator' | 'node',
   signer: Signer,
-  genesis: string | undefined,
-): Promise<Connection> {
-  const endpoint = await findEndpoint(context, options, genesis)
+): Connection {
   if (endpoint.authorityKey !== undefined)
-    return open(context, endpoint, { node: { signer, audience: endpoint.authorityKey } })
-  context.note(
-    `the authority is not pinned: no genesis block is configured, so the key that ${endpoint.url} names is trusted`,
-  )
-  return open(context, endpoint, { node: { signer, trustFirstAudience: true } })
+    return open(context, endpoint, { [caller]: { signer, audience: endpoint.authorityKey } })
+  context.note(`the network is not pinned: the key that ${endpoint.url} names is trusted. Give --genesis`)
+  return open(context, endpoint, { [caller]: { signer, trustFirstAudience: true } })
 }
 
 /** Error for a signature that does not verify with the configured genesis block. */
-export const FOLLOW_HINT = 'If the authority has a new key, run chancery genesis follow first.'
+export const FOLLOW_HINT = 'If the authority has a new key, run chancery genesis fetch first.'
 
 /**
  * Returns the keys that may have signed a record of the pinned authority; undefined without a configured genesis block.
@@ -109,33 +112,46 @@ export function genesisWord(cwd: string, { config }: Connection): string {
 
 export type Endpoint = Omit<Connection, 'ask' | 'askOver' | 'client' | 'link'>
 
-async function findEndpoint(context: CommandContext, options: Options, given: string | undefined): Promise<Endpoint> {
-  const config = await findConfig(context, options)
-  const url = options.text('url') ?? config.network.na_endpoint ?? localUrl(config)
+async function findEndpoint(context: CommandContext, options: Options, pinned: Pinned = 'asked'): Promise<Endpoint> {
+  const given = pinned === 'asked' ? options.text('genesis') : undefined
   // A pin that cannot be read is an error. Trust on first use would silently ignore it.
-  const genesis = given === undefined ? config.paths.genesis : resolve(context.cwd, given)
-  const block = genesis === undefined ? undefined : await loadVerifiedGenesis(genesis)
-  if (block === undefined || genesis === undefined) return { url, config, genesis: undefined, authorityKey: undefined }
-  const followed = await openFollowedKeys(block, keysFileOf(genesis))
+  const pin = given === undefined ? undefined : await readPin(context.cwd, given)
+  const found = await findConfig(context, options)
+  const config = await sameNetwork(found, pin)
+  const url = options.text('url') ?? config.network.na_endpoint
+  if (url === undefined) throw noNetwork(given !== undefined)
+  const path = given === undefined || pin?.block === undefined ? config.paths.genesis : resolve(context.cwd, given)
+  if (pin !== undefined && pin.block === undefined && path === undefined) {
+    const genesis = await fetchPinned(context, url, pin)
+    return { url, config, genesis, authorityKey: genesis.network_authority.public_key }
+  }
+  if (path === undefined) return { url, config, genesis: undefined, authorityKey: undefined }
+  const followed = await openFollowedKeys(await loadVerifiedGenesis(path), keysFileOf(path))
   return { url, config, genesis: followed.keys.genesis, authorityKey: followed.audience, followed }
 }
 
-/** Loads the configuration of a command; --home selects the one in the folder of a node. */
-export async function findConfig(context: CommandContext, options: Options): Promise<Config> {
-  const home = options.has('home') ? options.text('home') : undefined
-  if (home !== undefined && options.isSet('config')) throw usageError('Give --home or --config, not both.')
-  const given = home === undefined ? options.text('config') : join(home, CONFIG_FILE)
-  const config = await loadConfig({ ...context, given }).catch((error: unknown) => {
-    if (home === undefined || !(error instanceof CommandError) || errorCode(error.cause) !== 'ENOENT') throw error
-    const hint = `Join a network first: chancery join --home ${shellWord(home)} --url <address>`
-    throw new CommandError({ code: 'no_node', message: `${home} is not the folder of a node.`, hint }, { cause: error })
-  })
-  for (const warning of config.warnings) context.note(warning)
-  return config
+function noNetwork(isPinned: boolean): CommandError {
+  if (isPinned) return usageError('--genesis names another network than the selected one.', 'Give its --url, too.')
+  return usageError('No network is selected.', 'Select one: chancery use ./folder. Or give --genesis and --url.')
 }
 
-function localUrl({ na }: Config): string {
-  return addressOf(na.host ?? '127.0.0.1', na.port ?? '8443')
+/** A pin of another network selects that network: then nothing of the target is used. */
+async function sameNetwork(config: Config, pin: Pin | undefined): Promise<Config> {
+  const { genesis } = config.paths
+  if (pin === undefined || genesis === undefined) return config
+  const own = await loadVerifiedGenesis(genesis)
+  const isSame =
+    pin.block === undefined
+      ? pin.fingerprint === genesisFingerprint(own)
+      : pin.block.root_public_key === own.root_public_key && pin.block.network_name === own.network_name
+  return isSame ? config : NO_CONFIG
+}
+
+/** The block of the server, if it is the one that a fingerprint names. */
+async function fetchPinned(context: CommandContext, url: string, pin: Pin): Promise<GenesisBlock> {
+  const genesis = await openForeign(context, url).ask((client) => client.sovereign.genesis())
+  if (genesisFingerprint(genesis) === pin.fingerprint && (await verifyGenesisBlock(genesis)).ok) return genesis
+  throw new OtherNetworkError(`${url} is the authority of another network: ${genesis.network_name}`)
 }
 
 /** Returns how a local client reaches a service that listens on a host and port. */
@@ -187,7 +203,7 @@ function makeLink(endpoint: Endpoint, options: ClientOptions): Link {
     return openConnection(options)
   } catch (error) {
     if (!(error instanceof UsageError)) throw error
-    throw usageError(`${endpoint.url} cannot be used: ${error.message}.`, 'Check --url or network.na_endpoint.')
+    throw usageError(`${endpoint.url} cannot be used: ${error.message}.`, 'Check --url.')
   }
 }
 
@@ -196,14 +212,20 @@ function delayText({ waitMs, error }: RetryDelay): string {
   return `${error.message.replace(/\.$/, '')}; trying again in ${seconds} s`
 }
 
-/** Adds the command that starts this authority, if the configuration has its folder. */
-function notRunning(context: CommandContext, { config }: Endpoint, error: UnreachableError): CommandError {
+/** Adds the command that starts this authority, if exactly this address is the one of the folder. */
+function notRunning(context: CommandContext, { config, url }: Endpoint, error: UnreachableError): CommandError {
   const { code, message, hint } = explain(error)
   const { home, na_private_key: key } = config.paths
   // The folder of a node has no authority to start.
-  if (error.systemCode !== 'ECONNREFUSED' || home === undefined || key === undefined)
-    return new CommandError({ code, message, hint }, { cause: error })
-  const start = `chancery authority start --env-file ${typed(context.cwd, join(home, 'authority.env'))}`
-  const startIt = `Is the authority running? Start it with: ${start}`
-  return new CommandError({ code, message, hint: startIt }, { cause: error })
+  const isKnown = home !== undefined && key !== undefined && url === config.network.na_endpoint
+  if (error.systemCode !== 'ECONNREFUSED') return new CommandError({ code, message, hint }, { cause: error })
+  const name = config.network.name === undefined ? '' : ` (${config.network.name})`
+  return new CommandError(
+    {
+      code,
+      message: `Nothing answers at ${url}${isKnown ? name : ''}.`,
+      hint: isKnown ? `Start it: chancery up --home ${typed(context.cwd, home)}` : 'Check --url, and that it runs.',
+    },
+    { cause: error },
+  )
 }

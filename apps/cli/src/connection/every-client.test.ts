@@ -35,6 +35,7 @@ it('only commands about other networks ask without the own configuration', () =>
   expect(filesWith(/\bopenForeign\(/)).toEqual([
     'commands/agents/card-verify.ts',
     'commands/federation/fetch-network.ts',
+    'commands/profile/use.ts',
     'commands/revocation-feeds/import.ts',
     'commands/watch/watch.ts',
     'connection/connection.ts',

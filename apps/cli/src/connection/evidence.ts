@@ -19,19 +19,18 @@ export function readEvidenceOptions(
   { cwd }: Pick<CommandContext, 'cwd'>,
   options: Options,
 ): StoredEvidence | undefined {
-  const [source, given, rule] = [options.text('evidence'), options.text('evidence-file'), options.text('rule')]
-  if (source === undefined && given === undefined) {
-    if (rule !== undefined) throw usageError('--rule is for joins by evidence.', 'Give --evidence <source>, too.')
+  const [source, given, rule] = [options.text('platform'), options.text('token-file'), options.text('rule')]
+  if (source === undefined) {
+    if (rule !== undefined) throw usageError('--rule is for joins by a platform.', 'Give --platform, too.')
     return undefined
   }
   if (rule === undefined)
-    throw usageError('--rule must be given.', 'Ask the operator for the name: chancery admission list shows it.')
-  if (options.isSet('token') || options.isSet('token-file'))
-    throw usageError('Give an invite token or --evidence, not both.')
-  if (given !== undefined && source !== undefined && source !== 'kubernetes')
-    throw usageError(`--evidence ${source} takes no --evidence-file.`)
+    throw usageError('--rule must be given.', 'Ask the operator for the name: chancery invite list --rules')
+  if (given !== undefined && source !== 'kubernetes' && source !== 'file')
+    throw usageError(`--platform ${source} takes no --token-file.`)
+  if (given === undefined && source === 'file') throw usageError('--platform file needs --token-file.')
   const file = given === undefined ? undefined : resolve(cwd, given)
-  return { rule, source: source ?? 'file', ...(file === undefined ? {} : { file }) }
+  return { rule, source, ...(file === undefined ? {} : { file }) }
 }
 
 /** The evidence that the configuration of a node names; undefined when it joined with an invite. */

@@ -11,7 +11,8 @@ import type { AuthorityKeys, GenesisBlock, Instant, JoinCertificate, JsonValue, 
 import type { FollowedKeys } from '@chancery/sdk/internal'
 import { stringify } from 'smol-toml'
 import { CONFIG_FILE, type Config } from '../files/config.ts'
-import { type Connection, type Endpoint, findConfig, open } from './connection.ts'
+import { type Connection, type Endpoint, open } from './connection.ts'
+import { findConfig } from './target.ts'
 import type { CommandContext } from '../context.ts'
 import { CommandError, usageError } from '../errors/failure.ts'
 import { FOR_ALL, errorCode, readText, replaceFile } from '../files/files.ts'
@@ -62,7 +63,7 @@ export function nodeConfigText(
     },
     ...(evidence === undefined ? {} : { evidence }),
   }
-  return `# Configuration of a node of ${network.network_name}, written by chancery join. It contains no secret.\n${stringify(document)}`
+  return `# Home of a node: configuration of a node of ${network.network_name}, written by chancery join. It contains no secret.\n${stringify(document)}`
 }
 
 /** A connection that proves possession of the node key to the pinned authority. */
@@ -80,7 +81,7 @@ export async function connectAsNode(context: CommandContext, options: Options): 
   const config = await findConfig(context, options)
   const files = filesOf(config)
   if (files === undefined) {
-    const hint = 'Give --home <dir>, the folder that chancery join made, or run the command inside it.'
+    const hint = 'To join, ask an operator for an invite and a genesis block.'
     throw usageError('This command needs the folder of a node.', hint)
   }
   const url = options.text('url') ?? config.network.na_endpoint
@@ -121,7 +122,7 @@ export async function findCertificate(path: string): Promise<JoinCertificate | u
 export async function loadCertificate({ certificate: path }: NodeFiles): Promise<JoinCertificate> {
   const found = await findCertificate(path)
   if (found !== undefined) return found
-  const hint = 'Get one with: chancery join. An operator makes the invite for it: chancery invite'
+  const hint = 'To join, ask an operator for an invite and a genesis block.'
   throw new CommandError({
     code: 'no_certificate',
     message: `This node has no certificate: ${path} does not exist.`,

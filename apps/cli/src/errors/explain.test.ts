@@ -61,7 +61,7 @@ describe('explain', () => {
     [403, {}, 'This authority has no such certificate'],
     [403, {}, 'chancery authority recover --certificates'],
     [404, {}, 'Remove this id'],
-    [404, {}, 'chancery revoke --forgotten'],
+    [404, {}, 'chancery node revoke --forgotten'],
     [404, {}, 'chancery authority recover --audit'],
     [404, { cert_ids: ['a', 'b'] }, 'Remove a, b;'],
     [404, { cert_ids: ['a', 'b', 'c', 'd', 'e', 'f', 'g'] }, 'Remove a, b, c, d, e and 2 more'],
@@ -77,7 +77,7 @@ describe('explain', () => {
       hint: 'Remove alowed_ports from the policy file.',
       requestId: 'r-1',
       details: { fields: ['alowed_ports'] },
-      exitCode: 1,
+      exitCode: 4,
     })
   })
 
@@ -86,14 +86,14 @@ describe('explain', () => {
     [refused('invalid_policy', { details: { field: 'routing.max_hops' } }), 'routing.max_hops'],
     [refused('invalid_policy'), 'named in the details'],
     [refused('cosign_rejected', { details: { reason: 'offer_expired' } }), 'offer_expired: The offer ended'],
-    [refused('justification_untrusted', { details: { reason: 'unknown_issuer' } }), '--issuer-key'],
+    [refused('justification_untrusted', { details: { reason: 'unknown_issuer' } }), '--key'],
     [refused('proof_assembly_failed', { details: { reason: 'contradictory_votes' } }), 'votes for and against'],
     [refused('proof_assembly_failed'), 'chancery verify'],
     [refused('admin_auth_failed', { clockOffsetSeconds: 840 }), '14 minutes ahead of'],
     [refused('admin_auth_failed', { clockOffsetSeconds: -301 }), '5 minutes behind'],
     [refused('service_unavailable', { details: { outcome: 'unknown' } }), 'The change may have been made'],
     [refused('service_unavailable'), 'Nothing was changed'],
-    [new UnreachableError({ url: 'http://na', sent: 'never', systemCode: 'ECONNREFUSED' }), 'chancery authority start'],
+    [new UnreachableError({ url: 'http://na', sent: 'never', systemCode: 'ECONNREFUSED' }), 'Check the address'],
     [new UnreachableError({ url: 'http://na', sent: 'never', systemCode: 'ENOTFOUND' }), 'host name'],
     [new UnreachableError({ url: 'http://na', sent: 'perhaps', systemCode: 'TIMEOUT' }), 'may have been executed'],
     [new UnreachableError({ url: 'http://na', sent: 'perhaps', systemCode: undefined }), 'may have been executed'],
@@ -101,7 +101,8 @@ describe('explain', () => {
   ])('says what to do: %s', (error, hint) => {
     const explained = explain(error)
     expect(explained.hint).toContain(hint)
-    expect(explained.exitCode).toBe(1)
+    const isNoAnswer = error instanceof UnreachableError || error instanceof ResponseError
+    expect(explained.exitCode).toBe(isNoAnswer ? 5 : 4)
   })
 
   it('distinguishes a usage error from a failure', () => {
@@ -112,8 +113,8 @@ describe('explain', () => {
       hint: 'right',
       exitCode: 2,
     })
-    expect(explain(new CommandError({ code: 'x', message: 'failed' }))).toMatchObject({ code: 'x', exitCode: 1 })
-    expect(explain(new UsageError('key_id is required'))).toMatchObject({ code: 'usage', exitCode: 2 })
+    expect(explain(new CommandError({ code: 'x', message: 'failed' }))).toMatchObject({ code: 'x', exitCode: 2 })
+    expect(explain(new RequestError('key_id is required'))).toMatchObject({ code: 'usage', exitCode: 2 })
   })
 
   it('shows where a defect is only when asked', () => {

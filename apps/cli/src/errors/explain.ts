@@ -1,7 +1,8 @@
 import { FormError, JsonError, type JsonObject } from '@chancery/protocol'
-import { ResponseError, RefusedError, UsageError, UnreachableError } from '@chancery/sdk'
+import { RefusedError, ResponseError, UnreachableError, UsageError } from '@chancery/sdk'
 import { DryRunUnsupportedError } from '@chancery/sdk/authority'
 import { PlatformError } from '@chancery/sdk/platform'
+import { type ExitCode, exitCodeOf } from './exit-codes.ts'
 import { hintFor } from './hints.ts'
 import { CommandError } from './failure.ts'
 import { OtherNetworkError } from './other-network.ts'
@@ -15,7 +16,7 @@ export interface ErrorText {
   readonly hint?: string | undefined
   readonly requestId?: string | undefined
   readonly details?: JsonObject
-  readonly exitCode: 1 | 2
+  readonly exitCode: ExitCode
 }
 
 /** Explains any error of a command. Unknown errors are defects; the stack is shown only with CHANCERY_DEBUG. */
@@ -27,36 +28,39 @@ export function explain(error: unknown, isDebugging = false): ErrorText {
   }
   if (error instanceof RefusedError) return explainRefusal(error)
   if (error instanceof OtherNetworkError) {
-    const hint =
-      'Nothing was asked or changed there. Check --url and network.na_endpoint. For that network give its --config.'
-    return { code: 'another_network', message: `${error.message}.`, hint, exitCode: 1 }
+    const hint = 'No request was signed. For the other network give its --home or --network.'
+    return withCode({ code: 'another_network', message: `${error.message}.`, hint })
   }
   if (error instanceof UsageError)
     return { code: 'usage', message: `The request cannot be made: ${error.message}.`, exitCode: 2 }
   if (error instanceof UnreachableError)
-    return { code: 'unreachable', message: `${error.message}.`, hint: unreachableHint(error), exitCode: 1 }
+    return withCode({ code: 'unreachable', message: `${error.message}.`, hint: unreachableHint(error) })
   if (error instanceof DryRunUnsupportedError) {
     const hint = 'An older authority would make the change. Update the authority, or omit --dry-run.'
-    return { code: 'dry_run_unsupported', message: `${error.message}.`, hint, exitCode: 1 }
+    return { code: 'dry_run_unsupported', message: `${error.message}.`, hint, exitCode: 4 }
   }
   if (error instanceof ResponseError) {
-    const hint = 'Check --url or network.na_endpoint: another server may answer at this address.'
-    return { code: 'unusable_answer', message: `${error.message}.`, hint, requestId: error.requestId, exitCode: 1 }
+    const hint = 'Check --url: another server may answer at this address.'
+    return withCode({ code: 'unusable_answer', message: `${error.message}.`, hint, requestId: error.requestId })
   }
-  if (error instanceof PlatformError) return { code: 'no_evidence', message: error.message, exitCode: 1 }
+  if (error instanceof PlatformError) return withCode({ code: 'no_evidence', message: error.message })
   return explainOther(error, isDebugging)
+}
+
+function withCode(facts: Omit<ErrorText, 'exitCode'>): ErrorText {
+  return { ...facts, exitCode: exitCodeOf(facts.code) }
 }
 
 /** Explains errors that no command expected. Input and system errors are not defects. */
 function explainOther(error: unknown, isDebugging: boolean): ErrorText {
   if (!isDebugging && (error instanceof JsonError || error instanceof FormError)) {
     const message = `The input is not valid: ${error.message}.`
-    return { code: 'invalid_input', message, hint: 'Check the files that you gave.', exitCode: 1 }
+    return withCode({ code: 'invalid_input', message, hint: 'Check the files that you gave.' })
   }
   const code = codeOfSystem(error)
   if (!isDebugging && code !== undefined) {
     const hint = 'Check paths, permissions and ports, then try again.'
-    return { code: 'system_error', message: `The system refused the operation (${code}).`, hint, exitCode: 1 }
+    return withCode({ code: 'system_error', message: `The system refused the operation (${code}).`, hint })
   }
   const shown =
     error instanceof Error
@@ -65,12 +69,11 @@ function explainOther(error: unknown, isDebugging: boolean): ErrorText {
         : withoutPaths(`${error.name}: ${error.message}`)
       : 'unknown error'
   const hint = 'This is a defect. Run the command again with CHANCERY_DEBUG=1 and report the output.'
-  return {
+  return withCode({
     code: 'unexpected',
     message: `Unexpected error. ${shown}`,
     hint: isDebugging ? undefined : hint,
-    exitCode: 1,
-  }
+  })
 }
 
 /** Returns the code of an error of the operating system, such as EACCES. */
@@ -87,7 +90,7 @@ function withoutPaths(text: string): string {
 function explainRefusal(error: RefusedError): ErrorText {
   const { code, message, details, requestId } = error
   const hint = clockHint(error) ?? hintFor(error)
-  return { code, message, hint, requestId, details, exitCode: 1 }
+  return { code, message, hint, requestId, details, exitCode: 4 }
 }
 
 /** Signed requests are valid for five minutes, so a wrong clock fails all of them. */
@@ -100,10 +103,10 @@ function clockHint({ clockOffsetSeconds: skew, status }: RefusedError): string |
 function unreachableHint({ systemCode, sent }: UnreachableError): string {
   switch (systemCode) {
     case 'ECONNREFUSED':
-      return 'Is the authority running? Start it with: chancery authority start --env-file <home>/authority.env'
+      return 'Check the address, and that the service runs.'
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return 'The host name cannot be resolved. Check --url or network.na_endpoint.'
+      return 'The host name cannot be resolved. Check --url.'
     case 'TIMEOUT':
       return sent === 'perhaps'
         ? 'The request timed out and may have been executed. Check the state before you repeat it.'

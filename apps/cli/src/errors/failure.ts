@@ -1,3 +1,5 @@
+import { type ExitCode, exitCodeOf } from './exit-codes.ts'
+
 export interface CommandErrorFields {
   /** For programs, in snake case. */
   readonly code: string
@@ -6,8 +8,8 @@ export interface CommandErrorFields {
   readonly problems?: readonly string[] | undefined
   /** What to do next, in one or two sentences. */
   readonly hint?: string | undefined
-  /** 1: refused or failed. 2: called wrongly. An error that explains another one has its code. */
-  readonly exitCode?: 1 | 2
+  /** Where the code alone does not say it. An error that explains another one has its code. */
+  readonly exitCode?: ExitCode
 }
 
 /** Ends a command with a known error, which the program prints. */
@@ -16,14 +18,15 @@ export class CommandError extends Error {
   readonly code: string
   readonly problems: readonly string[]
   readonly hint: string | undefined
-  readonly exitCode: 1 | 2
+  readonly exitCode: ExitCode
 
   constructor(facts: CommandErrorFields, options?: ErrorOptions) {
     super(facts.message, options)
     this.code = facts.code
     this.problems = facts.problems ?? []
     this.hint = facts.hint
-    this.exitCode = facts.exitCode ?? (this.cause instanceof CommandError ? this.cause.exitCode : 1)
+    this.exitCode =
+      facts.exitCode ?? (this.cause instanceof CommandError ? this.cause.exitCode : exitCodeOf(facts.code))
   }
 }
 

@@ -4,10 +4,10 @@ import { type Hint, PROOF_HINTS, TRUST_HINTS, named, withReason } from './trust-
 
 /** By the reason of a refusal. Others need no more than the reason. */
 const REASONS: Readonly<Record<string, string>> = {
-  rule_unavailable: 'The rule is unknown, removed, or outside its time. chancery admission list shows the rules.',
+  rule_unavailable: 'The rule is unknown, removed, or outside its time. chancery invite list --rules shows the rules.',
   audience_mismatch:
-    'The token is for another audience. With a bound rule it must name this node key: let join ask for it (--evidence), or add a rule with --plain-audience.',
-  claims_mismatch: 'The token is of another identity than the rule names. Compare with: chancery admission list',
+    'The token is for another audience. With a bound rule it must name this node key: let join ask for it (--platform), or add a rule with --plain-audience.',
+  claims_mismatch: 'The token is of another identity than the rule names. Compare with: chancery invite list --rules',
   key_unknown: 'The issuer does not publish the key of this token. Wait a minute after a change of its keys.',
   keys_unavailable:
     'The authority cannot read the keys of the issuer. Its log has the cause; see NA_ADMISSION_ADDRESSES and NA_ADMISSION_CA_FILE.',
@@ -24,11 +24,11 @@ const ADMISSION_HINTS: Readonly<Record<string, Hint>> = {
   invalid_join_evidence: () =>
     'The evidence is not a token. Check the file, and the versions of program and authority.',
   evidence_refused: ({ details }) =>
-    withReason(details, REASONS, 'Test the token with: chancery admission test <rule> --token-file <file>'),
+    withReason(details, REASONS, 'Test the token with: chancery invite rule test <rule> --token-file <file>'),
   evidence_required: () =>
-    'The configuration of this node names no evidence. Join again: chancery join --evidence <source> --rule <rule>',
+    'The configuration of this node names no evidence. Join again: chancery join --platform <source> --rule <rule>',
   invalid_admission_rule: ({ details }) => `${named(details, 'field')}: ${named(details, 'problem')}.`,
-  admission_rule_not_found: () => 'List the rules with: chancery admission list --removed',
+  admission_rule_not_found: () => 'List the rules with: chancery invite list --rules --state all',
 }
 
 /** Returns the hint for a refusal, or undefined for an unknown code. */
@@ -41,7 +41,7 @@ export function codesWithHint(): readonly string[] {
   return Object.keys(HINTS)
 }
 
-const NEW_INVITE = 'Ask an operator for a new invite (chancery invite), then run chancery join again'
+const NEW_INVITE = 'Ask an operator for a new invite (chancery invite create), then run chancery join again'
 const NEWER = 'The versions of authority and program do not match. Compare them; if they are equal, report a defect.'
 
 const GENERAL: Readonly<Record<string, Hint>> = {
@@ -52,15 +52,15 @@ const GENERAL: Readonly<Record<string, Hint>> = {
       : 'Nothing was changed. Check GET /readyz and the log of the authority, then try again.',
   service_not_ready: () => 'Nothing was changed. The details name the failed check.',
   internal_server_error: () => 'Search the log of the authority for the request id.',
-  not_found: () => 'Check --url or network.na_endpoint, and the version of the authority.',
+  not_found: () => 'Check --url, and the version of the authority.',
   bad_request: () => NEWER,
   invalid_page: () => '--limit must be a whole number from 1 to 1000.',
 }
 
 const OPERATORS: Readonly<Record<string, Hint>> = {
   admin_auth_failed: () =>
-    'The authority does not accept this signature. Check that --operator-key and --operator-key-id belong together, ' +
-    'that the key is configured there and not revoked, and that paths.genesis is the block of that network (after a key succession: chancery genesis follow).',
+    'The authority does not accept this signature. Check that --operator-key and together, ' +
+    'that the key is configured there and not revoked, and that paths.genesis is the block of that network (after a key succession: chancery genesis fetch).',
   admin_auth_throttled: wait,
   insufficient_operator_tier: () =>
     'Use an operator key with the tier privileged. On the host of the authority, see: chancery operator list',
@@ -70,7 +70,7 @@ const OPERATORS: Readonly<Record<string, Hint>> = {
 }
 
 const POLICY: Readonly<Record<string, Hint>> = {
-  policy_not_found: () => 'List the stored versions with: chancery network-policy show --history',
+  policy_not_found: () => 'List the stored versions with: chancery policy list',
   invalid_policy: ({ details }) => `Fix the field ${named(details, 'field')} of the policy file.`,
   unexpected_field: ({ details }) =>
     named(details, 'fields') === 'dry_run'
@@ -84,16 +84,16 @@ const POLICY: Readonly<Record<string, Hint>> = {
 const ENROLLMENT: Readonly<Record<string, Hint>> = {
   invalid_role: () =>
     'A role reads role:<name>, at most 16 without repetition; the authority may allow only some (NA_ALLOWED_ROLES).',
-  invalid_max_validity_hours: () => '--max-validity-hours must be a whole number from 1 to 8760.',
-  invalid_token_expiry_hours: () => '--token-expiry-hours must be a whole number from 1 to 720.',
-  invalid_recipient_public_key: () => 'Give --recipient the .pub file of the node key.',
+  invalid_max_validity_hours: () => '--valid-for must be from 1h to 8760h.',
+  invalid_token_expiry_hours: () => '--expires-in must be from 1h to 720h.',
+  invalid_recipient_public_key: () => 'Give --node the .pub file of the node key.',
   missing_invite_token: () => 'Give the token with --token-file <file>, or on standard input.',
   invalid_invite_token: () => `The token is mistyped, used, expired or for another node key. ${NEW_INVITE}.`,
   missing_node_public_key: () => NEWER,
   invalid_public_key: () =>
     'This key is weak, or is a key of the root, the authority or an operator. Create another one: ' +
     'chancery keygen node',
-  invalid_validity_hours: () => '--validity-hours must be a whole number, at least 1.',
+  invalid_validity_hours: () => '--valid-for must be at least 1h.',
   invalid_input: ({ details }) => `The value of the field ${named(details, 'field')} is not allowed. See --help.`,
   node_auth_failed: () =>
     'The authority refuses this proof. Check the clock of this machine (chancery status), and that key and ' +
@@ -103,8 +103,8 @@ const ENROLLMENT: Readonly<Record<string, Hint>> = {
   missing_certificate_identity: () => NEWER,
   certificate_not_found: ({ status, details }) =>
     status === 404
-      ? `Nothing was changed. Remove ${named(details, 'cert_ids', 'this id')}; chancery nodes --roster lists active certificates. ` +
-        'If the database was restored from a backup: revoke by the certificate file (chancery revoke --forgotten), or ' +
+      ? `Nothing was changed. Remove ${named(details, 'cert_ids', 'this id')}; chancery node list lists active certificates. ` +
+        'If the database was restored from a backup: revoke by the certificate file (chancery node revoke --forgotten), or ' +
         'find all unknown certificates with chancery authority recover --audit.'
       : 'This authority has no such certificate. --url or --home may belong to another network, or the authority was restored ' +
         'from a backup. Then its operator can adopt the certificate (chancery authority recover --certificates). Otherwise: ' +
@@ -118,7 +118,7 @@ const ENROLLMENT: Readonly<Record<string, Hint>> = {
     `It can no longer be renewed. ${NEW_INVITE}. chancery node run renews certificates in time.`,
   renewal_role_change_forbidden: () => `Roles come from the invite. For other roles: ${NEW_INVITE}.`,
   missing_cert_id: () => 'Name 1 to 1000 different certificate ids.',
-  invalid_revocation_reason: () => 'Choose one of the reasons that chancery revoke --help lists.',
+  invalid_revocation_reason: () => 'Choose one of the reasons that chancery node revoke --help lists.',
   crl_publish_contention: () =>
     'Other operators revoke at the same time. Nothing was changed. Run the same command again.',
 }
@@ -130,7 +130,7 @@ const AGENTS: Readonly<Record<string, Hint>> = {
   invalid_signature: ({ status }) =>
     status === 400
       ? 'Nothing was imported. The feed is signed with another key than the treaty names. If the partner network has a new key ' +
-        '(chancery sovereign inspect), replace the treaty. Otherwise the feed was changed.'
+        '(chancery partner inspect), replace the treaty. Otherwise the feed was changed.'
       : 'The signature does not match the claimed key. Check the key file in the folder.',
   descriptor_network_mismatch: ({ details }) =>
     `This is the authority of ${named(details, 'expected')}. Check --url, or use the home of a node of that network.`,
@@ -149,7 +149,7 @@ const AGENTS: Readonly<Record<string, Hint>> = {
 const PARTNERS: Readonly<Record<string, Hint>> = {
   partners_disabled: () => 'The authority reads no partners (NA_PARTNERS=off). Change the setting and restart it.',
   invalid_partner: ({ details }) => `Fix ${named(details, 'field')}. See: chancery partner add --help`,
-  partner_exists: () => 'Change it with chancery partner set, or its keys with chancery partner repin.',
+  partner_exists: () => 'Change it with chancery partner set, or its keys with chancery partner set.',
   partner_limit: () => 'Remove a partner first, or raise NA_PARTNERS_MAX.',
   partner_not_found: () => 'Find the name with: chancery partner list',
   partner_unreachable: ({ details }) =>
@@ -166,8 +166,7 @@ const RECOGNITION: Readonly<Record<string, Hint>> = {
   attestation_issuer_mismatch: () => NEWER,
   invalid_attestation_or_policy: () => 'Give the files unchanged: a changed record does not verify.',
   invalid_attestation_or_treaty: () => 'Give the files unchanged: a changed record does not verify.',
-  missing_recognition_policy: () =>
-    'Verify it with a treaty (--treaty <id>) or with your own policy (--policy <file>).',
+  missing_recognition_policy: () => 'Its network needs a treaty or a place in the recognition policy.',
   invalid_recognition_policy: () =>
     'Fix the policy: each issuer once, with 1 to 16 public keys and the accepted roles.',
   recognition_policy_not_configured: () =>
@@ -186,15 +185,16 @@ const RECOGNITION: Readonly<Record<string, Hint>> = {
       : 'Give the file of feed export unchanged: a changed feed does not verify.',
   missing_issuer_public_keys: ({ details }) =>
     `No active treaty names a key of ${named(details, 'issuer_sovereign_id', 'this network')}. Issue a treaty first ` +
-    '(chancery federation bootstrap), or supply its key with --issuer-key.',
-  missing_signature: () => 'Nothing was imported. Ask the partner network for a signed feed: chancery feed export',
+    '(chancery partner add), or supply its key with --key.',
+  missing_signature: () =>
+    'Nothing was imported. Ask the partner network for a signed feed: chancery partner export-feed',
   wrong_issuer: ({ details }) =>
     `It is the feed of ${named(details, 'issuer_sovereign_id', 'another network')}. Check --issuer. The own feed cannot be imported.`,
   stale_sequence: () =>
     'Nothing was imported. A newer feed of this network is stored, or another one with this sequence. Import the current feed.',
   feed_issuer_mismatch: () => 'Request the feed from the authority of that network.',
-  missing_trust_path_parameters: () => 'Give both networks: chancery trust path <from> <to>',
-  caller_keys_not_accepted: () => 'It is a record of this authority. Omit --issuer-key.',
+  missing_trust_path_parameters: () => 'Give both networks: chancery partner show <to> --path-from <from>',
+  caller_keys_not_accepted: () => 'It is a record of this authority. Omit --key.',
   request_entity_too_large: () => 'The file is larger than the authority accepts (NA_MAX_REQUEST_BYTES).',
 }
 

@@ -29,16 +29,16 @@ const ASSEMBLY: Readonly<Record<string, string>> = {
   cascade_detected: 'The votes are probably copies of each other. Each validator must vote from its own state.',
   invalid_vote_signature: 'A vote is unsigned, or not signed by the key of its validator. Ask for the vote again.',
   vote_not_in_validator_set: 'A vote is of another network. Name it with --validator, or leave its vote out.',
-  unknown_validator_key: 'Give the key of every validator with --validator-key, or none at all.',
-  duplicate_validator_key: 'Two validators have one key, so they count as one. Check --validator-key.',
+  unknown_validator_key: 'Give the key of every validator with --key <name>=<key>, or none at all.',
+  duplicate_validator_key: 'Two validators have one key, so they count as one. Check --key.',
   contradictory_votes: 'A validator votes for and against. Ask it which vote is valid.',
 }
 
 /** Hints for a justification that is not trusted, by the reason in the details. */
 const JUSTIFICATION: Readonly<Record<string, string>> = {
-  unknown_issuer: 'No treaty or partner names a key of its issuer. Give one with --issuer-key.',
+  unknown_issuer: 'No treaty or partner names a key of its issuer. Give one with --key.',
   missing_signature: 'The justification is not signed. Give the file unchanged.',
-  invalid_signature: 'Another key signed the justification. Check --issuer-key and the treaty of its issuer.',
+  invalid_signature: 'Another key signed the justification. Check --key and the treaty of its issuer.',
   decision_mismatch: 'The decision belongs to another justification. Give the decision of this one.',
 }
 
@@ -51,7 +51,7 @@ export const PROOF_HINTS: Readonly<Record<string, Hint>> = {
   justification_untrusted: ({ details }) => withReason(details, JUSTIFICATION, 'Give the file unchanged.'),
   proof_assembly_failed: ({ details }) => withReason(details, ASSEMBLY, 'Check the votes: chancery verify <vote>'),
   invalid_threshold: () => '--threshold must be from 1 to the number of distinct validators.',
-  no_policy: () => 'Publish one first: chancery data-usage policy <file>',
+  no_policy: () => 'Publish one first: chancery policy publish <file>',
   missing_policy_fields: ({ details }) => `Fix the field ${named(details, 'field')} of the terms.`,
   invalid_timestamp_order: () => 'valid_until must be later than valid_from.',
   missing_intent_fields: ({ details }) => `Give ${named(details, 'field')} as a list with at least one entry.`,
@@ -107,14 +107,13 @@ export const TRUST_HINTS: Readonly<Record<string, Hint>> = {
   invalid_context: ({ details }) => `Fix the field ${named(details, 'field')} of the context file.`,
   context_party_mismatch: ({ details }) =>
     `Remove ${named(details, 'field')} from the context file: the agreement names the parties.`,
-  boundary_policy_required: () => 'This authority decides under policies only: use chancery evaluate.',
+  boundary_policy_required: () => 'This authority decides under policies only: use chancery ask --as operator.',
   invalid_attestation_id: () => 'Give --attestation the id of an attestation: chancery attestation list',
   missing_validity_window: () => 'Give the policy valid_from and valid_until, with Z or an offset.',
-  invalid_boundary_policy: () => 'Fix the fields named in the details. See chancery boundary-policy new.',
-  boundary_policy_invalid: () => 'Show the problems with: chancery boundary-policy validate <file>',
-  boundary_policy_not_found: () => 'Find policy and version with: chancery boundary-policy list',
-  boundary_policy_not_active: () =>
-    'This version is not active. Find the active one with: chancery boundary-policy list',
+  invalid_boundary_policy: () => 'Fix the fields named in the details. See chancery policy new.',
+  boundary_policy_invalid: () => 'Show the problems with: chancery policy publish --dry-run <file>',
+  boundary_policy_not_found: () => 'Find policy and version with: chancery policy list',
+  boundary_policy_not_active: () => 'This version is not active. Find the active one with: chancery policy list',
   boundary_policy_integrity_failed: () =>
     'Its database row was changed after it was published. Find the cause, then publish it again.',
   boundary_policy_activation_refused: ({ details }) =>
@@ -122,7 +121,7 @@ export const TRUST_HINTS: Readonly<Record<string, Hint>> = {
       ? 'This authority cannot run one of its gates now: Cedar is not installed or did not respond in time, or an origin is not in NA_FACT_ORIGINS. Fix that, then run the same command again.'
       : `It would make the whole active set deny (${named(details, 'reason')}). Publish a version without that problem.`,
   boundary_policy_activation_conflict: () =>
-    'Nothing was changed. Check chancery boundary-policy list, then run the same command again.',
+    'Nothing was changed. Check chancery policy list, then run the same command again.',
   boundary_policy_version_conflict: () => 'Another operator publishes the same policy. Run the same command again.',
   invalid_decision: ({ details }) => `Fix the field ${named(details, 'field')} of the file.`,
   invalid_evidence: () => AS_WRITTEN,

@@ -1,4 +1,4 @@
-import { dirname, join, resolve } from 'node:path'
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { readFile } from 'node:fs/promises'
 import { TomlError, parse } from 'smol-toml'
 import { CommandError } from '../errors/failure.ts'
@@ -28,7 +28,10 @@ type Section = keyof typeof SECTIONS
 type Names<Name extends Section> = (typeof SECTIONS)[Name][number]
 type Values<Name extends string> = { readonly [Each in Name]?: string }
 
+/** Where a target comes from, for people. */
 export interface Config {
+  /** Undefined when only options name it. */
+  readonly source?: string
   /** The file that was read; undefined when there is none. */
   readonly file: string | undefined
   readonly network: Values<Names<'network'>>
@@ -39,14 +42,6 @@ export interface Config {
   readonly evidence: Values<Names<'evidence'>>
   /** Unknown names, usually misspelt. */
   readonly warnings: readonly string[]
-}
-
-export interface ConfigSearch {
-  readonly cwd: string
-  readonly userHome: string
-  readonly env: Readonly<Record<string, string | undefined>>
-  /** --config */
-  readonly given: string | undefined
 }
 
 export const NO_CONFIG: Config = {
@@ -62,50 +57,17 @@ export const NO_CONFIG: Config = {
 /** Its name in the current folder, and in the home of an authority or node. */
 export const CONFIG_FILE = 'chancery.toml'
 
-/** File below the home folder of the user that names the configuration chosen with `chancery use`. */
-const PROFILE = ['.chancery', 'profile'] as const
-
-export function profileFile(userHome: string): string {
-  return join(userHome, ...PROFILE)
-}
-
-/** Returns the configuration file chosen with `chancery use`, or undefined. */
-export async function findProfile(userHome: string): Promise<string | undefined> {
-  const text = await readIfExists(profileFile(userHome))
-  return text?.trim() || undefined
-}
-
-/**
- * Loads the first file of: --config, CHANCERY_CONFIG, ./chancery.toml, the file chosen with `chancery use`,
- * ~/.chancery/config.toml. A named or chosen file must exist.
- */
-export async function loadConfig({ cwd, userHome, env, given }: ConfigSearch): Promise<Config> {
-  const named = given ?? (env['CHANCERY_CONFIG'] || undefined)
-  if (named !== undefined) return loadNamed(resolve(cwd, named), named)
-  const near = join(cwd, CONFIG_FILE)
-  const text = await readIfExists(near)
-  if (text !== undefined) return readConfig(near, text)
-  const chosen = await findProfile(userHome)
-  if (chosen !== undefined)
-    return loadNamed(
-      chosen,
-      chosen,
-      'Choose another folder: chancery use <dir>. Or remove the default: chancery use --none',
-    )
-  const own = join(userHome, '.chancery', 'config.toml')
-  const found = await readIfExists(own)
-  return found === undefined ? NO_CONFIG : readConfig(own, found)
-}
-
-async function loadNamed(path: string, name: string, hint?: string): Promise<Config> {
+/** Loads the configuration of a folder. */
+export async function loadConfig(folder: string, name = folder): Promise<Config> {
+  const path = join(folder, CONFIG_FILE)
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
-    throw toFailure(error, name, 'read', hint)
+    throw toFailure(error, join(name, CONFIG_FILE), 'read')
   })
   return readConfig(path, text)
 }
 
 /** A file that exists but cannot be read is an error, not a missing configuration. */
-async function readIfExists(path: string): Promise<string | undefined> {
+export async function readIfExists(path: string): Promise<string | undefined> {
   return readFile(path, 'utf8').catch((error: unknown) => {
     if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return undefined
     throw toFailure(error, path, 'read')
@@ -127,8 +89,17 @@ export function readConfig(file: string, text: string): Config {
     if (!isSection(section)) warnings.push(`${file}: [${section}] is not a known section`)
     else found[section] = readSection(file, section, content, warnings)
   }
-  const paths = Object.entries(found.paths).map(([name, path]) => [name, resolve(dirname(file), path)])
+  const paths = Object.entries(found.paths).map(([name, path]) => [name, insideOf(file, `paths.${name}`, path)])
   return { file, ...found, paths: Object.fromEntries(paths) as Config['paths'], warnings }
+}
+
+/** A folder from another person must not make the program sign with a key of this user. */
+function insideOf(file: string, name: string, path: string): string {
+  const found = resolve(dirname(file), path)
+  const way = relative(dirname(file), found)
+  if (way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way))
+    throw malformed(file, `${name} is outside of this folder`)
+  return found
 }
 
 function readSection(file: string, section: Section, content: unknown, warnings: string[]): Record<string, string> {
@@ -158,7 +129,7 @@ function parseToml(file: string, text: string): Record<string, unknown> {
 }
 
 function malformed(file: string, problem: string): CommandError {
-  const hint = 'Fix the file, or give another one with --config.'
+  const hint = 'Fix the file, or give another folder with --home.'
   return new CommandError({ code: 'invalid_configuration', message: `${file}: ${problem}.`, hint })
 }
 

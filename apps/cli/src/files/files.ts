@@ -153,12 +153,9 @@ export function toFailure(
   if (code === undefined) throw error
   const message = `${path} cannot be ${action}: ${REASONS[code] ?? code}.`
   const next = hint ?? NEXT_STEPS[code] ?? 'Check the path.'
-  // A file to read that is not there is a wrong call in every command: 1 would be a verdict about its content.
-  const exitCode = action === 'read' ? 2 : 1
-  return new CommandError(
-    { code: code === 'EEXIST' ? 'file_exists' : 'file_error', message, hint: next, exitCode },
-    { cause: error },
-  )
+  // A file to read that is not there is a wrong call in every command. What cannot be written is the machine.
+  const failed = action === 'read' || code === 'ENOENT' ? 'file_error' : 'write_failed'
+  return new CommandError({ code: code === 'EEXIST' ? 'file_exists' : failed, message, hint: next }, { cause: error })
 }
 
 /** Returns a path for a command line: relative below the current folder, else absolute, quoted when needed. */

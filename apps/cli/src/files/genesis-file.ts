@@ -34,7 +34,7 @@ export async function loadVerifiedGenesis(path: string): Promise<GenesisBlock> {
   const block = await loadGenesis(path)
   const verdict = await verifyGenesisBlock(block)
   if (verdict.ok) return block
-  const hint = `See: chancery genesis verify ${shellWord(path)}`
+  const hint = `See: chancery verify ${shellWord(path)}`
   throw new CommandError({ code: verdict.reason, message: `${path} does not verify (${verdict.reason}).`, hint })
 }
 
@@ -78,7 +78,7 @@ export interface Pin {
 export async function readPin(cwd: string, given: string): Promise<Pin> {
   if (!/^sha256:/i.test(given)) return pinOf(resolve(cwd, given))
   if (!/^sha256:[0-9a-f]{64}$/i.test(given))
-    throw usageError('A fingerprint reads sha256: and 64 hexadecimal digits.', 'See: chancery genesis verify <file>')
+    throw usageError('A fingerprint reads sha256: and 64 hexadecimal digits.', 'See: chancery verify <file>')
   return { fingerprint: given.toLowerCase(), source: '--genesis' }
 }
 

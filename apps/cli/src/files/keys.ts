@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, stat } from 'node:fs/promises'
-import { dirname, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import {
   isKeyId,
   readPrivateKeyFile,
@@ -107,6 +107,16 @@ export async function loadPublicKey(cwd: string, flag: string, given: string): P
     `${flag} is neither a .pub file nor an Ed25519 public key in base64.`,
     'Give the .pub file that keygen made.',
   )
+}
+
+/** The key of a node: from its folder, a .pub file or base64. */
+export async function loadNodeKey(cwd: string, flag: string, given: string): Promise<string> {
+  const inFolder = join(given, 'node.pub')
+  const isFolder = await stat(resolve(cwd, inFolder)).then(
+    (found) => found.isFile(),
+    () => false,
+  )
+  return loadPublicKey(cwd, flag, isFolder ? inFolder : given)
 }
 
 /** Public keys given with a flag that may be repeated; undefined when there is none. */

@@ -1,4 +1,4 @@
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join } from 'node:path'
 import { isOperatorsFileError, readOperatorsFile, writeOperatorsFile } from '@chancery/contract'
 import type { ListedOperator, OperatorsFile } from '@chancery/contract'
 import { CommandError, usageError } from '../errors/failure.ts'
@@ -11,13 +11,12 @@ export const OPERATORS_FILE = 'operators.json'
 const KEYS = 'OPERATOR_PUBLIC_KEYS_JSON='
 const TIERS = 'OPERATOR_KEY_TIERS_JSON='
 
-/** Returns the path of --file, or of the file in the home of the configured authority. */
-export function operatorsPath(cwd: string, given: string | undefined, home: string | undefined): string {
-  if (given !== undefined) return resolve(cwd, given)
+/** Returns the path of the file in the folder of the authority. */
+export function operatorsPath(home: string | undefined): string {
   if (home !== undefined) return join(home, OPERATORS_FILE)
   throw usageError(
-    'No operators file is named.',
-    'Give --file, or choose the home folder of the authority: chancery use <dir>',
+    'No folder of an authority is selected.',
+    'Operators are in a file on its host: give its folder with --home.',
   )
 }
 
@@ -124,6 +123,6 @@ function readSetting(name: string, text: string): JsonObject {
   throw new CommandError({
     code: 'invalid_settings',
     message: `${name.slice(0, -1)} in authority.env is not a JSON object. Nothing was changed.`,
-    hint: 'Fix the line, and check it with: chancery doctor --env-file <file>',
+    hint: 'Fix the line, and check it with: chancery doctor --home <file>',
   })
 }

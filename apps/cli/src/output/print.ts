@@ -6,11 +6,10 @@ export interface PrintForm {
   readonly json: boolean
   /** Prints only ids, when the result has some. */
   readonly quiet: boolean
-  readonly exactTimes: boolean
 }
 
 /** Prints exactly one document on standard output with --json, otherwise the text or the ids. */
-export function printResult(output: Output, result: Result, { json, quiet, exactTimes }: PrintForm): void {
+export function printResult(output: Output, result: Result, { json, quiet }: PrintForm): void {
   const { data, text = '', ids } = result
   if (json) {
     if (data !== undefined) output.write(`${writeJson(data)}\n`)
@@ -20,7 +19,7 @@ export function printResult(output: Output, result: Result, { json, quiet, exact
     for (const id of ids) output.write(`${visible(id)}\n`)
     return
   }
-  if (text !== '') output.write(`${(exactTimes ? text : toSeconds(text)).replace(/\n$/, '')}\n`)
+  if (text !== '') output.write(`${toSeconds(text).replace(/\n$/, '')}\n`)
 }
 
 /** Prints errors to standard error in both forms, so that standard output has only results. */
@@ -30,7 +29,7 @@ export function printError(output: Output, explained: ErrorText, json: boolean, 
     return
   }
   // Only the codes of refusals are documented; other codes are internal.
-  const code = explained.details === undefined ? '' : ` (${explained.code})`
+  const code = explained.details === undefined ? '' : ` [${explained.code}]`
   output.write(`${style.bad('error:')} ${visible(explained.message)}${code}\n`)
   for (const problem of explained.problems ?? []) output.write(`  ${visible(problem)}\n`)
   for (const [name, value] of Object.entries(explained.details ?? {})) output.write(`  ${detailLine(name, value)}\n`)
@@ -46,9 +45,10 @@ function detailLine(name: string, value: JsonValue): string {
   return visible(`${name}: ${text.length > MAX_DETAIL ? `${text.slice(0, MAX_DETAIL)}…` : text}`)
 }
 
-function toJson({ code, message, problems = [], hint, requestId, details }: ErrorText): JsonObject {
+function toJson({ code, message, problems = [], hint, requestId, details, exitCode }: ErrorText): JsonObject {
   const members: { [name: string]: JsonValue } = { code, message: [message, ...problems].join('\n') }
-  if (hint !== undefined) members['hint'] = hint
+  if (hint !== undefined) members['fix'] = hint
+  members['exit_code'] = exitCode
   if (details !== undefined) members['details'] = details
   if (requestId !== undefined) members['request_id'] = requestId
   return members

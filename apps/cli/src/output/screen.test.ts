@@ -70,6 +70,7 @@ it('is the only way out: no other file writes to the process, and questions are 
   const using = (pattern: RegExp): string[] => files.filter((name) => pattern.test(readFileSync(folder + name, 'utf8')))
   expect(using(/\bprocess\b[^\n]*\bstd(out|err)\b|\b(stdout|stderr)\b[^\n]*= process\b|\bconsole\./)).toEqual([
     'main.ts',
+    'run.ts',
   ])
   expect(using(/@clack\/prompts/)).toEqual(['prompts/prompts.ts'])
   expect(using(/from 'node:tty'|node:readline/)).toEqual([])

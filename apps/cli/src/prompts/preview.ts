@@ -87,9 +87,9 @@ export function countedText(
 const SHOWN = 5
 
 const NEXT_STEPS = {
-  policy_not_found: 'List the stored versions with: chancery network-policy show --history',
-  boundary_policy_not_found: 'Find policy and version with: chancery boundary-policy list',
-  executor_key_not_found: 'List the keys with: chancery executor-key list',
+  policy_not_found: 'List the stored versions with: chancery policy list',
+  boundary_policy_not_found: 'Find policy and version with: chancery policy list',
+  executor_key_not_found: 'List the keys with: chancery evidence key list',
 } as const
 
 /** Returns the error that the authority would send for a record that does not exist. */

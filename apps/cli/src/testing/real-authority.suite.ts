@@ -1,9 +1,9 @@
-import { writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, writeFile } from 'node:fs/promises'
 import { DAY, draftGenesisBlock, signList, writeInstant, writeJson, writePrivateKeyFile } from '@chancery/protocol'
 import type { GenesisBlock } from '@chancery/protocol'
 import { ManualClock, startTestAuthority, testSeed, testSigner } from '@chancery/testkit'
 import type { Backend, TestAuthority } from '@chancery/testkit'
-import { stringify } from 'smol-toml'
+import { type TomlTable, stringify } from 'smol-toml'
 import { type CommandRun, TestContext, type TestContextOptions } from './run-command.suite.ts'
 
 /** A real authority, and a folder with the configuration of its privileged operator. */
@@ -47,12 +47,12 @@ export async function openNetwork(
     network: { name: genesis.network_name, na_endpoint: na.url },
     paths: { genesis: 'genesis.json', operator_private_key: 'privileged.key' },
   }
-  await writeFile(setup.path('operator.toml'), stringify(config))
+  await writeHome(setup, 'operator', config)
 
   const run: RealNetwork['run'] = (line, options = {}) => setup.run(line, { now: () => clock.now(), ...options })
-  const asOperator: RealNetwork['asOperator'] = (line, options) => run(`${line} --config operator.toml`, options)
+  const asOperator: RealNetwork['asOperator'] = (line, options) => run(`${line} --home operator`, options)
   const invite: RealNetwork['invite'] = async (flags = '') =>
-    String((await asOperator(`invite --json ${flags}`)).json()['token_id'])
+    String((await asOperator(`invite create --json ${flags}`)).json()['token_id'])
   return {
     na,
     genesis,
@@ -68,6 +68,17 @@ export async function openNetwork(
       await setup.remove()
     },
   }
+}
+
+/** A home with this configuration, and copies of the files that it names: a home names no file outside of it. */
+export async function writeHome(
+  setup: TestContext,
+  name: string,
+  config: TomlTable & { readonly paths: Readonly<Record<string, string>> },
+): Promise<void> {
+  await mkdir(setup.path(name), { recursive: true })
+  for (const file of Object.values(config.paths)) await copyFile(setup.path(file), setup.path(name, file))
+  await writeFile(setup.path(name, 'chancery.toml'), stringify(config))
 }
 
 async function found(

@@ -10,7 +10,7 @@ import {
   testSeed,
 } from '@chancery/testkit'
 import type { Backend, Succeeded, TestAuthority, TestDatabase, TestKey } from '@chancery/testkit'
-import { stringify } from 'smol-toml'
+import { writeHome } from './real-authority.suite.ts'
 import { type CommandRun, TestContext, type TestContextOptions } from './run-command.suite.ts'
 
 /** A real authority whose key is replaced while commands run against it, always at the same address. */
@@ -56,7 +56,7 @@ export class SuccessionSetup {
       network: { name: na.genesis.network_name, na_endpoint: na.url },
       paths: { genesis: 'genesis.json', operator_private_key: 'operator.key' },
     }
-    await writeFile(setup.path('operator.toml'), stringify(config))
+    await writeHome(setup, 'operator', config)
     return new SuccessionSetup({ setup, clock, database, settings, na })
   }
 
@@ -78,7 +78,7 @@ export class SuccessionSetup {
   }
 
   asOperator(line: string): Promise<CommandRun> {
-    return this.run(`${line} --config operator.toml`)
+    return this.run(`${line} --home operator`)
   }
 
   /** The root signs the next key, and it is announced. */

@@ -11,7 +11,7 @@ export interface Pin {
 
 const NAME = 'pin'
 
-/** Returns the fingerprint of a genesis block, as `chancery genesis verify` prints it. */
+/** Returns the fingerprint of a genesis block, as `chancery verify` prints it. */
 export function genesisFingerprint(genesis: GenesisBlock): string {
   return `sha256:${sha256Hex(signedBytes(genesis, 'signatures'))}`
 }

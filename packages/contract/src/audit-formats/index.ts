@@ -1,4 +1,4 @@
-import type { AuditFormat } from '../commands/audit.ts'
+import type { AuditFormat } from '../commands/authority.ts'
 import { type JsonObject, writeJson } from '@chancery/protocol'
 import { type AuditOrigin, readAuthorityEvent, readGatewayEvent, toCloudEvent } from './audit-record.ts'
 import { toOcsf } from './ocsf.ts'

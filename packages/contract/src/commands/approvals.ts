@@ -1,4 +1,4 @@
-import { type Command, LIST_OPTIONS } from './command.ts'
+import { type Command, LIST_OPTIONS, YES } from './command.ts'
 
 const APPROVAL = { name: 'approval_id', summary: 'Id of the approval', required: true } as const
 
@@ -60,7 +60,7 @@ export const approvalCommands: readonly Command[] = [
     arguments: [APPROVAL],
     options: [
       { flags: '--reason <text>', summary: 'Text for the signed record; the asker does not see it', required: true },
-      { flags: '--yes', summary: 'Do not ask for confirmation' },
+      YES,
     ],
     examples: [
       {

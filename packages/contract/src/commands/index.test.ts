@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type Command, GLOBAL_OPTIONS, PROGRAM_NAME } from './command.ts'
-import { COMMAND_GROUPS } from './groups.ts'
+import { COMMAND_GROUPS, ROOT_HEADINGS } from './groups.ts'
 import { commandsOf } from './by-word.ts'
 import { COMMANDS } from './index.ts'
 
@@ -22,20 +22,48 @@ describe('commands', () => {
 
   it('let every command that takes trust away be tried first', () => {
     const names = [
-      'revoke',
+      'node revoke',
       'invite withdraw',
       'operator revoke',
       'attestation revoke',
-      'treaty replace',
+      'treaty renew',
       'treaty revoke',
+      'partner remove',
     ]
     for (const name of names)
       expect(flagsOf(named(name)?.options ?? []), name).toEqual(expect.arrayContaining(['--dry-run', '--yes']))
   })
 
-  it('speak for a node where its home is named', () => {
-    const ofNodes = COMMANDS.filter((command) => command.needs === 'node')
-    for (const { path, options } of ofNodes) expect(flagsOf(options), path.join(' ')).toContain('--home')
+  it('are few: with those that other work adds at most 125 in 17 groups', () => {
+    expect(COMMANDS.length).toBeLessThanOrEqual(125)
+    expect(Object.keys(COMMAND_GROUPS).length).toBeLessThanOrEqual(17)
+    expect(COMMANDS.length).toBe(new Set(COMMANDS.map(({ path }) => path.join(' '))).size)
+    const words = COMMANDS.map(({ path }) => path.length)
+    expect(Math.max(...words)).toBeLessThanOrEqual(3)
+  })
+
+  it('have at most two arguments, except where the last takes many', () => {
+    for (const { path, arguments: words } of COMMANDS) expect(words.length, path.join(' ')).toBeLessThanOrEqual(2)
+  })
+
+  it('take no secret as a value', () => {
+    const flags = COMMANDS.flatMap(({ options }) => options.map((option) => option.flags))
+    expect(flags.filter((each) => /^--(?:token|secret|password|passphrase)\b(?!-)/.test(each))).toEqual([])
+  })
+
+  it('spell an option as all others do', () => {
+    const former =
+      /^--(?:to|save|sheet|history-out|now|before|validity-hours|valid-hours|valid-days|max-validity-hours|token-days|lifetime-seconds|token-expiry-hours|refresh-seconds|older-than-days|cursor|issuer-key|anchors|node-key|public-key|recipient|accept-self-declared-root|config|env-file|exact-times|operator-key-id)\b(?!-)/
+    const found = COMMANDS.flatMap(({ path, options }) =>
+      options.filter(({ flags }) => former.test(flags)).map(({ flags }) => `${path.join(' ')} ${flags}`),
+    )
+    // Units and containers start services with --env-file; recover reads two things; enable reads a file of the policy.
+    expect(found).toEqual([
+      'authority start --env-file <file>',
+      'authority recover --anchors <folder>',
+      'gateway start --env-file <file>',
+      'gateway enable --config <file>',
+    ])
   })
 
   it('take many words only in last place', () => {
@@ -70,12 +98,18 @@ describe('commands', () => {
     }
   })
 
-  it('have a description of every word that groups commands, in the same form', () => {
-    const paths = new Set(COMMANDS.map(({ path }) => path.join(' ')))
-    const words = COMMANDS.flatMap(({ path }) => path.slice(0, -1).map((_word, at) => path.slice(0, at + 1).join(' ')))
-    const groups = [...new Set(words)].filter((word) => !paths.has(word)).sort()
-    expect(Object.keys(COMMAND_GROUPS).sort(), 'a word that groups commands needs a line in groups.ts').toEqual(groups)
-    for (const summary of Object.values(COMMAND_GROUPS)) expect(summary).toMatch(/^[A-Z][^.]{1,58}$/)
+  it('have a place in the help: every first word once, and every command of a group under a heading', () => {
+    const first = [...new Set(COMMANDS.map(({ path }) => path[0]))]
+    const shown = ROOT_HEADINGS.flatMap(([, words]) => words.split(' '))
+    expect(shown.toSorted()).toEqual([...first, 'help'].toSorted())
+    const groups = first.filter((word) => COMMANDS.some(({ path }) => path[0] === word && path.length > 1))
+    expect(Object.keys(COMMAND_GROUPS).toSorted()).toEqual(groups.toSorted())
+    for (const [word, { summary, headings }] of Object.entries(COMMAND_GROUPS)) {
+      expect(summary).toMatch(/^[A-Z][^.]{1,58}$/)
+      const named = headings.flatMap(([, names]) => names.split(', ').map((name) => `${word} ${name}`))
+      const all = COMMANDS.filter(({ path }) => path[0] === word).map(({ path }) => path.join(' '))
+      expect(named.toSorted(), word).toEqual(all.toSorted())
+    }
   })
 
   it('describe options, arguments and examples without a full stop', () => {

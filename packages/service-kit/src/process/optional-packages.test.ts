@@ -17,7 +17,7 @@ it('names every optional package of authority and gateway with its version', () 
 
 it('gives the command that installs a missing package', async () => {
   const missing = 'chancery-package-that-does-not-exist'
-  const loaded = loadOptional('nats', 'audit forward', () => import(missing))
+  const loaded = loadOptional('nats', 'authority audit', () => import(missing))
   await expect(loaded).rejects.toThrow(PackageMissingError)
   await expect(loaded).rejects.toThrow(
     'audit forward: needs an optional package: npm install @nats-io/jetstream@3.4.0 @nats-io/transport-node@3.4.0',

@@ -58,7 +58,7 @@ export async function checkDatabase(
           : 'Start the authority of this release once; it migrates.'
     return [bad('database-schema', versions, fix)]
   }
-  const fix = 'Repeat chancery authority migrate-db with --restart.'
+  const fix = 'Repeat chancery authority migrate with --restart.'
   if (await isCopyUnfinished(database)) return [bad('database-schema', 'holds an unfinished copy', fix)]
   return [good('database-schema', `version ${found}`), await checkIdentity(database, genesis)]
 }

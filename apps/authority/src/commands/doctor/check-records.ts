@@ -172,7 +172,7 @@ export async function checkAdmission(
   for (const row of rows) {
     const about = { about: row.rule_id }
     const rule = await readSigned({ keys, network, log: silentLog }, row)
-    const remove = `chancery admission remove ${row.rule_id}`
+    const remove = `chancery invite withdraw ${row.rule_id}`
     if (rule === undefined) {
       const fix = `Find out who wrote to the database; then run: ${remove}`
       findings.push(bad('admission-rule', `${row.rule_id} is not as it was signed; it admits no node`, fix, about))

@@ -113,9 +113,9 @@ afterAll(async () => {
 
 describe('a key succession', () => {
   it('is refused by a start without the succession command, and needs the former key', async () => {
-    await expect(start(settings)).rejects.toThrow('chancery authority key-succession')
+    await expect(start(settings)).rejects.toThrow('chancery authority rotate-key')
     const { NA_FORMER_PRIVATE_KEY_FILE: _key, ...without } = settings
-    await expect(start(without)).rejects.toThrow('chancery authority key-succession')
+    await expect(start(without)).rejects.toThrow('chancery authority rotate-key')
   })
 
   it('publishes two lists with one sequence, each of one issuer, and stops an instance that still has the old settings', async () => {

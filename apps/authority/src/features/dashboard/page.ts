@@ -189,7 +189,7 @@ function feeds(rows: readonly FeedRow[]): Markup {
       { name: 'Complete', cell: (row) => (row.complete ? 'yes' : 'no, parts are missing') },
     ],
     rows,
-    'No feed imported yet. `chancery feed import` imports the revocations of a recognised sovereign.',
+    'No feed imported yet. `chancery partner import-feed` imports the revocations of a recognised sovereign.',
   )
 }
 

@@ -51,7 +51,7 @@ describe('findWarnings', () => {
     expect(findWarnings({ ...QUIET, partners: { ...QUIET.partners, states }, outdatedTreaties })).toEqual([
       '1 partner with an alarm: find the cause with chancery partner list --state alarm.',
       '2 partners not read for over 24 hours: see chancery partner list --state stale.',
-      '6 treaties without a current key of the partner, so its members are refused: run chancery treaty replace t-1, chancery treaty replace t-2, chancery treaty replace t-3, chancery treaty replace t-4, chancery treaty replace t-5, and 1 more.',
+      '6 treaties without a current key of the partner, so its members are refused: run chancery treaty renew t-1, chancery treaty renew t-2, chancery treaty renew t-3, chancery treaty renew t-4, chancery treaty renew t-5, and 1 more.',
     ])
   })
 

@@ -39,7 +39,7 @@ function presentedCertificates(waiting: number): Finding {
   return warn(
     'certificates-presented',
     `${number} ${waiting === 1 ? 'node has a certificate' : 'nodes have certificates'} that the database lacks`,
-    'Adopt them on the machine of the authority: chancery authority recover --env-file FILE --presented --unknown adopt.',
+    'Adopt them on the machine of the authority: chancery authority recover --home FOLDER --presented --unknown adopt.',
     { effect: 'These nodes are refused until then.' },
   )
 }

@@ -45,7 +45,7 @@ function announcementFinding({ sovereign_id, public_key, treaties }: DescribedPa
   return warn(
     'partner-key',
     found,
-    `Compare the key with the partner, then run chancery treaty replace ${treaty.treaty_id} ${keys}.`,
+    `Compare the key with the partner, then run chancery treaty renew ${treaty.treaty_id} ${keys}.`,
     {
       effect: 'When the partner signs with it, its members are not accepted here.',
       about: sovereign_id,
@@ -80,7 +80,7 @@ function checkTreaty(
 }
 
 function checkFeed({ sovereign, seenAt }: PeerFeed, now: Instant): Finding {
-  const fix = `Run chancery feed import <address of ${sovereign}>, and a timer that repeats it every hour.`
+  const fix = `Run chancery partner import-feed <address of ${sovereign}>, and a timer that repeats it every hour.`
   const effect = 'Members that it revoked since then are accepted here.'
   const about = sovereign
   if (seenAt === undefined)
@@ -106,7 +106,7 @@ export function partnerFindings(
   outdatedTreaties: readonly string[],
 ): readonly Finding[] {
   const [first] = outdatedTreaties
-  const shown = outdatedTreaties.slice(0, NAMED_TREATIES).map((id) => `chancery treaty replace ${id}`)
+  const shown = outdatedTreaties.slice(0, NAMED_TREATIES).map((id) => `chancery treaty renew ${id}`)
   const more = outdatedTreaties.length > NAMED_TREATIES ? `, and ${outdatedTreaties.length - NAMED_TREATIES} more` : ''
   return [
     ...(alarm > 0

@@ -48,7 +48,7 @@ export function policyProblems(count: number, first?: string): Finding {
   return bad(
     'policies',
     `${countOf(count, 'problem')} in the active boundary policies`,
-    'Find the cause with chancery boundary-policy list, then publish a new version.',
+    'Find the cause with chancery policy list, then publish a new version.',
     {
       effect: 'All decisions are denied until you fix them.',
       ...(first === undefined ? {} : { about: first.replace(/@\d+$/, '') }),
@@ -64,7 +64,7 @@ function checkEnd({ policy_id, policy }: CheckedPolicy, now: Instant): readonly 
     warn(
       'policy-end',
       `The policy ${policy_id} ends ${policy.valid_until}`,
-      'Publish and activate its next version: chancery boundary-policy publish.',
+      'Publish and activate its next version: chancery policy publish.',
       { effect: 'Then all decisions are denied.', about: policy_id, at: policy.valid_until },
     ),
   ]

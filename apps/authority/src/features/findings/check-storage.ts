@@ -19,7 +19,7 @@ export async function checkBackup({ database, now }: CheckedNetwork): Promise<Fi
   return warn(
     'backup',
     noted === undefined ? 'No backup was made' : `The last backup is ${age} h old`,
-    'Run chancery authority backup --env-file FILE --to FOLDER each night, on the machine of the authority.',
+    'Run chancery authority backup --home FOLDER --out FOLDER each night, on the machine of the authority.',
     { effect: 'A loss of the database would lose later revocations.', at },
   )
 }
@@ -56,7 +56,7 @@ export async function checkAnchors({
     bad(
       'evidence-anchors',
       `${entries} evidence entries are under no anchor, the oldest for ${seconds} s`,
-      'chancery evidence anchor says why; then chancery authority verify-db.',
+      'chancery evidence anchor says why; then chancery authority verify.',
       facts,
     ),
   ]

@@ -87,7 +87,7 @@ async function checkRefusals(db: Reader, now: Instant): Promise<Finding> {
   return warn(
     'operator-refusals',
     `${count} calls of operators were refused in the last hour`,
-    'Find the addresses in the audit events admin_auth_failed and admin_authz_denied: chancery audit export.',
+    'Find the addresses in the audit events admin_auth_failed and admin_authz_denied: chancery authority audit.',
     { effect: 'A caller may try keys, or a program uses an old one.' },
   )
 }

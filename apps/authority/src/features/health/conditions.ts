@@ -80,7 +80,7 @@ export const CONDITIONS: readonly Condition[] = [
     bad(
       'evidence-store',
       'Acknowledged evidence is missing, so the evidence store is disabled',
-      'Import it with chancery authority import-evidence: docs/operate/backup.md.',
+      'Import it with chancery authority recover: docs/operate/backup.md.',
       { effect: 'No decision is made.' },
     ),
   ),

@@ -48,12 +48,12 @@ afterAll(async () => {
 })
 
 const ADD =
-  'admission add ci --github acme/print --repository-id 456789 --environment production --role role:client --keys-file jwks.json'
+  'invite rule add ci --github acme/print --repository-id 456789 --environment production --role role:client --keys-file jwks.json'
 const join = (home: string, more = '--evidence github --rule ci'): string =>
   `join --home ${home} --url ${network.na.url} --genesis genesis.json ${more}`
 const authorityKey = (): string => network.genesis.network_authority.public_key
 
-describe('admission add', () => {
+describe('invite rule add', () => {
   it('says what the rule admits, and gives the same rule again', async () => {
     const { code, stdout } = await network.asOperator(ADD)
     expect(code).toBe(0)
@@ -63,15 +63,15 @@ describe('admission add', () => {
   })
 
   it.each([
-    ['admission add x --github acme/print --keys-file jwks.json', 2, '--repository-id must be given'],
-    ['admission add x --issuer https://a.example --claim sub=a', 2, '--keys-url or --keys-file must be given'],
-    ['admission add x --issuer https://a.example --trust-domain b', 2, 'Give one of'],
-    ['admission add x --issuer https://a.example --keys-file jwks.json --claim sub', 2, 'name=value'],
-    ['admission add x --issuer https://a.example --keys-file jwks.json --claim team=a', 1, 'must name an identity'],
-    ['admission add x --gitlab https://gitlab.com --protected', 1, 'project_id or namespace_id'],
-    ['admission add x --kubernetes https://k.example --namespace prod', 1, 'serviceaccount'],
+    ['invite rule add x --github acme/print --keys-file jwks.json', 2, '--repository-id must be given'],
+    ['invite rule add x --issuer https://a.example --claim sub=a', 2, '--keys-url or --keys-file must be given'],
+    ['invite rule add x --issuer https://a.example --trust-domain b', 2, 'Give one of'],
+    ['invite rule add x --issuer https://a.example --keys-file jwks.json --claim sub', 2, 'name=value'],
+    ['invite rule add x --issuer https://a.example --keys-file jwks.json --claim team=a', 1, 'must name an identity'],
+    ['invite rule add x --gitlab https://gitlab.com --protected', 1, 'project_id or namespace_id'],
+    ['invite rule add x --kubernetes https://k.example --namespace prod', 1, 'serviceaccount'],
     [
-      'admission add x --trust-domain a.example --spiffe-id spiffe://b.example/x --keys-url https://a.example',
+      'invite rule add x --trust-domain a.example --spiffe-id spiffe://b.example/x --keys-url https://a.example',
       1,
       'a.example',
     ],
@@ -88,20 +88,20 @@ describe('join by evidence', () => {
     const [event] = await network.na.auditEvents('certificate_issued')
     expect(detailsOf(event)).toMatchObject({ rule_id: 'ci', evidence_issuer: GITHUB_ISSUER })
     expect(await readFile(network.setup.path('github', 'chancery.toml'), 'utf8')).toContain('source = "github"')
-    const renewed = await network.run('renew --home github', { env })
+    const renewed = await network.run('node renew --home github', { env })
     expect(renewed.code).toBe(0)
     expect(detailsOf((await network.na.auditEvents('certificate_renewed'))[0])).toMatchObject({ rule_id: 'ci' })
-    const outside = await network.run('renew --home github')
+    const outside = await network.run('node renew --home github')
     expect([outside.code, outside.stderr]).toEqual([1, expect.stringContaining('id-token: write')])
   })
 
   it('takes a token in a file, by a rule with a plain audience', async () => {
     const added = await network.asOperator(
-      'admission add pods --kubernetes https://kubernetes.default.svc --namespace prod --service-account api --keys-file jwks.json --plain-audience',
+      'invite rule add pods --kubernetes https://kubernetes.default.svc --namespace prod --service-account api --keys-file jwks.json --plain-audience',
     )
     expect(added.stdout).toContain('the audience is plain')
     await network.asOperator(
-      `admission add any --issuer https://ci.example --claim sub=repo:acme/print:environment:production --keys-file jwks.json --plain-audience`,
+      `invite rule add any --issuer https://ci.example --claim sub=repo:acme/print:environment:production --keys-file jwks.json --plain-audience`,
     )
     await writeFile(network.setup.path('token.jwt'), await sign(joinAudience(authorityKey())))
     const { code, stderr } = await network.run(join('file', '--evidence-file token.jwt --rule any'))
@@ -132,25 +132,25 @@ describe('admission test, list and remove', () => {
   it('shows whether a rule admits a token', async () => {
     const other = joinAudience(authorityKey(), authorityKey())
     await writeFile(network.setup.path('good.jwt'), await sign(other))
-    const good = await network.asOperator('admission test ci --token-file good.jwt --json')
+    const good = await network.asOperator('invite rule test ci --token-file good.jwt --json')
     expect([good.code, good.json()['admitted']]).toEqual([0, true])
-    const bad = await network.asOperator('admission test ci', { stdin: await sign(other, { repository_id: '1' }) })
+    const bad = await network.asOperator('invite rule test ci', { stdin: await sign(other, { repository_id: '1' }) })
     expect([bad.code, bad.stdout]).toEqual([1, expect.stringContaining('claims_mismatch')])
-    const none = await network.asOperator('admission test none --token-file good.jwt')
+    const none = await network.asOperator('invite rule test none --token-file good.jwt')
     expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('(admission_rule_not_found)')])
   })
 
   it('lists rules, and names the certificates that stay when one is removed', async () => {
     const { cert_id } = (await network.run(`${join('stays')} --json`, { env })).json()['certificate'] as JsonObject
-    const listed = await network.asOperator('admission list')
+    const listed = await network.asOperator('invite list --rules')
     expect(listed.stdout).toMatch(/^ci +active +2 +op-privileged +tokens of /m)
-    const preview = await network.asOperator('admission remove ci --dry-run')
-    expect(preview.stdout).toContain(`chancery revoke ${String(cert_id)}`)
-    const { code, stdout } = await network.asOperator('admission remove ci --yes --reason test')
+    const preview = await network.asOperator('invite withdraw ci --dry-run')
+    expect(preview.stdout).toContain(`chancery node revoke ${String(cert_id)}`)
+    const { code, stdout } = await network.asOperator('invite withdraw ci --yes --reason test')
     expect([code, stdout]).toEqual([0, expect.stringContaining('Removed ci.')])
-    expect((await network.asOperator('admission list')).stdout).not.toMatch(/^ci /m)
-    expect((await network.asOperator('admission list --removed')).stdout).toMatch(/^ci +removed /m)
-    const renewal = await network.run('renew --home stays', { env })
+    expect((await network.asOperator('invite list --rules')).stdout).not.toMatch(/^ci /m)
+    expect((await network.asOperator('invite list --rules --state all')).stdout).toMatch(/^ci +removed /m)
+    const renewal = await network.run('node renew --home stays', { env })
     expect([renewal.code, renewal.stderr]).toEqual([1, expect.stringContaining('rule_unavailable')])
   })
 })

@@ -1,21 +1,21 @@
 import { asJson, visible } from '@chancery/protocol'
 import type { Client, ListedRule, RemovedRule } from '@chancery/sdk/authority'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import { connectAsOperator } from '../../connection/connection.ts'
+import { type Connection, connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { type Result, fields, plural, table } from '../../output/screen.ts'
 import { previewThenConfirm } from '../../prompts/preview.ts'
 import { resolve } from 'node:path'
 import { usageError } from '../../errors/failure.ts'
 import { readText } from '../../files/files.ts'
-import { loadPublicKey } from '../../files/keys.ts'
+import { loadNodeKey } from '../../files/keys.ts'
 import { readAll } from '../../connection/read-all.ts'
 
 const SHOWN = 10
 
-/** Runs `admission remove`: shows the certificates that stay valid, then asks. */
-export async function runAdmissionRemove(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
-  const [rule_id, reason] = [args.required('rule_id'), options.textOrDefault('reason')]
+/** `invite withdraw` with the name of a rule: shows the certificates that stay valid, then asks. */
+export async function removeRule(context: CommandContext, options: Options, rule_id: string): Promise<Result> {
+  const reason = options.textOrDefault('reason')
   const connection = await connectAsOperator(context, options)
   const { only } = await previewThenConfirm(context, options, {
     preview: async () => {
@@ -38,7 +38,7 @@ export async function runAdmissionRemove(context: CommandContext, args: Argument
 
 function staysText({ again }: CommandContext, { valid_certificates: count, certificates, more }: RemovedRule): string {
   if (count === 0) return 'No certificate of it is valid.'
-  const named = certificates.slice(0, SHOWN).map((id) => `  ${again(`chancery revoke ${visible(id)}`)}`)
+  const named = certificates.slice(0, SHOWN).map((id) => `  ${again(`chancery node revoke ${visible(id)}`)}`)
   const rest = more || count > SHOWN ? ['  The rest are in --json.'] : []
   const number = more ? `More than ${count} certificates` : plural(count, 'certificate')
   return [
@@ -50,11 +50,11 @@ function staysText({ again }: CommandContext, { valid_certificates: count, certi
 
 const MAX_CHARACTERS = 8192
 
-/** Runs `admission test`. The token is sent to the authority, which stores nothing of it. */
+/** Runs `invite rule test`. The token is sent to the authority, which stores nothing of it. */
 export async function runAdmissionTest(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const token = await readToken(context, options)
-  const key = options.text('node-key')
-  const node_public_key = key === undefined ? undefined : await loadPublicKey(context.cwd, 'node-key', key)
+  const key = options.text('node')
+  const node_public_key = key === undefined ? undefined : await loadNodeKey(context.cwd, '--node', key)
   const connection = await connectAsOperator(context, options)
   const evidence = { token, ...(node_public_key === undefined ? {} : { node_public_key }) }
   const verdict = await connection.ask((client) => client.admission.test(args.required('rule_id'), evidence))
@@ -77,7 +77,7 @@ export async function runAdmissionTest(context: CommandContext, args: Arguments,
 async function readToken(context: CommandContext, options: Options): Promise<string> {
   const file = options.text('token-file')
   let text = ''
-  if (file !== undefined) text = await readText(resolve(context.cwd, file))
+  if (file !== undefined && file !== '-') text = await readText(resolve(context.cwd, file))
   else
     for await (const chunk of context.stdin) {
       text += String(chunk)
@@ -89,10 +89,9 @@ async function readToken(context: CommandContext, options: Options): Promise<str
   return token
 }
 
-/** Runs `admission list`. */
-export async function runAdmissionList(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
-  const connection = await connectAsOperator(context, options)
-  const isShown = ({ status }: ListedRule): boolean => options.isSet('removed') || status === 'active'
+/** The admission rules in force, or all of them. */
+export async function listRules(context: CommandContext, connection: Connection, isAll: boolean): Promise<Result> {
+  const isShown = ({ status }: ListedRule): boolean => isAll || status === 'active'
   const all = await connection.ask((client) => readRules(client, isShown))
   const rules = all.filter(isShown)
   const data = asJson({ count: rules.length, rules })

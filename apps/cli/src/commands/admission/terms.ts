@@ -1,7 +1,8 @@
 import { GITHUB_ISSUER, KUBERNETES_CLAIMS, asJson, joinAudience } from '@chancery/protocol'
 import type { AdmissionAlgorithm, AdmissionPlatform, JsonObject } from '@chancery/protocol'
 import type { AdmissionRequest } from '@chancery/sdk/authority'
-import { wholeNumber, wholeNumberOrDefault } from '../../arguments/numbers.ts'
+import { wholeNumber } from '../../arguments/numbers.ts'
+import { timeSpan, timeSpanOrDefault } from '../../arguments/time-span.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { usageError } from '../../errors/failure.ts'
 import { connectAsOperator } from '../../connection/connection.ts'
@@ -21,10 +22,10 @@ interface Preset {
   readonly claims: Claims
 }
 
-/** The rule that the options of `admission add` describe. */
+/** The rule that the options of `invite rule add` describe. */
 function readTerms(rule_id: string, options: Options, keys: JsonObject | undefined): AdmissionRequest {
   if (options.isSet('expired-certificates')) return expiredTerms(rule_id, options)
-  if (options.isSet('grace-hours')) throw usageError('--grace-hours is for --expired-certificates.')
+  if (options.isSet('grace')) throw usageError('--grace is for --expired-certificates.')
   const preset = choosePreset(options)
   const keysUrl = keys === undefined ? (options.text('keys-url') ?? preset.keysUrl) : undefined
   if (keys === undefined && keysUrl === undefined)
@@ -52,7 +53,7 @@ function boundsOf(options: Options): Partial<AdmissionRequest> {
   const max_joins = wholeNumber(options, 'max-joins', 1, 1_000_000)
   return {
     ...(roles.length === 0 ? {} : { roles }),
-    max_validity_hours: wholeNumberOrDefault(options, 'max-validity-hours', 1, 24),
+    max_validity_hours: timeSpanOrDefault(options, 'valid-for', { unit: 'h', min: 1, max: 24 }),
     ...(max_joins === undefined ? {} : { max_joins }),
     valid_from: options.text('valid-from') ?? null,
     expires_at: options.text('expires') ?? null,
@@ -64,8 +65,8 @@ function expiredTerms(rule_id: string, options: Options): AdmissionRequest {
   const others = [...SOURCES, 'claim', 'keys-url', 'keys-file', 'plain-audience', 'algorithm', 'spiffe-id'] as const
   const given = others.find((name) => options.isSet(name) || options.list(name).length > 0)
   if (given !== undefined) throw usageError(`--${given} cannot be combined with --expired-certificates.`)
-  const grace_hours = wholeNumber(options, 'grace-hours', 1, 720)
-  if (grace_hours === undefined) throw usageError('--grace-hours must be given with --expired-certificates.')
+  const grace_hours = timeSpan(options, 'grace', { unit: 'h', min: 1, max: 720 })
+  if (grace_hours === undefined) throw usageError('--grace must be given with --expired-certificates.')
   return { rule_id, kind: 'expired_certificate', grace_hours, required_claims: {}, ...boundsOf(options) }
 }
 
@@ -147,7 +148,7 @@ function readClaims(texts: readonly string[]): Claims {
   return Object.fromEntries(claims)
 }
 
-/** Runs `admission add`. */
+/** Runs `invite rule add`. */
 export async function runAdmissionAdd(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const file = options.text('keys-file')
   const keys = file === undefined ? undefined : await loadJsonObject(context.cwd, file)

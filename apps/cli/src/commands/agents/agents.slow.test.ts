@@ -47,7 +47,7 @@ describe('agent register', () => {
     expect(code).toBe(0)
     expect(stdout).toContain('Registered llm-1.')
     expect(stdout).toContain('until         2030-01-02T03:10:00Z')
-    const { json } = await network.run(`agent show ${await publicKey()} --home node --json`)
+    const { json } = await network.run(`agent list --node ${await publicKey()} --home node --json`)
     expect(json()).toMatchObject({
       valid: true,
       descriptor: {
@@ -66,7 +66,7 @@ describe('agent register', () => {
     const [first, second] = ran.events()
     expect(first).toMatchObject({ agent_id: 'llm-1', expires_at: '2030-01-02T03:10:00Z', refresh_in_seconds: 300 })
     expect(second).toMatchObject({ time: '2030-01-02T03:05:00Z', expires_at: '2030-01-02T03:15:00Z' })
-    expect((await network.run('agent find llm:chat --home node')).stdout).toContain(
+    expect((await network.run('agent list --capability llm:chat --home node')).stdout).toContain(
       'No agent with the capability "llm:chat"',
     )
   })
@@ -74,7 +74,7 @@ describe('agent register', () => {
   it('makes the agent public while it runs', async () => {
     let found: JsonObject = {}
     await announce(1, ANNOUNCE, async () => {
-      found = (await network.run(`agent find llm:chat --url ${network.na.url} --json`)).json()
+      found = (await network.run(`agent list --capability llm:chat --url ${network.na.url} --json`)).json()
     })
     expect(found).toMatchObject({ count: 1, agents: [{ valid: true, descriptor: { agent_id: 'llm-1' } }] })
   })
@@ -91,7 +91,7 @@ describe('agent register', () => {
   it('ends when the node is revoked', async () => {
     const certificate = network.setup.path('node', 'certificate.json')
     const ran = await announce(40, ANNOUNCE, async (count) => {
-      if (count === 3) await network.asOperator(`revoke ${certificate} --yes`)
+      if (count === 3) await network.asOperator(`node revoke ${certificate} --yes`)
     })
     expect(ran.code).toBe(1)
     expect(ran.stderr).toContain('(node_has_no_active_certificate)')
@@ -158,7 +158,7 @@ describe('agent register --card', () => {
 
   it('comes back as a card', async () => {
     await network.run('agent register --home node --card agent-card.json --once')
-    const { code, stdout } = await network.run('agent find route:plan --home node --card')
+    const { code, stdout } = await network.run('agent list --capability route:plan --home node --card')
     expect(code).toBe(0)
     const card = readJson(stdout) as JsonObject
     expect(card).toMatchObject({
@@ -168,7 +168,7 @@ describe('agent register --card', () => {
     const [extension] = extensionsOf(card, DESCRIPTOR_EXTENSION)
     const descriptor = carriedBytes(extension?.['params'] as JsonObject, 'descriptor') ?? new Uint8Array()
     expect(await verifyAgentDescriptor(readAgentDescriptor(readJsonBytes(descriptor)))).toBe(true)
-    const { json } = await network.run('agent find route:plan --home node --card --json')
+    const { json } = await network.run('agent list --capability route:plan --home node --card --json')
     expect(json()).toEqual({ cards: [card], left_out: 0 })
   })
 
@@ -181,10 +181,10 @@ describe('agent register --card', () => {
   })
 })
 
-describe('agent find', () => {
+describe('agent list', () => {
   it('shows a table and that the signatures hold', async () => {
     await network.run(`${ANNOUNCE} --once`)
-    const { code, stdout } = await network.run('agent find llm:chat --home node')
+    const { code, stdout } = await network.run('agent list --capability llm:chat --home node')
     expect(code).toBe(0)
     const lines = stdout.trimEnd().split('\n')
     expect(lines[0]).toMatch(/^AGENT +ENDPOINT +CAPABILITIES +UNTIL +SIGNATURE +NODE KEY$/)
@@ -198,9 +198,9 @@ describe('agent find', () => {
       await network.run(`${ANNOUNCE.replace('node', home).replace('llm-1', home)} --once`)
     }
     await network.run(`${ANNOUNCE} --once`)
-    const { stdout } = await network.run('agent find llm:chat --home node --limit 2')
+    const { stdout } = await network.run('agent list --capability llm:chat --home node --limit 2')
     expect(stdout).toContain('2 agents; all signatures are valid.\nShows 2 of 3. Add --all or --limit.')
-    expect((await network.run('agent find llm:chat --home node --all --json')).json()).toMatchObject({
+    expect((await network.run('agent list --capability llm:chat --home node --all --json')).json()).toMatchObject({
       count: 3,
       total: 3,
     })
@@ -209,14 +209,16 @@ describe('agent find', () => {
   it('matches the word exactly', async () => {
     await network.run(`${ANNOUNCE} --once`)
     for (const word of ['llm', 'llm:%', 'LLM:chat', 'llm:chat2'])
-      expect((await network.run(['agent', 'find', word, '--home', 'node', '--json'])).json()).toMatchObject({
+      expect(
+        (await network.run(['agent', 'list', '--capability', word, '--home', 'node', '--json'])).json(),
+      ).toMatchObject({
         count: 0,
       })
   })
 
   it.each([
-    ['agent find x --home node --limit 0', '--limit must be a whole number from 1 to 1000'],
-    ['agent find x --home node --limit 5 --all', '--limit or --all'],
+    ['agent list --capability x --home node --limit 0', '--limit must be a whole number from 1 to 1000'],
+    ['agent list --capability x --home node --limit 5 --all', '--limit or --all'],
   ])('%s is called wrongly', async (line, problem) => {
     const { code, stderr } = await network.run(line)
     expect(code).toBe(2)
@@ -225,7 +227,7 @@ describe('agent find', () => {
 
   it('marks what the node key did not sign, and makes no card of it', async () => {
     await network.run(`${ANNOUNCE} --once`)
-    const { json } = await network.run(`agent show ${await publicKey()} --home node --json`)
+    const { json } = await network.run(`agent list --node ${await publicKey()} --home node --json`)
     const descriptor = json()['descriptor'] as JsonObject
     const forged = { ...descriptor, agent_id: 'evil', endpoint: { host: 'evil.example', port: 1, scheme: 'ws' } }
     const server = await startFakeAuthority(
@@ -234,21 +236,21 @@ describe('agent find', () => {
         json: readJson(writeJson({ count: 2, capability: 'llm:chat', agents: [descriptor, forged] })),
       }),
     )
-    const found = await network.run(`agent find llm:chat --home node --url ${server.url}`)
+    const found = await network.run(`agent list --capability llm:chat --home node --url ${server.url}`)
     expect(found.code).toBe(1)
     expect(found.stdout).toMatch(/evil .*NOT VALID: its node key did not sign it/)
     expect(found.stdout).toContain('2 agents; 1 must not be used.')
-    const cards = await network.run(`agent find llm:chat --home node --card --json --url ${server.url}`)
+    const cards = await network.run(`agent list --capability llm:chat --home node --card --json --url ${server.url}`)
     expect(cards.json()).toMatchObject({ cards: [{ name: 'llm-1' }], left_out: 1 })
     expect(cards.stderr).toContain('1 agent omitted')
     await server.close()
   })
 })
 
-describe('agent show', () => {
+describe('agent list', () => {
   it('shows one registration, by key or file', async () => {
     await network.run(`${ANNOUNCE} --metadata model=m-1 --once`)
-    const { code, stdout } = await network.run('agent show node/node.pub --home node')
+    const { code, stdout } = await network.run('agent list --node node/node.pub --home node')
     expect(code).toBe(0)
     expect(stdout).toContain('llm-1\n')
     expect(stdout).toContain('metadata      {"model":"m-1"}')
@@ -256,7 +258,7 @@ describe('agent show', () => {
   })
 
   it('says when there is none', async () => {
-    const { code, stderr } = await network.run('agent show node/node.pub --home node')
+    const { code, stderr } = await network.run('agent list --node node/node.pub --home node')
     expect(code).toBe(1)
     expect(stderr).toContain('(agent_not_registered)')
     expect(stderr).toContain('registration expired')
@@ -264,7 +266,7 @@ describe('agent show', () => {
 
   it('does not take the registration of another key for it', async () => {
     await network.run(`${ANNOUNCE} --once`)
-    const { json } = await network.run(`agent show ${await publicKey()} --home node --json`)
+    const { json } = await network.run(`agent list --node ${await publicKey()} --home node --json`)
     const server = await startFakeAuthority(
       { audience: '', operator: '', genesis: network.setup.path('node', 'genesis.json') },
       () => ({
@@ -272,7 +274,7 @@ describe('agent show', () => {
       }),
     )
     await network.run('keygen node --out other')
-    const shown = await network.run(`agent show other.pub --home node --url ${server.url}`)
+    const shown = await network.run(`agent list --node other.pub --home node --url ${server.url}`)
     expect(shown.code).toBe(1)
     expect(shown.stdout).toContain('NOT VALID: it is the registration of another key')
     await server.close()
@@ -285,7 +287,9 @@ describe('agent remove', () => {
     network.clock.advance(1)
     const { code, stdout } = await network.run('agent remove --home node')
     expect([code, stdout]).toEqual([0, `Removed the agent of ${await publicKey()}.\n`])
-    expect((await network.run('agent find llm:chat --home node --json')).json()).toMatchObject({ count: 0 })
+    expect((await network.run('agent list --capability llm:chat --home node --json')).json()).toMatchObject({
+      count: 0,
+    })
     const again = await network.run('agent remove --home node --json')
     expect(again.code).toBe(1)
     expect(again.errorJson()).toMatchObject({ error: { code: 'agent_not_registered' } })

@@ -7,8 +7,10 @@ import { connectAsNode } from '../../connection/node-folder.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import type { AgentFilter, Client } from '@chancery/sdk/authority'
 import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
-import { connectAsOperator } from '../../connection/connection.ts'
-import { loadPublicKey } from '../../files/keys.ts'
+import { connectAsOperator, hasOperatorKey } from '../../connection/connection.ts'
+import { findAgents } from './find.ts'
+import { countCapabilities, showAgent } from './show.ts'
+import { loadNodeKey } from '../../files/keys.ts'
 
 /** Holds a found agent and the verdict on its signature. */
 export interface VerifiedAgent {
@@ -141,7 +143,14 @@ interface Found {
 export async function runAgentList(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const limit = wholeNumberOrDefault(options, 'limit', 1, PAGE)
   if (options.isSet('all') && options.isSet('limit')) throw usageError('Give --all or --limit, not both.')
+  if (options.isSet('count-by')) return countCapabilities(context, options)
   const filter = await readFilter(context.cwd, options)
+  const { capability, node_public_key: key } = filter
+  if (options.isSet('card') && capability === undefined) throw usageError('--card needs --capability.')
+  const isPublic = options.isSet('card') || !(await hasOperatorKey(context, options))
+  if (key !== undefined && Object.keys(filter).length === 1) return showAgent(context, options, key)
+  if (isPublic && capability !== undefined && Object.keys(filter).length === 1)
+    return findAgents(context, options, capability)
   const connection = await connectAsOperator(context, options)
   const most = options.isSet('all') ? Number.POSITIVE_INFINITY : limit
   const { agents, total, isCut } = await connection.ask((client) => fetchAgents(client, filter, most))
@@ -154,18 +163,18 @@ export async function runAgentList(context: CommandContext, _args: Arguments, op
       ? `${agentTable(verified, context.style)}${cutText(isCut, agents.length, total)}`
       : Object.keys(filter).length > 0
         ? 'No agent matches.'
-        : 'No agent is registered. Register one with: chancery agent register --home <dir>'
+        : 'No agent is registered.'
   return { data, text, ids: idsOf(verified), exitCode: isBad ? 1 : 0 }
 }
 
 async function readFilter(cwd: string, options: Options): Promise<AgentFilter> {
   const [q, capability, host] = [options.text('search'), options.text('capability'), options.text('host')]
-  const [key, state, expires_before] = [options.text('node-key'), options.text('state'), options.text('expires-before')]
+  const [key, state, expires_before] = [options.text('node'), options.text('state'), options.text('expires-before')]
   return {
     ...(q === undefined ? {} : { q }),
     ...(capability === undefined ? {} : { capability }),
     ...(host === undefined ? {} : { host }),
-    ...(key === undefined ? {} : { node_public_key: await loadPublicKey(cwd, '--node-key', key) }),
+    ...(key === undefined ? {} : { node_public_key: await loadNodeKey(cwd, '--node', key) }),
     ...(state === undefined ? {} : { state: state as NonNullable<AgentFilter['state']> }),
     ...(expires_before === undefined ? {} : { expires_before }),
   }

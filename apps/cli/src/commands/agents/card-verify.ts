@@ -18,8 +18,8 @@ import { isLocal, requireFollowedKeys } from '../../connection/followed-keys.ts'
 import type { CommandContext } from '../../context.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
 import { loadRecord } from '../../files/json-file.ts'
-import { loadPublicKey } from '../../files/keys.ts'
-import type { Arguments, Options } from '../../arguments/options.ts'
+import { loadNodeKey } from '../../files/keys.ts'
+import type { Options } from '../../arguments/options.ts'
 import { type Result, fields } from '../../output/screen.ts'
 import { resolve } from 'node:path'
 import { readBounded } from '../../connection/read-bounded.ts'
@@ -72,12 +72,12 @@ function noCard(message: string, cause?: unknown): CommandError {
   return new CommandError({ code: 'no_card', message, hint }, { cause })
 }
 
-/** Runs `agent card verify`: by certificate, list and treaty; a key or an address in the card decides nothing. */
-export async function runAgentCardVerify(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
-  const connection = await connect(context, options, options.text('genesis'))
+/** `verify` of a card: by certificate, list and treaty; a key or an address in the card decides nothing. */
+export async function verifyCard(context: CommandContext, card: string, options: Options): Promise<Result> {
+  const connection = await connect(context, options)
   const { keys } = requireFollowedKeys(connection.followed)
   const expected = await readExpected(context, options)
-  const { bytes, origin } = await fetchCard(context.cwd, args.required('card'), options.isSet('allow-http'))
+  const { bytes, origin } = await fetchCard(context.cwd, card, options.isSet('allow-http'))
   const read = await readSignedCard(bytes)
   if (!read.valid) return report(context, read)
   const parts = { context, options, connection, keys }
@@ -91,9 +91,9 @@ export async function runAgentCardVerify(context: CommandContext, args: Argument
 type Expected = Pick<CardTrust, 'expectedNodeKey' | 'requiredRoles'>
 
 async function readExpected({ cwd }: CommandContext, options: Options): Promise<Expected> {
-  const [key, requiredRoles] = [options.text('node-key'), options.list('role')]
+  const [key, requiredRoles] = [options.text('node'), options.list('role')]
   if (key === undefined) return { requiredRoles }
-  return { requiredRoles, expectedNodeKey: await loadPublicKey(cwd, 'node-key', key) }
+  return { requiredRoles, expectedNodeKey: await loadNodeKey(cwd, '--node', key) }
 }
 
 interface Parts {
@@ -179,7 +179,7 @@ async function findListFile({ cwd }: CommandContext, options: Options): Promise<
 function explainList(error: unknown): never {
   if (!(error instanceof UsageError)) throw error
   const message = `The revocation list cannot be used: ${error.message}.`
-  const hint = 'Compare --url or --crl with the genesis block. After a change of key: chancery genesis follow'
+  const hint = 'Compare --url or --crl with the genesis block. After a change of key: chancery genesis fetch'
   throw new CommandError({ code: 'no_list', message, hint }, { cause: error })
 }
 

@@ -5,7 +5,7 @@ import type { CommandContext } from '../../context.ts'
 import { type Result, type Style, cutText, plural } from '../../output/screen.ts'
 import { usageError } from '../../errors/failure.ts'
 import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
-import type { Arguments, Options } from '../../arguments/options.ts'
+import type { Options } from '../../arguments/options.ts'
 import { toCard } from './card.ts'
 import { type VerifiedAgent, agentTable, idsOf, toJson, verifyAgent } from './agents.ts'
 
@@ -18,9 +18,8 @@ interface Found {
   readonly isCut: boolean
 }
 
-/** Runs `agent find`: verifies every signature itself, because a registry could send forged agents. */
-export async function runAgentFind(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
-  const capability = args.required('capability')
+/** `agent list --capability`, without an operator key: verifies every signature itself. */
+export async function findAgents(context: CommandContext, options: Options, capability: string): Promise<Result> {
   const [isAll, limit] = [options.isSet('all'), wholeNumberOrDefault(options, 'limit', 1, PAGE)]
   if (isAll && options.isSet('limit')) throw usageError('Give --limit or --all, not both.')
   const connection = await connect(context, options)

@@ -44,9 +44,14 @@ it('agent list finds agents by prefix, capability, host, key and state, and agen
   expect(await list('--state silent')).toEqual([])
   expect(await list('--expires-before 2000-01-01T00:00:00Z')).toEqual([])
   expect((await network.asOperator('agent list --search none')).stdout).toContain('No agent matches.')
-  const { stdout } = await network.asOperator('agent capabilities')
+  const { stdout } = await network.asOperator('agent list --count-by capability')
   expect(stdout).toMatch(/llm:chat +2\n *pay\.invoice +1\n/)
-  expect((await network.asOperator('agent capabilities --search pay --quiet')).stdout).toBe('pay.invoice\n')
-  expect((await network.asOperator('agent capabilities --limit 1')).stdout).toContain('Shows 1 of 2.')
-  expect((await network.asOperator('agent capabilities --all --json')).json()).toMatchObject({ count: 2, total: 2 })
+  expect((await network.asOperator('agent list --count-by capability --search pay --quiet')).stdout).toBe(
+    'pay.invoice\n',
+  )
+  expect((await network.asOperator('agent list --count-by capability --limit 1')).stdout).toContain('Shows 1 of 2.')
+  expect((await network.asOperator('agent list --count-by capability --all --json')).json()).toMatchObject({
+    count: 2,
+    total: 2,
+  })
 })

@@ -12,7 +12,7 @@ import { explain } from '../../errors/explain.ts'
 import { resolve } from 'node:path'
 import { usageError } from '../../errors/failure.ts'
 import { readBytes } from '../../files/files.ts'
-import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
+import { timeSpanOrDefault } from '../../arguments/time-span.ts'
 import { readPairs } from '../../arguments/pairs.ts'
 import { type CardFacts, capabilityProblem, readCard } from './card.ts'
 
@@ -127,7 +127,7 @@ async function readAgentFacts(context: CommandContext, options: Options, network
     capabilities,
     endpoint,
     metadata: { ...card?.metadata, ...readPairs(options, 'metadata') },
-    lifetimeSeconds: wholeNumberOrDefault(options, 'lifetime-seconds', SHORTEST_LIFETIME, 86_400),
+    lifetimeSeconds: timeSpanOrDefault(options, 'valid-for', { unit: 's', min: SHORTEST_LIFETIME, max: 86_400 }),
   }
 }
 

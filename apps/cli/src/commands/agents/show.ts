@@ -2,7 +2,6 @@ import { canonicalJson, visible } from '@chancery/protocol'
 import { connect, connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { type Result, cutText, fields, table } from '../../output/screen.ts'
-import { loadPublicKey } from '../../files/keys.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { endpointText, toJson, verdictText, verifyAgent } from './agents.ts'
 import { CardFormError, signAgentCard } from '@chancery/sdk/a2a'
@@ -12,9 +11,8 @@ import { CommandError, usageError } from '../../errors/failure.ts'
 import { connectAsNode, findCertificateProblem, loadCertificate } from '../../connection/node-folder.ts'
 import { loadJsonObject } from '../../files/json-file.ts'
 
-/** Runs `agent show`: prints one public registration. */
-export async function runAgentShow(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
-  const key = await loadPublicKey(context.cwd, 'The key', args.required('key'))
+/** `agent list --node`: prints one public registration. */
+export async function showAgent(context: CommandContext, options: Options, key: string): Promise<Result> {
   const connection = await connect(context, options)
   const descriptor = await connection.ask((client) => client.agents.find(key))
   const verified = await verifyAgent(descriptor, { genesis: connection.genesis, now: context.now() })
@@ -45,12 +43,8 @@ interface Found {
   readonly isCut: boolean
 }
 
-/** Runs `agent capabilities`: lists capabilities with their number of agents. */
-export async function runAgentCapabilities(
-  context: CommandContext,
-  _args: Arguments,
-  options: Options,
-): Promise<Result> {
+/** `agent list --count-by capability`: capabilities with their number of agents. */
+export async function countCapabilities(context: CommandContext, options: Options): Promise<Result> {
   const limit = wholeNumberOrDefault(options, 'limit', 1, PAGE)
   if (options.isSet('all') && options.isSet('limit')) throw usageError('Give --all or --limit, not both.')
   const connection = await connectAsOperator(context, options)
@@ -83,7 +77,7 @@ async function fetchRows(client: Client, q: string | undefined, most: number): P
   }
 }
 
-/** Runs `agent card sign`: makes no call, so it works while the authority is away. */
+/** Runs `agent sign-card`: makes no call, so it works while the authority is away. */
 export async function runAgentCardSign(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { signer, files, followed, url } = await connectAsNode(context, options)
   const certificate = await loadCertificate(files)
@@ -91,7 +85,7 @@ export async function runAgentCardSign(context: CommandContext, args: Arguments,
   const problem = await findCertificateProblem(certificate, expected)
   if (problem !== undefined) {
     const message = `The certificate ${certificate.cert_id} is not usable: ${problem}.`
-    throw new CommandError({ code: 'invalid_certificate', message, hint: 'Get a new one with: chancery renew' })
+    throw new CommandError({ code: 'invalid_certificate', message, hint: 'Get a new one with: chancery node renew' })
   }
   const card = await loadJsonObject(context.cwd, args.required('file'))
   const crl = options.text('crl-url') ?? `${url.replace(/\/+$/, '')}/crl`

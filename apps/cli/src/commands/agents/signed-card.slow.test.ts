@@ -46,14 +46,14 @@ async function serve(text: string, status = 200): Promise<string> {
 }
 
 async function sign(network: RealNetwork, home = 'node'): Promise<string> {
-  const { code, stdout, stderr } = await network.run(`agent card sign card.json --home ${home}`)
+  const { code, stdout, stderr } = await network.run(`agent sign-card card.json --home ${home}`)
   expect([code, stderr]).toEqual([0, expect.stringContaining('sign again after each renewal')])
   return stdout
 }
 
 const authority = (): string => `--genesis genesis.json --url ${alpha.na.url}`
 
-describe('agent card sign', () => {
+describe('agent sign-card', () => {
   it('prints the card with certificate and signature, and nothing else', async () => {
     const card = JSON.parse(await sign(alpha)) as JsonObject
     const { cert_id } = JSON.parse(await readFile(alpha.setup.path('node', 'certificate.json'), 'utf8')) as JsonObject
@@ -73,7 +73,7 @@ describe('agent card sign', () => {
 
   it('signs a signed card again, and leaves its former signature out', async () => {
     await writeFile(alpha.setup.path('card.json'), await sign(alpha))
-    const { stdout, stderr } = await alpha.run('agent card sign card.json --home node')
+    const { stdout, stderr } = await alpha.run('agent sign-card card.json --home node')
     await writeFile(alpha.setup.path('card.json'), JSON.stringify(CARD))
     expect(stderr).toContain('former signatures of the card were left out')
     expect((JSON.parse(stdout) as { signatures: unknown[] }).signatures).toHaveLength(1)
@@ -82,7 +82,7 @@ describe('agent card sign', () => {
   it('refuses a card whose bytes depend on the writer, and names what to change', async () => {
     const card = { ...CARD, url: 'https://x', documentationUrl: '', skills: [{ ...CARD.skills[0], weight: 1 }] }
     await writeFile(alpha.setup.path('bad.json'), JSON.stringify(card))
-    const { code, stderr, stdout } = await alpha.run('agent card sign bad.json --home node')
+    const { code, stderr, stdout } = await alpha.run('agent sign-card bad.json --home node')
     expect([code, stdout]).toEqual([1, ''])
     for (const problem of [
       'url is not a member of A2A 1.0',
@@ -94,7 +94,7 @@ describe('agent card sign', () => {
 
   it('refuses when the certificate has expired', async () => {
     const later = { now: () => alpha.clock.now() + 400n * 86_400_000_000n }
-    const { code, stderr } = await alpha.run('agent card sign card.json --home node', later)
+    const { code, stderr } = await alpha.run('agent sign-card card.json --home node', later)
     expect([code, stderr]).toEqual([1, expect.stringContaining('it has expired')])
   })
 })
@@ -102,22 +102,22 @@ describe('agent card sign', () => {
 describe('agent card verify, own network', () => {
   it('accepts the card at the origin of the agent, and shows who signed', async () => {
     const url = await serve(await sign(alpha))
-    const { code, stdout } = await alpha.run(`agent card verify ${url} ${authority()}`)
+    const { code, stdout } = await alpha.run(`verify ${url} ${authority()}`)
     expect([code, stdout]).toEqual([0, expect.stringContaining('Valid: Printer')])
-    const { json } = await alpha.run(`agent card verify ${url} ${authority()} --json`)
+    const { json } = await alpha.run(`verify ${url} ${authority()} --json`)
     expect(json()).toMatchObject({
       ok: true,
       network: 'TEST-NET',
       treaty_id: null,
       interfaces: [CARD.supportedInterfaces[0]?.url],
     })
-    expect((await alpha.run(`agent card verify ${url} --home node`)).code).toBe(0)
+    expect((await alpha.run(`verify ${url} --home node`)).code).toBe(0)
   })
 
   it('accepts the card of one node key or role only, when options name it', async () => {
     await alpha.join('other')
     await writeFile(alpha.setup.path('signed.json'), await sign(alpha, 'other'))
-    const line = `agent card verify signed.json ${authority()} --json`
+    const line = `verify signed.json ${authority()} --json`
     const keyOf = async (home: string): Promise<string> => {
       const record = JSON.parse(await readFile(alpha.setup.path(home, 'certificate.json'), 'utf8')) as JsonObject
       return String(record['node_public_key'])
@@ -136,22 +136,22 @@ describe('agent card verify, own network', () => {
   it('notes a card that names no interface at the address where it was fetched', async () => {
     const url = await serve(await sign(alpha))
     const note = `no interface is at ${url}, where the card was fetched`
-    const far = await alpha.run(`agent card verify ${url} ${authority()} --json`)
+    const far = await alpha.run(`verify ${url} ${authority()} --json`)
     expect([far.code, far.json()['notes']]).toEqual([0, [note]])
-    expect((await alpha.run(`agent card verify ${url} ${authority()}`)).stdout).toContain(note)
+    expect((await alpha.run(`verify ${url} ${authority()}`)).stdout).toContain(note)
   })
 
   it('fetches by plain http from this machine only, without the flag', async () => {
-    const line = `agent card verify http://192.0.2.1:1/card.json ${authority()}`
+    const line = `verify http://192.0.2.1:1/card.json ${authority()}`
     const { code, stderr } = await alpha.run(line)
     expect([code, stderr]).toEqual([2, expect.stringContaining('you can add --allow-http')])
-    const local = await alpha.run(`agent card verify http://127.0.0.1:1/card.json ${authority()}`)
+    const local = await alpha.run(`verify http://127.0.0.1:1/card.json ${authority()}`)
     expect([local.code, local.stderr]).toEqual([1, expect.stringContaining('cannot be reached')])
   })
 
   it('takes no address from the card: without one it says which flag to give', async () => {
     await writeFile(alpha.setup.path('signed.json'), await sign(alpha))
-    const { code, stderr } = await alpha.run('agent card verify signed.json --genesis genesis.json')
+    const { code, stderr } = await alpha.run('verify signed.json --genesis genesis.json')
     expect(code).toBe(2)
     expect(stderr).toContain(`The card names ${alpha.na.url}/crl; its signer chose that address.`)
     expect(stderr).toContain('Give --url <address>, or --crl <file>.')
@@ -160,7 +160,7 @@ describe('agent card verify, own network', () => {
   it('works without a network with a list in a file', async () => {
     await writeFile(alpha.setup.path('signed.json'), await sign(alpha))
     await writeFile(alpha.setup.path('crl.json'), await (await fetch(`${alpha.na.url}/crl`)).text())
-    const line = 'agent card verify signed.json --genesis genesis.json --crl crl.json --url http://127.0.0.1:1'
+    const line = 'verify signed.json --genesis genesis.json --crl crl.json --url http://127.0.0.1:1'
     expect((await alpha.run(line)).code).toBe(0)
     const old = await alpha.run(line, { now: () => alpha.clock.now() + 86_400_000_000n * 2n })
     expect([old.code, old.stdout]).toEqual([1, expect.stringContaining('certificate_untrusted')])
@@ -172,14 +172,14 @@ describe('agent card verify, own network', () => {
   it('refuses a changed card, a card of an unpinned network, a redirect and a page without a card', async () => {
     const text = await sign(alpha)
     await writeFile(alpha.setup.path('bad.json'), text.replace('Prints documents.', 'Shreds documents.'))
-    const bad = await alpha.run(`agent card verify bad.json ${authority()} --json`)
+    const bad = await alpha.run(`verify bad.json ${authority()} --json`)
     expect([bad.code, bad.json()]).toEqual([1, expect.objectContaining({ ok: false, reason: 'signature_invalid' })])
     await writeFile(alpha.setup.path('foreign.json'), await sign(beta))
-    const foreign = await alpha.run(`agent card verify foreign.json ${authority()} --json`)
+    const foreign = await alpha.run(`verify foreign.json ${authority()} --json`)
     expect([foreign.code, foreign.json()['reason']]).toEqual([1, 'network_unknown'])
-    const moved = await alpha.run(`agent card verify ${await serve(text, 302)} ${authority()}`)
+    const moved = await alpha.run(`verify ${await serve(text, 302)} ${authority()}`)
     expect([moved.code, moved.stderr]).toEqual([1, expect.stringContaining('answered 302')])
-    const none = await alpha.run(`agent card verify ${alpha.na.url} ${authority()}`)
+    const none = await alpha.run(`verify ${alpha.na.url} ${authority()}`)
     expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('answered 404')])
   })
 
@@ -191,16 +191,16 @@ describe('agent card verify, own network', () => {
   it('refuses the card from the moment its node is revoked', async () => {
     await alpha.join('stolen')
     await writeFile(alpha.setup.path('signed.json'), await sign(alpha, 'stolen'))
-    const line = `agent card verify signed.json ${authority()} --json`
+    const line = `verify signed.json ${authority()} --json`
     expect((await alpha.run(line)).code).toBe(0)
-    await alpha.asOperator(`revoke ${alpha.setup.path('stolen', 'certificate.json')} --yes`)
+    await alpha.asOperator(`node revoke ${alpha.setup.path('stolen', 'certificate.json')} --yes`)
     const after = await alpha.run(line)
     expect([after.code, after.json()['reason']]).toEqual([1, 'certificate_untrusted'])
   })
 })
 
 describe('agent card verify, partner', () => {
-  const line = (): string => `agent card verify beta.json ${authority()} --partner-url ${beta.na.url} --json`
+  const line = (): string => `verify beta.json ${authority()} --partner-url ${beta.na.url} --json`
 
   async function treaty(role: string): Promise<string> {
     const key = beta.genesis.network_authority.public_key
@@ -217,7 +217,7 @@ describe('agent card verify, partner', () => {
     const id = await treaty('role:client')
     const { code, json } = await alpha.run(line())
     expect([code, json()]).toEqual([0, expect.objectContaining({ ok: true, network: 'BETA-NET', treaty_id: id })])
-    const unnamed = await alpha.run(`agent card verify beta.json ${authority()}`)
+    const unnamed = await alpha.run(`verify beta.json ${authority()}`)
     expect([unnamed.code, unnamed.stderr]).toEqual([2, expect.stringContaining('Give --partner-url <address>')])
     const other = await alpha.run(line().replace(beta.na.url, alpha.na.url))
     expect([other.code, other.json()['reason']]).toEqual([1, 'treaty_key_mismatch'])

@@ -10,7 +10,7 @@ let network = undefined as unknown as RealNetwork
 beforeAll(async () => {
   network = await openNetwork()
   const { code, stderr } = await network.asOperator(
-    `treaty issue BOLT-NET --key ${bolt.publicKey} --role role:client --validity-hours 2000`,
+    `treaty issue BOLT-NET --key ${bolt.publicKey} --role role:client --valid-for 2000h`,
   )
   if (code !== 0) throw new Error(stderr)
 })
@@ -24,10 +24,10 @@ describe('an agreement', () => {
     await writeFile(network.setup.path('scope.json'), '{"limit":90.0}')
     const steps = [
       'agreement offer BOLT-NET --capability ledger.read --capability ledger.append --scope scope.json --out offer.json',
-      'agreement counter offer.json --capability ledger.read --valid-hours 48 --out counter.json',
+      'agreement counter offer.json --capability ledger.read --valid-for 48h --out counter.json',
       'agreement accept offer.json --counter counter.json --out agreement.json',
-      'agreement verify agreement.json',
-      'decide agreement.json ledger.read --out decision.json',
+      'verify agreement.json',
+      'ask ledger.read --as operator --agreement agreement.json --out decision.json',
     ]
     for (const line of steps) expect([line, (await network.asOperator(line)).code]).toEqual([line, 0])
     const record = readReceived(agreementRecordForm, await load('agreement.json'))
@@ -42,7 +42,7 @@ describe('an agreement', () => {
   })
 
   it('that is denied a capability says which gate failed, and stops a script', async () => {
-    const { code, stdout } = await network.asOperator('decide agreement.json vault.open')
+    const { code, stdout } = await network.asOperator('ask vault.open --as operator --agreement agreement.json')
     expect(code).toBe(1)
     expect(stdout).toContain('Denied: capability out of scope')
     expect(stdout).toContain('capability_check')
@@ -50,25 +50,27 @@ describe('an agreement', () => {
 
   it('with an invalid context is refused, and the error names the field', async () => {
     await writeFile(network.setup.path('context.json'), '{"context_freshness_seq":-1}')
-    const { code, stderr } = await network.asOperator('decide agreement.json ledger.read --context context.json')
+    const { code, stderr } = await network.asOperator(
+      'ask ledger.read --as operator --agreement agreement.json --context context.json',
+    )
     expect([code, stderr.includes('context_freshness_seq')]).toEqual([1, true])
   })
 
   it('that the authority signed for both is not shown as signed by both, and no key counts for both', async () => {
-    const { code, stdout } = await network.asOperator('agreement verify agreement.json')
+    const { code, stdout } = await network.asOperator('verify agreement.json')
     expect([code, stdout.includes('signed it for a party')]).toEqual([0, true])
     expect(stdout).toContain('is the one it was made over')
     const key = network.genesis.network_authority.public_key
-    const same = await network.asOperator(`agreement verify agreement.json --offerer-key ${key} --responder-key ${key}`)
+    const same = await network.asOperator(`verify agreement.json --key offerer=${key} --key responder=${key}`)
     expect([same.code, same.stderr.includes('the same key')]).toEqual([2, true])
   })
 
   it('is not valid under other keys', async () => {
-    const { code, stdout } = await network.asOperator(`agreement verify agreement.json --offerer-key ${bolt.publicKey}`)
+    const { code, stdout } = await network.asOperator(`verify agreement.json --key offerer=${bolt.publicKey}`)
     expect([code, stdout.includes('(invalid_offerer_signature)')]).toEqual([1, true])
     const changed = { ...(await load('agreement.json')), expires_at: '2040-01-01T00:00:00Z' }
     await writeFile(network.setup.path('longer.json'), writeJson(changed))
-    const longer = await network.asOperator('agreement verify longer.json')
+    const longer = await network.asOperator('verify longer.json')
     expect([longer.code, longer.stdout.includes('another end')]).toEqual([1, true])
   })
 
@@ -95,11 +97,11 @@ describe('trust evidence', () => {
     await writeFile(network.setup.path('found.json'), writeJson(found))
     const built = await network.asOperator('trust-evidence build found.json --out evidence.json')
     expect([built.code, built.stdout.includes('warn (expiring)')]).toEqual([0, true])
-    expect((await network.asOperator('trust-evidence verify evidence.json')).code).toBe(0)
-    const other = await network.asOperator(`trust-evidence verify evidence.json --issuer-key ${bolt.publicKey}`)
+    expect((await network.asOperator('verify evidence.json')).code).toBe(0)
+    const other = await network.asOperator(`verify evidence.json --issuer-key ${bolt.publicKey}`)
     expect([other.code, other.stdout.includes('no signature')]).toEqual([1, true])
     const digest = 'f'.repeat(64)
-    const graph = await network.asOperator(`trust-evidence verify evidence.json --graph-digest ${digest}`)
+    const graph = await network.asOperator(`verify evidence.json --graph-digest ${digest}`)
     expect([graph.code, graph.stdout.includes('another recognition graph')]).toEqual([1, true])
   })
 

@@ -13,12 +13,11 @@ import type { AgreementTermsRequest } from '@chancery/sdk/authority'
 import type { CommandContext } from '../../context.ts'
 import { usageError } from '../../errors/failure.ts'
 import { loadJsonObject, loadRecord, recordKind, saveRecord } from '../../files/json-file.ts'
-import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
+import { timeSpanOrDefault } from '../../arguments/time-span.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { type Members, type Result, fields } from '../../output/screen.ts'
 import { connect, connectAsOperator } from '../../connection/connection.ts'
 import { issueRecord } from '../../connection/record-command.ts'
-import { loadPublicKeys } from '../../files/keys.ts'
 
 const OFFER = recordKind('a capability offer', 'offer', capabilityOfferForm)
 const COUNTER = recordKind('a capability counter', 'counter', capabilityCounterForm)
@@ -37,7 +36,9 @@ async function readTerms({ cwd, now }: CommandContext, options: Options): Promis
     capabilities: options.list('capability'),
     ...(scope === undefined ? {} : { scope: await loadJsonObject(cwd, scope) }),
     valid_from: writeInstant(from),
-    valid_until: writeInstant(from + hours(wholeNumberOrDefault(options, 'valid-hours', 1, 87_600))),
+    valid_until: writeInstant(
+      from + hours(timeSpanOrDefault(options, 'valid-for', { unit: 'h', min: 1, max: 87_600 })),
+    ),
   }
 }
 
@@ -114,7 +115,7 @@ export async function runAgreementAccept(context: CommandContext, args: Argument
 
 /** Runs `agreement offer`. With --json it prints the signed offer for the other party. */
 export async function runAgreementOffer(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
-  const openHours = wholeNumberOrDefault(options, 'open-hours', 1, 8760)
+  const openHours = timeSpanOrDefault(options, 'expires-in', { unit: 'h', min: 1, max: 8760 })
   const request = {
     ...(await readTerms(context, options)),
     responder_sovereign_id: args.required('responder'),
@@ -145,7 +146,7 @@ const REASONS: Readonly<Record<string, string>> = {
   missing_responder_signature: 'the responder has not signed it.',
   invalid_responder_signature: 'no signature is that of a key of the responder.',
   graph_digest_mismatch:
-    'the recognition graph has changed since, and this authority is of a release that does not state the rest. Give --offerer-key to verify the signatures.',
+    'the recognition graph has changed since, and this authority is of a release that does not state the rest. Give the keys of both with --key to verify the signatures.',
   unknown_field: 'it contains a signed field that this release does not support. Update Chancery, or ask the signer.',
   non_canonical_form: 'a member that must be signed is missing.',
   terms_mismatch: 'it claims another end than the one that was signed. Do not use it.',
@@ -157,26 +158,15 @@ const GRAPH = {
   null: 'Whether the recognition graph of the offerer has changed since is not known here.',
 }
 
-/** Runs `agreement verify`; the exit code is 1 when the agreement is not valid, or not in force. */
-export async function runAgreementVerify(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+/** `verify` of an agreement at the selected authority, which also knows the graph. */
+export async function askAboutAgreement(context: CommandContext, file: string, options: Options): Promise<Result> {
   const { cwd, style } = context
-  const { record, wire } = await loadRecord(cwd, args.required('file'), AGREEMENT)
-  const offerer = await loadPublicKeys(cwd, options, 'offerer-key')
-  const responder = await loadPublicKeys(cwd, options, 'responder-key')
-  // At the authority one signature counts for both parties when their keys are the same.
-  if (offerer?.some((key) => responder?.includes(key)) === true)
-    throw usageError('--offerer-key and --responder-key name the same key. Give each party its own.')
-  const request = {
-    agreement: wire,
-    ...(offerer === undefined ? {} : { offerer_public_keys: offerer }),
-    ...(responder === undefined ? {} : { responder_public_keys: responder }),
-  }
+  const { record, wire } = await loadRecord(cwd, file, AGREEMENT)
   const connection = await connect(context, options)
-  const verdict = await connection.ask((client) => client.agreements.verify(request))
+  const verdict = await connection.ask((client) => client.agreements.verify({ agreement: wire }))
   const isGood = verdict.accepted && verdict.in_force !== false
   const title = isGood ? style.good('Valid:') : style.bad(verdict.accepted ? 'Not in force:' : 'Not valid:')
-  // Without the statement, of an earlier release: by own keys only if both were given.
-  const isByOwnKeys = verdict.signed_by_both ?? (offerer !== undefined && responder !== undefined)
+  const isByOwnKeys = verdict.signed_by_both ?? false
   const words = REASONS[verdict.accepted && !isByOwnKeys ? 'accepted_for_both' : verdict.reason]
   const reason = words === undefined ? visible(verdict.reason) : `${words} (${visible(verdict.reason)})`
   const graph = verdict.accepted ? `${GRAPH[`${verdict.graph_changed}`]}\n` : ''

@@ -52,7 +52,7 @@ describe('attestation issue', () => {
     ['attestation issue a --role client', 'A role reads role:<name>'],
     ['attestation issue a --role role:client --claim x', '--claim must read <name>=<value>'],
     ['attestation issue a', '--role must be given'],
-    ['attestation issue a --role role:client --operator-key standard.key --operator-key-id op-standard', 'privileged'],
+    ['attestation issue a --role role:client --operator-key standard.key', 'privileged'],
   ])('%s is explained', async (line, hint) => {
     const { code, stderr } = await network.asOperator(line)
     expect(code).toBeGreaterThan(0)
@@ -70,7 +70,7 @@ describe('attestation revoke', () => {
     expect(done.json()).toMatchObject({ attestation_id: id, status: 'revoked', forecast: { would_change: true } })
     const again = await network.asOperator(`attestation revoke ${id} --yes`)
     expect(again.stderr).toContain('is revoked already')
-    const feed = (await network.asOperator('feed export --json')).json()
+    const feed = (await network.asOperator('partner export-feed --json')).json()
     expect(feed['revocation_reasons']).toMatchObject({ [id]: 'left' })
   })
 
@@ -86,7 +86,7 @@ describe('attestation list', () => {
     const { stdout } = await network.asOperator('attestation list --subject carol')
     expect(stdout).toContain(`${id}  carol`)
     expect((await network.asOperator('attestation list --limit 1')).stdout).toContain('Shows 1 of')
-    expect((await network.asOperator('attestation list --status revoked --json')).json()['count']).toBe(1)
+    expect((await network.asOperator('attestation list --state revoked --json')).json()['count']).toBe(1)
     const all = (await network.asOperator('attestation list --all --json')).json()
     expect((all['attestations'] as readonly JsonObject[]).length).toBe(all['count'])
     expect((await network.asOperator('attestation list --subject unknown')).stdout).toBe('No attestation.\n')
@@ -102,10 +102,10 @@ describe('attestation list', () => {
   })
 })
 
-describe('attestation verify', () => {
+describe('verify', () => {
   it('verifies with a policy file, and explains what is missing', async () => {
     await network.asOperator('attestation issue erin --role role:client --out erin.json')
-    const none = await network.asOperator('attestation verify erin.json')
+    const none = await network.asOperator('verify erin.json')
     expect([none.code, none.stderr.includes('--treaty <id>')]).toEqual([1, true])
     const policy = (roles: readonly string[]): string =>
       writeJson({
@@ -119,20 +119,20 @@ describe('attestation verify', () => {
         ],
       })
     await writeFile(network.setup.path('policy.json'), policy(['role:client']))
-    expect((await network.asOperator('attestation verify erin.json --policy policy.json')).code).toBe(0)
+    expect((await network.asOperator('verify erin.json --with policy.json')).code).toBe(0)
     await writeFile(network.setup.path('narrow.json'), policy([]))
-    const narrow = await network.asOperator('attestation verify erin.json --policy narrow.json')
+    const narrow = await network.asOperator('verify erin.json --with narrow.json')
     expect([narrow.code, narrow.stdout.includes('(role_not_allowed)')]).toEqual([1, true])
-    expect((await network.asOperator('attestation verify erin.json --policy policy.json --treaty x')).code).toBe(2)
-    expect((await network.asOperator('attestation verify erin.json --issuer-key x')).code).toBe(2)
+    expect((await network.asOperator('verify erin.json --with policy.json --with x')).code).toBe(2)
+    expect((await network.asOperator('verify erin.json --key x')).code).toBe(2)
   })
 })
 
 describe('feed', () => {
   it('is exported to a file and never imported at home', async () => {
-    const { code, stdout } = await network.asOperator('feed export --out feed.json')
+    const { code, stdout } = await network.asOperator('partner export-feed --out feed.json')
     expect([code, stdout.includes('Written to ./feed.json.')]).toEqual([0, true])
-    const own = await network.asOperator('feed import feed.json')
+    const own = await network.asOperator('partner import-feed feed.json')
     expect([own.code, own.stderr.includes('The own feed cannot be imported')]).toEqual([1, true])
   })
 
@@ -164,10 +164,10 @@ describe('feed', () => {
       json: asJson(route.endsWith('/index') ? index : (parts[Number(route.at(-1))] ?? {})),
     }))
     try {
-      const done = await network.asOperator(`feed import ${big.url} --issuer-key ${issuer.publicKey}`)
+      const done = await network.asOperator(`partner import-feed ${big.url} --key ${issuer.publicKey}`)
       expect(done.code).toBe(0)
       expect(done.stdout).toMatch(/revoked +60\n +complete +yes/)
-      const again = await network.asOperator(`feed import ${big.url} --issuer-key ${issuer.publicKey}`)
+      const again = await network.asOperator(`partner import-feed ${big.url} --key ${issuer.publicKey}`)
       expect([again.code, again.stdout.includes('Nothing changed: feed 60000 of BIG-NET')]).toEqual([0, true])
     } finally {
       await big.close()
@@ -176,14 +176,14 @@ describe('feed', () => {
 
   it('needs a key for a network without a treaty', async () => {
     const other = await openNetwork({}, 'OTHER-NET')
-    const { code, stderr } = await network.asOperator(`feed import ${other.na.url}`)
+    const { code, stderr } = await network.asOperator(`partner import-feed ${other.na.url}`)
     expect([code, stderr.includes('No active treaty names a key of OTHER-NET')]).toEqual([1, true])
     const wrong = await network.asOperator(
-      `feed import ${other.na.url} --issuer-key ${network.genesis.network_authority.public_key}`,
+      `partner import-feed ${other.na.url} --key ${network.genesis.network_authority.public_key}`,
     )
     expect([wrong.code, wrong.stderr.includes('signed with another key')]).toEqual([1, true])
     const key = other.genesis.network_authority.public_key
-    const supplied = await network.asOperator(`feed import ${other.na.url} --issuer OTHER-NET --issuer-key ${key}`)
+    const supplied = await network.asOperator(`partner import-feed ${other.na.url} --issuer OTHER-NET --key ${key}`)
     expect([supplied.code, supplied.stdout.includes('the keys you supplied')]).toEqual([0, true])
     await other.close()
   })

@@ -24,7 +24,7 @@ export async function runAttestationRevoke(
   })
   if (only !== undefined) return only
   const done = await connection.ask((client) => client.attestations.revoke(id, { reason }))
-  const text = `${context.style.good('Revoked')} attestation ${visible(done.attestation_id)}.\nPartner networks refuse it after they import the feed: ${context.again('chancery feed export')}`
+  const text = `${context.style.good('Revoked')} attestation ${visible(done.attestation_id)}.\nPartner networks refuse it after they import the feed: ${context.again('chancery partner export-feed')}`
   return { data: { ...done, forecast: preview.data }, ids: [done.attestation_id], text }
 }
 
@@ -53,7 +53,7 @@ export async function runAttestationList(context: CommandContext, _args: Argumen
   const limit = wholeNumberOrDefault(options, 'limit', 1, 1000)
   if (options.isSet('all') && options.isSet('limit')) throw usageError('Give --all or --limit, not both.')
   const isSigned = options.isSet('signed')
-  const [subject, status] = [options.text('subject'), options.text('status')]
+  const [subject, status] = [options.text('subject'), options.text('state')]
   const filter = {
     ...(subject === undefined ? {} : { subject_id: subject }),
     ...(status === undefined ? {} : { status }),

@@ -7,28 +7,27 @@ import { wholeNumber } from '../../arguments/numbers.ts'
 import { auditFormat } from '../../arguments/audit-format.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { packageVersion } from '../../process.ts'
-import { toStartArguments } from '../authority/start.ts'
+import { findSettings } from '../authority/start.ts'
 
-/** Runs `audit forward` until it is stopped; with --remove it only deletes its position. */
-export async function runAuditForward(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
-  const after = options.text('after')
+/** `authority audit --forward`, until it is stopped; with --remove it only deletes its position. */
+async function forward(context: CommandContext, options: Options, server: string): Promise<Result> {
+  const [after, name] = [options.text('after'), options.text('name') ?? 'nats']
+  const settings = await findSettings(context, options)
   const { commands } = await import('@chancery/authority')
   if (options.isSet('remove')) {
     if (after !== undefined) throw usageError('Give --remove or --after, not both.')
-    const reader = { kind: 'forwarder', name: options.textOrDefault('name') } as const
-    return { exitCode: await commands.auditRemoveReader({ ...toStartArguments(context, options), ...reader }) }
+    return { exitCode: await commands.auditRemoveReader({ ...settings, kind: 'forwarder', name }) }
   }
-  const [to, file] = [options.text('to'), options.text('to-file')]
-  if ((to === undefined) === (file === undefined)) throw usageError('Give --to or --to-file.')
   const exitCode = await commands.auditForward({
-    ...toStartArguments(context, options),
-    to: to ?? { file: file ?? '' },
+    ...settings,
+    // A URL with a password is in a file.
+    to: /^[a-z]+:\/\//.test(server) ? server : { file: server },
     credsFile: options.text('creds'),
     caFile: options.text('ca'),
     stream: options.textOrDefault('stream'),
     subject: options.textOrDefault('subject'),
     ...(after === undefined ? {} : { after }),
-    name: options.textOrDefault('name'),
+    name,
     isOnce: options.isSet('once'),
     stop: context.stop(),
     format: auditFormat(options),
@@ -37,21 +36,28 @@ export async function runAuditForward(context: CommandContext, _args: Arguments,
   return { exitCode }
 }
 
-/** Runs `audit export`: reads the database on the authority's machine; there is no route for it. */
-export async function runAuditExport(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+const OF_FORWARDING = ['creds', 'ca', 'stream', 'subject', 'once'] as const
+
+/** Runs `authority audit`: reads the database on the authority's machine; there is no route for it. */
+export async function runAuthorityAudit(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+  const server = options.text('forward')
+  if (server !== undefined) return forward(context, options, server)
+  const unused = OF_FORWARDING.find((each) => options.isSet(each))
+  if (unused !== undefined) throw usageError(`--${unused} needs --forward.`)
   const [after, out, limit] = [options.text('after'), options.text('out'), wholeNumber(options, 'limit', 1, 1e12)]
   const name = options.text('name')
   const file = out === undefined ? undefined : resolve(context.cwd, out)
   if (file !== undefined) await refuseExisting([file])
+  const settings = await findSettings(context, options)
   const { commands } = await import('@chancery/authority')
   if (options.isSet('remove')) {
     if (name === undefined || out !== undefined)
       throw usageError('Give --remove together with --name and without --out.')
     const reader = { kind: 'export', name } as const
-    return { exitCode: await commands.auditRemoveReader({ ...toStartArguments(context, options), ...reader }) }
+    return { exitCode: await commands.auditRemoveReader({ ...settings, ...reader }) }
   }
   const exitCode = await commands.auditExport({
-    ...toStartArguments(context, options),
+    ...settings,
     ...(after === undefined ? {} : { after }),
     ...(limit === undefined ? {} : { limit }),
     ...(file === undefined ? {} : { out: file }),

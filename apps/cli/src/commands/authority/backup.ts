@@ -4,15 +4,8 @@ import { type Result, plural, withProgress } from '../../output/screen.ts'
 import { typed } from '../../files/files.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import {
-  NOT_COMPARED,
-  megabytes,
-  pathOf,
-  progressText,
-  settingsWords,
-  successOf,
-  toHostArguments,
-} from './maintenance.ts'
+import { NOT_COMPARED, megabytes, pathOf, progressText, homeWords, successOf } from './host.ts'
+import { findSettings } from './start.ts'
 
 const HINTS: Readonly<Record<string, string>> = {
   database_unavailable: 'Check DB_PATH or DATABASE_URL of the settings, or run chancery doctor.',
@@ -23,11 +16,9 @@ const NOT_NOTED = 'Check the disk space and the permissions, or run chancery doc
 /** Runs `authority backup`: copies the database in use and signs a manifest. */
 export async function runAuthorityBackup(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const { commands } = await import('@chancery/authority')
+  const settings = await findSettings(context, options)
   if (options.isSet('taken-elsewhere')) {
-    const noted = successOf(
-      await commands.noteBackupElsewhere(toHostArguments(context, options, ['--taken-elsewhere'])),
-      HINTS,
-    )
+    const noted = successOf(await commands.noteBackupElsewhere(settings), HINTS)
     if (!noted.isNoted)
       throw new CommandError({
         code: 'database_unavailable',
@@ -36,10 +27,10 @@ export async function runAuthorityBackup(context: CommandContext, _args: Argumen
       })
     return { data: { noted: true }, text: `${context.style.good('Recorded:')} a backup was taken now.` }
   }
-  const to = pathOf(context, options, 'to')
-  if (to === undefined) throw usageError('Give a new folder with --to, or add --taken-elsewhere.')
+  const to = pathOf(context, options, 'out')
+  if (to === undefined) throw usageError('Give a new folder with --out, or add --taken-elsewhere.')
   const outcome = await withProgress(context, 'Backing up', (progress) =>
-    commands.backup({ ...toHostArguments(context, options, ['--to']), to, onProgress: progressText(progress) }),
+    commands.backup({ ...settings, to, onProgress: progressText(progress) }),
   )
   const { manifest, behind, marks, seconds, isNoted } = successOf(outcome, HINTS)
   const bytes = manifest.parts.reduce((sum, part) => sum + part.bytes, 0)
@@ -56,7 +47,7 @@ export async function runAuthorityBackup(context: CommandContext, _args: Argumen
     ...(marks === 0 ? [context.style.warn(NOT_COMPARED)] : []),
     ...(isNoted ? [] : [context.style.warn(`The database did not record this backup. ${NOT_NOTED}`)]),
     'Not included: private keys, settings and the high-water mark. Back them up separately.',
-    `Test it: chancery authority rehearse --from ${typed(context.cwd, to)}${settingsWords(toHostArguments(context, options, ['--to']))}`,
+    `Test it: chancery authority restore --rehearse --from ${typed(context.cwd, to)}${homeWords(context, options)}`,
   ]
   const data = { folder: to, manifest: manifest as unknown as JsonObject, behind, marks, bytes, seconds }
   return { data, text: text.join('\n') }

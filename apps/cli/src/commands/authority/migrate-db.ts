@@ -1,28 +1,26 @@
 import { visible } from '@chancery/protocol'
 import type { CommandContext } from '../../context.ts'
 import { type Result, plural, withProgress } from '../../output/screen.ts'
-import type { Arguments, Options } from '../../arguments/options.ts'
-import { STOP_INSTANCES, counted, pathOf, progressText, successOf, toHostArguments } from './maintenance.ts'
+import type { Options } from '../../arguments/options.ts'
+import { STOP_INSTANCES, counted, pathOf, progressText, successOf } from './host.ts'
+import { findSettings } from './start.ts'
 
 const HINTS: Readonly<Record<string, string>> = {
   copy_unfinished: 'To clear away what it left and copy again: the same line with --restart.',
   copy_differs: 'The copy cannot be used. Check the database server, then copy again with --restart.',
-  records_invalid: 'See: chancery authority verify-db with the settings of the source. The copy cannot be used.',
+  records_invalid: 'See: chancery authority verify with the settings of the source. The copy cannot be used.',
   instances_running: STOP_INSTANCES,
   target_not_empty: 'Nothing is ever overwritten: give DATABASE_URL an empty database.',
 }
 
-/** authority migrate-db: copies an SQLite authority into the empty PostgreSQL database of the settings. */
-export async function runAuthorityMigrateDb(
-  context: CommandContext,
-  _args: Arguments,
-  options: Options,
-): Promise<Result> {
+/** `authority migrate --from`: copies an SQLite authority into the empty PostgreSQL database of the settings. */
+export async function copyDatabase(context: CommandContext, options: Options): Promise<Result> {
   const { commands } = await import('@chancery/authority')
   const from = pathOf(context, options, 'from') ?? ''
+  const settings = await findSettings(context, options)
   const outcome = await withProgress(context, 'Copying', (progress) =>
     commands.migrateDatabase({
-      ...toHostArguments(context, options, ['--from']),
+      ...settings,
       from,
       restart: options.isSet('restart'),
       onProgress: progressText(progress),

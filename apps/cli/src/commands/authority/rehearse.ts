@@ -1,26 +1,24 @@
 import type { CommandContext } from '../../context.ts'
 import { type Result, withProgress } from '../../output/screen.ts'
-import type { Arguments, Options } from '../../arguments/options.ts'
-import { NOT_COMPARED, counted, megabytes, pathOf, progressText, successOf, toHostArguments } from './maintenance.ts'
+import type { Options } from '../../arguments/options.ts'
+import { NOT_COMPARED, counted, megabytes, pathOf, progressText, successOf } from './host.ts'
+import { findSettings } from './start.ts'
 
 const HINTS: Readonly<Record<string, string>> = {
   no_throwaway: 'Allow it (alter role … createdb), or add --on-sqlite.',
-  records_invalid: 'See: chancery authority verify-db. A restore would be refused for the same reason.',
+  records_invalid: 'See: chancery authority verify. A restore would be refused for the same reason.',
   backup_unusable: 'This backup cannot be restored. Take a new one.',
   database_unavailable: 'Check DB_PATH or DATABASE_URL of the settings, or run chancery doctor.',
 }
 
-/** Runs `authority rehearse`: restores and upgrades in a temporary database. */
-export async function runAuthorityRehearse(
-  context: CommandContext,
-  _args: Arguments,
-  options: Options,
-): Promise<Result> {
+/** `authority restore --rehearse`: restores and upgrades in a temporary database. */
+export async function rehearse(context: CommandContext, options: Options): Promise<Result> {
   const { commands } = await import('@chancery/authority')
   const from = pathOf(context, options, 'from')
+  const settings = await findSettings(context, options)
   const outcome = await withProgress(context, 'Rehearsing', (progress) =>
     commands.rehearse({
-      ...toHostArguments(context, options, ['--from']),
+      ...settings,
       ...(from === undefined ? {} : { from }),
       onSqlite: options.isSet('on-sqlite'),
       onProgress: progressText(progress),

@@ -2,15 +2,10 @@ import { visible } from '@chancery/protocol'
 import type { CommandContext } from '../../context.ts'
 import { type Result, withProgress } from '../../output/screen.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import {
-  NOT_COMPARED,
-  STOP_INSTANCES,
-  counted,
-  pathOf,
-  progressText,
-  successOf,
-  toHostArguments,
-} from './maintenance.ts'
+import { usageError } from '../../errors/failure.ts'
+import { rehearse } from './rehearse.ts'
+import { NOT_COMPARED, STOP_INSTANCES, counted, pathOf, progressText, successOf } from './host.ts'
+import { findSettings } from './start.ts'
 
 const HINTS: Readonly<Record<string, string>> = {
   instances_running: STOP_INSTANCES,
@@ -30,10 +25,14 @@ export async function runAuthorityRestore(
   options: Options,
 ): Promise<Result> {
   const { commands } = await import('@chancery/authority')
-  const from = pathOf(context, options, 'from') ?? ''
+  if (options.isSet('rehearse')) return rehearse(context, options)
+  if (options.isSet('on-sqlite')) throw usageError('--on-sqlite needs --rehearse.')
+  const from = pathOf(context, options, 'from')
+  if (from === undefined) throw usageError('Give the folder of a backup with --from, or add --rehearse.')
+  const settings = await findSettings(context, options)
   const outcome = await withProgress(context, 'Restoring', (progress) =>
     commands.restore({
-      ...toHostArguments(context, options, ['--from']),
+      ...settings,
       from,
       restart: options.isSet('restart'),
       withoutMark: options.isSet('without-mark'),
@@ -70,7 +69,9 @@ export async function runAuthorityRestore(
 export function rulesText(ended: readonly string[]): readonly string[] {
   if (ended.length === 0) return []
   const names = ended.map((id) => visible(id)).join(', ')
-  return [`Admission rules have ended: ${names}. Add those that you still need under new names: chancery admission add`]
+  return [
+    `Admission rules have ended: ${names}. Add those that you still need under new names: chancery invite rule add`,
+  ]
 }
 
 function nextSteps(
@@ -81,7 +82,7 @@ function nextSteps(
 ): readonly string[] {
   const evidence = isEvidenceLost
     ? [
-        'Evidence entries are missing, so the evidence store stays disabled. Import an export: chancery authority import-evidence',
+        'Evidence entries are missing, so the evidence store stays disabled. Import an export: chancery authority recover --evidence',
       ]
     : []
   if (lost.length > 0)

@@ -7,7 +7,7 @@ import { explain } from '../../errors/explain.ts'
 import { usageError } from '../../errors/failure.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { readText } from '../../files/files.ts'
-import { toStartArguments } from './start.ts'
+import { findSettings, runSuccessionStep } from './start.ts'
 
 /** Runs `authority rotate-key`: the next step of a succession, with the settings in use. */
 export async function runAuthorityRotateKey(
@@ -15,26 +15,16 @@ export async function runAuthorityRotateKey(
   _args: Arguments,
   options: Options,
 ): Promise<Result> {
-  const { flags, ...rest } = toStartArguments(context, options)
-  const {
-    '--next-key-id': keyId,
-    '--next-genesis': genesis,
-    '--next-history': history,
-    '--yes': _yes,
-    '--force': _force,
-    '--gateway': _gateway,
-    '--gateway-token-file': _token,
-    ...settings
-  } = flags
-  const given = [keyId, genesis, history].filter((each) => typeof each === 'string')
+  if (['step', 'status', 'first-list'].some((name) => options.isSet(name))) return runSuccessionStep(context, options)
+  const named = ['next-key-id', 'next-genesis', 'next-history'].map((name) => options.text(name))
+  const given = named.filter((each) => each !== undefined)
   const [id = '', genesisFile = '', historyFile = ''] = given
   if (given.length !== 0 && given.length !== 3)
     throw usageError('Give --next-key-id, --next-genesis and --next-history together, at the first step.')
   const at = (path: string): string => resolve(context.cwd, path)
   const { commands } = await import('@chancery/authority')
   const exitCode = await commands.rotateKey({
-    ...rest,
-    flags: settings,
+    ...(await findSettings(context, options)),
     isForced: options.isSet('force'),
     askGateways: await gatewaysOf(context, options),
     ...(given.length === 0 ? {} : { next: { keyId: id, genesisFile: at(genesisFile), historyFile: at(historyFile) } }),
@@ -47,9 +37,9 @@ export async function runAuthorityRotateKey(
 
 /** The ids of the keys that each named gateway has for a network. One that cannot be asked says why. */
 async function gatewaysOf(context: CommandContext, options: Options) {
-  const [urls, file] = [options.list('gateway'), options.text('gateway-token-file')]
+  const [urls, file] = [options.list('gateway'), options.text('token-file')]
   if (urls.length > 0 && file === undefined)
-    throw usageError('Give --gateway-token-file: a gateway shows its networks to callers that it knows.')
+    throw usageError('Give --token-file: a gateway shows its networks to callers that it knows.')
   const token = file === undefined ? '' : (await readText(resolve(context.cwd, file))).trim()
   const ask = async (url: string, network: string) => {
     try {

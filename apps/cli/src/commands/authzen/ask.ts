@@ -14,7 +14,7 @@ import type { JsonObject, JsonValue } from '@chancery/protocol'
 import type { CommandContext } from '../../context.ts'
 import { type Result, fields } from '../../output/screen.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
-import { explain } from '../../errors/explain.ts'
+import { runCertify } from './certify.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { connect } from '../../connection/connection.ts'
 import { loadPublicKeys } from '../../files/keys.ts'
@@ -22,20 +22,15 @@ import { loadStructured } from '../../files/json-file.ts'
 import { findOtherQuestion } from '@chancery/sdk/internal'
 import { endpointOf, openDecisionPoint, pointError, requireObject } from './decision-point.ts'
 
-/** Runs `authzen ask`. The exit code is 1 only for a denial, and 2 for everything that gives no decision. */
+/** Runs `gateway ask`. The exit code is 1 only for a denial, and 3 for an answer that is no decision. */
 export async function runAuthzenAsk(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
-  try {
-    return await ask(context, options)
-  } catch (error) {
-    const { code, message, hint } = explain(error)
-    throw new CommandError({ code, message, hint, exitCode: 2 }, { cause: error })
-  }
+  return options.isSet('scenario') ? runCertify(context, options) : ask(context, options)
 }
 
 async function ask(context: CommandContext, options: Options): Promise<Result> {
   const question = await readQuestion(context, options)
-  if (options.isSet('unsigned') && options.isSet('authority-key'))
-    throw usageError('Give --authority-key or --unsigned, not both.')
+  if (options.isSet('allow-unsigned') && options.isSet('key'))
+    throw usageError('Give --key or --allow-unsigned, not both.')
   const point = await openDecisionPoint(context, options)
   const keysFor = await loadKeys(context, options)
   const metadata = requireObject(await point.metadata())
@@ -55,7 +50,7 @@ async function ask(context: CommandContext, options: Options): Promise<Result> {
 async function readQuestion({ cwd }: CommandContext, options: Options): Promise<JsonObject> {
   const properties = readProperties(options)
   const entity = (place: string): JsonObject => {
-    const given = options.required(place)
+    const given = requireText(options, place)
     const cut = given.indexOf(':')
     if (cut < 1 || cut === given.length - 1) throw usageError(`--${place} must read <type>:<id>.`)
     return { type: given.slice(0, cut), id: given.slice(cut + 1), ...properties(place) }
@@ -63,10 +58,16 @@ async function readQuestion({ cwd }: CommandContext, options: Options): Promise<
   const file = options.text('context')
   return {
     subject: entity('subject'),
-    action: { name: options.required('action'), ...properties('action') },
+    action: { name: requireText(options, 'action'), ...properties('action') },
     resource: entity('resource'),
     ...(file === undefined ? {} : { context: await loadStructured(cwd, file) }),
   }
+}
+
+function requireText(options: Options, name: string): string {
+  const value = options.text(name)
+  if (value === undefined) throw usageError(`--${name} must be given.`, 'Or run a scenario with --scenario.')
+  return value
 }
 
 function readProperties(options: Options): (place: string) => JsonObject {
@@ -99,7 +100,7 @@ type KeysFor = (decision: object) => readonly string[]
 
 /** The given keys, else those of the configured network. Undefined when no key is known. */
 async function loadKeys(context: CommandContext, options: Options): Promise<KeysFor | undefined> {
-  const given = await loadPublicKeys(context.cwd, options, 'authority-key')
+  const given = await loadPublicKeys(context.cwd, options, 'key')
   if (given !== undefined) return () => given
   const { followed } = await connect(context, options)
   return followed === undefined ? undefined : (decision) => signersOf(followed.keys, decision)
@@ -116,7 +117,7 @@ interface Answered {
 type SignatureState = 'verified' | 'not_checked' | 'none'
 
 /**
- * An answer that was not verified is no decision, unless --unsigned takes it as it is. A signed decision that does not
+ * An answer that was not verified is no decision, unless --allow-unsigned takes it as it is. A signed decision that does not
  * verify, says something else than the answer, or is about another question, is none in any case.
  */
 async function verify(
@@ -125,14 +126,14 @@ async function verify(
   options: Options,
   { now }: CommandContext,
 ): Promise<SignatureState> {
-  const isTaken = options.isSet('unsigned')
+  const isTaken = options.isSet('allow-unsigned')
   if (wire === undefined) {
     if (isTaken) return 'none'
     throw unverified('it has no signed decision', TAKE_HINT)
   }
   if (keysFor === undefined) {
     if (isTaken) return 'not_checked'
-    throw unverified('no key of the authority is known', `Give --authority-key. ${TAKE_HINT}`)
+    throw unverified('no key of the authority is known', `Give --key. ${TAKE_HINT}`)
   }
   try {
     const received = readReceived(boundaryDecisionForm, wire)
@@ -150,14 +151,14 @@ async function verify(
 }
 
 const OLD_HINT = 'The gateway is of a release that does not send context_record. Update it.'
-const TAKE_HINT = 'For a product that signs nothing, add --unsigned: then nothing proves the answer.'
+const TAKE_HINT = 'For a product that signs nothing, add --allow-unsigned: then nothing proves the answer.'
 
 function unverified(
   reason: string,
   hint = 'Do not act on it. Check the key, and ask the operator of the decision point.',
 ): CommandError {
   const message = `The answer is not verified: ${reason}.`
-  return new CommandError({ code: 'decision_unverified', message, hint, exitCode: 2 })
+  return new CommandError({ code: 'decision_unverified', message, hint, exitCode: 3 })
 }
 
 const SIGNATURE_WORDS: Readonly<Record<SignatureState, string>> = {

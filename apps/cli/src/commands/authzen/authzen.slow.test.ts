@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RealNetwork, openNetwork } from '../../testing/real-authority.suite.ts'
 import type { CommandRun } from '../../testing/run-command.suite.ts'
 
-// Holds: `authzen ask` and `authzen certify` against a real gateway with the fixture of examples/authzen, and against
+// Holds: `gateway ask` and `gateway ask --scenario certification` against a real gateway with the fixture of examples/authzen, and against
 // decision points that answer wrongly.
 
 const POLICIES = ['records', 'archived-alice', 'archived-bob', 'soft-delete']
@@ -62,10 +62,10 @@ afterAll(async () => {
 })
 
 const ask = (flags: string, url = gateway.url): Promise<CommandRun> =>
-  network.run(`authzen ask --pdp ${url} --token-file caller.token ${flags}`)
+  network.run(`gateway ask --pdp ${url} --token-file caller.token ${flags}`)
 const alice = '--subject user:alice --resource record:record-1'
 
-describe('authzen ask', () => {
+describe('gateway ask', () => {
   it('prints an allowed and a denied answer, and verifies the signature with a pinned key', async () => {
     const key = network.genesis.network_authority.public_key
     const allowed = await ask(`${alice} --action read --authority-key ${key}`)
@@ -73,17 +73,17 @@ describe('authzen ask', () => {
     expect(allowed.stdout).toMatch(
       /^Allowed\.\n {2}decision {5}\S+\n {2}capability {3}record\.read\n {2}basis {8}attestation \S+, as the decision point chose it\n {2}valid until {2}2030-\S+\n {2}signature {4}verified\n$/,
     )
-    const denied = await ask(`${alice} --action delete --property action.soft=false --json --config operator.toml`)
+    const denied = await ask(`${alice} --action delete --property action.soft=false --json --home operator`)
     expect(denied.code).toBe(1)
     expect(denied.json()).toMatchObject({ decision: false, signature: 'verified', verified: true })
-    const configured = await ask(`${alice} --action delete --property action.soft=true --json --config operator.toml`)
+    const configured = await ask(`${alice} --action delete --property action.soft=true --json --home operator`)
     expect([configured.code, configured.json()['signature']]).toEqual([0, 'verified'])
   })
 
   it('sends properties and context, and only these members', async () => {
     await writeFile(network.setup.path('context.yaml'), 'region: eu\n')
     const flags = `--subject attestation:${attestation} --resource record:record-2 --action write --context context.yaml`
-    const known = `${flags} --config operator.toml`
+    const known = `${flags} --home operator`
     expect((await ask(`${known} --property resource.status=active`)).code).toBe(0)
     expect((await ask(`${known} --property resource.status=archived`)).code).toBe(1)
   })
@@ -97,16 +97,16 @@ describe('authzen ask', () => {
     )
     try {
       const key = `--authority-key ${network.genesis.network_authority.public_key}`
-      for (const trust of [key, '--config operator.toml', ''])
+      for (const trust of [key, '--home operator', ''])
         for (const said of [true, false]) {
           decision = said
           const { code, stdout, stderr } = await ask(`${alice} --action read ${trust}`, url)
           expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining('it has no signed decision')])
         }
-      const denied = await ask(`${alice} --action read --unsigned --config operator.toml`, url)
+      const denied = await ask(`${alice} --action read --unsigned --home operator`, url)
       expect([denied.code, denied.stdout]).toEqual([1, expect.stringMatching(/^Denied, not verified\.[^]*nothing was/)])
       decision = true
-      const taken = await ask(`${alice} --action read --unsigned --json --config operator.toml`, url)
+      const taken = await ask(`${alice} --action read --unsigned --json --home operator`, url)
       expect([taken.code, taken.json()]).toMatchObject([0, { decision: true, signature: 'none', verified: false }])
       expect((await ask(`${alice} --action read --unsigned ${key}`, url)).code).toBe(2)
     } finally {
@@ -120,7 +120,7 @@ describe('authzen ask', () => {
 
   it('2 for a signed decision about another question, and for one that does not show its question', async () => {
     const first = `--subject attestation:${attestation} --resource record:record-7 --action write`
-    const known = '--config operator.toml'
+    const known = '--home operator'
     await writeFile(network.setup.path('asia.json'), '{"region":"asia"}')
     const genuine = await ask(`${first} ${known} --json`)
     expect([genuine.code, genuine.json()]).toMatchObject([
@@ -168,7 +168,7 @@ describe('authzen ask', () => {
     expect(wrongKey.stderr).toContain('The answer is not verified: invalid_signature')
     const named = await ask(`${alice} --action read`, gateway.url.replace('127.0.0.1', 'localhost'))
     expect([named.code, named.stderr]).toEqual([2, expect.stringContaining('another decision point')])
-    const open = await network.run(`authzen ask --pdp ${gateway.url} ${alice} --action read`)
+    const open = await network.run(`gateway ask --pdp ${gateway.url} ${alice} --action read`)
     expect([open.code, open.stderr]).toEqual([2, expect.stringContaining('401')])
     for (const wrong of ['--subject alice --resource r:1', `${alice} --property owner=x`])
       expect((await ask(`${wrong} --action read`)).code).toBe(2)
@@ -176,9 +176,11 @@ describe('authzen ask', () => {
   })
 })
 
-describe('authzen certify', () => {
+describe('gateway ask --scenario certification', () => {
   it('passes every level that the gateway offers', async () => {
-    const run = await network.run(`authzen certify --pdp ${gateway.url} --token-file caller.token --json`)
+    const run = await network.run(
+      `gateway ask --scenario certification --pdp ${gateway.url} --token-file caller.token --json`,
+    )
     expect(run.stderr).toBe('')
     const { levels, checks } = run.json() as { levels: JsonObject[]; checks: JsonObject[] }
     expect(levels.map(({ level, result }) => [level, result])).toEqual([
@@ -195,14 +197,16 @@ describe('authzen certify', () => {
       ['3.2.7', 'advisory'],
     ])
     expect(run.code).toBe(0)
-    const text = await network.run(`authzen certify --pdp ${gateway.url} --token-file caller.token`)
+    const text = await network.run(
+      `gateway ask --scenario certification --pdp ${gateway.url} --token-file caller.token`,
+    )
     expect(text.stdout).toMatch(/Batch Properties +passed +2 of 3 +1 advisory check not met/)
   })
 
   it('fails a decision point that permits everything, and one without metadata', async () => {
     const { server, url } = await startStub((path) => (path.startsWith('/access') ? { decision: true } : undefined))
     try {
-      const run = await network.run(`authzen certify --pdp ${url} --json`)
+      const run = await network.run(`gateway ask --scenario certification --pdp ${url} --json`)
       const { levels } = run.json() as { levels: JsonObject[] }
       expect(run.code).toBe(1)
       const results = levels.map(({ result }) => result).join()

@@ -1,7 +1,7 @@
 import { type JsonObject, isJsonObject, member } from '@chancery/protocol'
 import type { CommandContext } from '../../context.ts'
 import { type Result, plural, table, withProgress } from '../../output/screen.ts'
-import type { Arguments, Options } from '../../arguments/options.ts'
+import type { Options } from '../../arguments/options.ts'
 import { type DecisionPoint, type PointResponse, openDecisionPoint, pointError } from './decision-point.ts'
 import { CHECKS, type Check, type Level, type Route } from './scenario.ts'
 
@@ -24,8 +24,8 @@ interface LevelResult {
   readonly remark: string
 }
 
-/** Runs `authzen certify`. The exit code is 1 when a level failed; a level that is not offered does not count. */
-export async function runAuthzenCertify(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+/** `gateway ask --scenario certification`. The exit code is 1 when a level failed; a level that is not offered does not count. */
+export async function runCertify(context: CommandContext, options: Options): Promise<Result> {
   const point = await openDecisionPoint(context, options)
   const metadata = await point.metadata()
   const known = metadata.status === 200 && isJsonObject(metadata.body) ? metadata.body : undefined

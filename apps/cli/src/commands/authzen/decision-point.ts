@@ -68,7 +68,15 @@ export class DecisionPoint {
       return { status: response.status, headers: response.headers, body: parse(await readWhole(response)) }
     } catch (error) {
       if (error instanceof CommandError) throw error
-      throw pointError(`${new URL(url).origin} cannot be reached.`, 'Check --pdp, and that the service runs.', error)
+      throw new CommandError(
+        {
+          code: 'unreachable',
+          message: `Nothing answers at ${new URL(url).origin}.`,
+          hint: 'Check --pdp, and that the service runs.',
+          exitCode: 5,
+        },
+        { cause: error },
+      )
     }
   }
 }
@@ -106,7 +114,7 @@ export function endpointOf(metadata: JsonObject, name: string, { identifier }: D
 }
 
 export function pointError(message: string, hint = 'Ask the operator of the decision point.', cause?: unknown) {
-  return new CommandError({ code: 'decision_point', message, hint, exitCode: 2 }, { cause })
+  return new CommandError({ code: 'decision_point', message, hint, exitCode: 3 }, { cause })
 }
 
 async function readWhole(response: Response): Promise<Uint8Array> {

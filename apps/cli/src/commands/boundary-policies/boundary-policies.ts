@@ -5,6 +5,7 @@ import type { Result } from '../../output/screen.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
 import { type Preview, missingRecord, previewThenConfirm, requireConsent } from '../../prompts/preview.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
+import { rollBack } from '../network-policy/network-policy.ts'
 import { describeSimulation } from './describe.ts'
 import { chooseRequests, loadCedarTexts, loadIntent, nameTexts, toIntent } from './cedar.ts'
 
@@ -14,13 +15,10 @@ function readVersion(args: Arguments): number {
   return Number(text)
 }
 
-/** Runs `boundary-policy activate`: shows which decisions would change, asks, then activates. */
-export async function runBoundaryPolicyActivate(
-  context: CommandContext,
-  args: Arguments,
-  options: Options,
-): Promise<Result> {
-  const [id, version] = [args.required('policy_id'), readVersion(args)]
+/** Runs `policy activate`: shows which decisions would change, asks, then activates. */
+export async function runPolicyActivate(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  if (args.required('policy') === 'network') return rollBack(context, args.required('version'), options)
+  const [id, version] = [args.required('policy'), readVersion(args)]
   const connection = await connectAsOperator(context, options)
   const { preview, only } = await previewThenConfirm(context, options, {
     preview: () => previewActivation(context, connection, options, { id, version }),
@@ -64,14 +62,14 @@ async function previewActivation(
   return { data: simulation, lines: [`${visible(id)} version ${version}: ${now}`, ...describeSimulation(simulation)] }
 }
 
-/** Runs `boundary-policy deactivate`: it removes rules, so it asks first. */
-export async function runBoundaryPolicyDeactivate(
-  context: CommandContext,
-  args: Arguments,
-  options: Options,
-): Promise<Result> {
-  const [id, version] = [args.required('policy_id'), readVersion(args)]
+/** Runs `policy deactivate`: it removes rules, so it asks first. */
+export async function runPolicyDeactivate(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const [id, version] = [args.required('policy'), readVersion(args)]
   const connection = await connectAsOperator(context, options)
+  if (options.isSet('dry-run')) {
+    const text = `Would take ${visible(id)} version ${version} out of force at ${connection.url}.\nNothing was changed.`
+    return { data: { dry_run: true, policy_id: id, version }, text }
+  }
   const question = `Take ${visible(id)} version ${version} out of force at ${connection.url}?`
   await requireConsent(context, options, question, async () => {
     const { versions } = await connection.ask((client) => client.boundaryPolicies.history(id, { limit: 1000 }))
@@ -81,14 +79,10 @@ export async function runBoundaryPolicyDeactivate(
   return { data: done, ids: [id], text: `${context.style.good('Out of force:')} ${visible(id)} version ${version}.` }
 }
 
-/** Runs `boundary-policy validate`; the exit code is 1 when there are issues. */
-export async function runBoundaryPolicyValidate(
-  context: CommandContext,
-  args: Arguments,
-  options: Options,
-): Promise<Result> {
+/** `policy publish --dry-run`; the exit code is 1 when there are issues. */
+export async function validatePolicy(context: CommandContext, file: string, options: Options): Promise<Result> {
   const { cwd, style } = context
-  const intent = nameTexts(await loadIntent(cwd, args.required('file')), await loadCedarTexts(cwd, options))
+  const intent = nameTexts(await loadIntent(cwd, file), await loadCedarTexts(cwd, options))
   const connection = await connectAsOperator(context, options)
   const found = await connection.ask((client) => client.boundaryPolicies.validate(intent))
   if (found.valid) {

@@ -6,28 +6,28 @@ import { type RealNetwork, openNetwork } from '../../testing/real-authority.suit
 let network = undefined as unknown as RealNetwork
 beforeAll(async () => {
   network = await openNetwork()
-  await network.run('boundary-policy new spending')
+  await network.run('policy new --name spending')
 })
 afterAll(() => network.close())
 
 describe('boundary-policy', () => {
   it('activates the example after a preview', async () => {
-    const valid = await network.asOperator('boundary-policy validate spending.policy.yaml')
+    const valid = await network.asOperator('policy publish --dry-run spending.policy.yaml')
     expect([valid.code, valid.stdout]).toEqual([0, 'Valid: spending would become version 1.\n'])
-    const published = await network.asOperator('boundary-policy publish spending.policy.yaml --out signed.json')
-    expect(published.stdout).toContain('Not in force yet: chancery boundary-policy activate spending 1')
-    expect((await network.run(`boundary-policy verify signed.json --url ${network.na.url}`)).code).toBe(0)
+    const published = await network.asOperator('policy publish spending.policy.yaml --out signed.json')
+    expect(published.stdout).toContain('Not in force yet: chancery policy activate spending 1')
+    expect((await network.run(`verify signed.json --url ${network.na.url}`)).code).toBe(0)
     const simulated = await network.asOperator(
-      'boundary-policy simulate spending.policy.yaml --contexts spending.cases.yaml --json',
+      'policy publish --dry-run spending.policy.yaml --contexts spending.cases.yaml --json',
     )
     expect(simulated.json()).toMatchObject({ total: 4, newly_denied: 1, newly_allowed: 0, unchanged: 3 })
-    const dry = await network.asOperator('boundary-policy activate spending 1 --contexts spending.cases.yaml --dry-run')
+    const dry = await network.asOperator('policy activate spending 1 --contexts spending.cases.yaml --dry-run')
     expect(dry.stdout).toContain('Of 4 requests: 1 newly denied, 0 newly allowed, 3 as now.')
     expect(dry.stdout).toContain("request 2: newly denied, policy gate 'spending/amount' failed")
-    expect((await network.asOperator('boundary-policy list')).stdout).toMatch(/spending +1 +- /)
-    const done = await network.asOperator('boundary-policy activate spending 1 --contexts spending.cases.yaml --yes')
+    expect((await network.asOperator('policy list')).stdout).toMatch(/spending +1 +- /)
+    const done = await network.asOperator('policy activate spending 1 --contexts spending.cases.yaml --yes')
     expect([done.code, done.stderr.includes('1 newly denied')]).toEqual([0, true])
-    const list = await network.asOperator('boundary-policy list')
+    const list = await network.asOperator('policy list')
     expect(list.stdout).toMatch(/spending +1 +active/)
     expect(list.stdout).toContain('The active set is healthy. Enforcement: optional.')
   })
@@ -38,36 +38,40 @@ describe('boundary-policy', () => {
     const issued = await network.asOperator('attestation issue vendor --role role:client --claims claims.json --json')
     const id = String(issued.json()['attestation_id'])
     await writeFile(network.setup.path('ask.yaml'), 'request_parameters: { amount: 1001, currency: EUR }\n')
-    const denied = await network.asOperator(`evaluate payment.send --attestation ${id} --context ask.yaml --out d.json`)
+    const denied = await network.asOperator(
+      `ask --as operator payment.send --attestation ${id} --context ask.yaml --out d.json`,
+    )
     expect([denied.code, denied.stdout.includes("Denied: policy gate 'spending/amount' failed")]).toEqual([1, true])
     expect(await readFile(network.setup.path('d.json'), 'utf8')).toContain('justification_proof')
     await writeFile(network.setup.path('ask.yaml'), 'request_parameters: { amount: 999, currency: EUR }\n')
-    expect((await network.asOperator(`evaluate payment.send --attestation ${id} --context ask.yaml`)).code).toBe(0)
-    expect((await network.asOperator('evaluate payment.send')).code).toBe(2)
+    expect(
+      (await network.asOperator(`ask --as operator payment.send --attestation ${id} --context ask.yaml`)).code,
+    ).toBe(0)
+    expect((await network.asOperator('ask --as operator payment.send')).code).toBe(2)
   })
 
   it('stores versions, rolls back and deactivates', async () => {
-    await network.asOperator('boundary-policy publish spending.policy.yaml')
-    expect((await network.asOperator('boundary-policy activate spending 2 --yes')).stdout).toContain(
+    await network.asOperator('policy publish spending.policy.yaml')
+    expect((await network.asOperator('policy activate spending 2 --yes')).stdout).toContain(
       'Version 1 is out of force.',
     )
-    const { versions } = (await network.asOperator('boundary-policy history spending --json')).json()
+    const { versions } = (await network.asOperator('policy show spending --json')).json()
     expect((versions as JsonObject[]).map((each) => [each['version'], each['active']])).toEqual([
       [2, true],
       [1, false],
     ])
-    expect((await network.asOperator('boundary-policy deactivate spending 2')).code).toBe(2)
-    expect((await network.asOperator('boundary-policy deactivate spending 2 --yes')).code).toBe(0)
-    expect((await network.asOperator('boundary-policy deactivate spending 2 --yes')).code).toBe(1)
-    expect((await network.asOperator('boundary-policy activate spending x')).code).toBe(2)
+    expect((await network.asOperator('policy deactivate spending 2')).code).toBe(2)
+    expect((await network.asOperator('policy deactivate spending 2 --yes')).code).toBe(0)
+    expect((await network.asOperator('policy deactivate spending 2 --yes')).code).toBe(1)
+    expect((await network.asOperator('policy activate spending x')).code).toBe(2)
   })
 
   it('reports every issue of an invalid policy', async () => {
     const text = await readFile(network.setup.path('spending.policy.yaml'), 'utf8')
     await writeFile(network.setup.path('bad.yaml'), text.replace('max_value.v1', 'max_value.v9'))
-    const bad = await network.asOperator('boundary-policy validate bad.yaml')
+    const bad = await network.asOperator('policy publish --dry-run bad.yaml')
     expect([bad.code, bad.stdout.includes('amount: gate_type is not registered here')]).toEqual([1, true])
-    const refused = await network.asOperator('boundary-policy publish bad.yaml')
+    const refused = await network.asOperator('policy publish bad.yaml')
     expect(refused.code).toBe(1)
   })
 })

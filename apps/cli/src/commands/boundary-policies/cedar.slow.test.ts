@@ -42,9 +42,9 @@ gates:
       time_limit_ms: 1000
 `
 
-describe('boundary-policy test', () => {
+describe('policy test', () => {
   it('runs Cedar gates with the texts of the folder', async () => {
-    const { code, stdout } = await network.run('boundary-policy test cedar')
+    const { code, stdout } = await network.run('policy test cedar')
     expect(stdout).toContain('6 passed, 0 failed')
     expect(code).toBe(0)
   })
@@ -55,7 +55,7 @@ describe('boundary-policy test', () => {
       network.setup.path('wrong/printing.cedar'),
       'permit(principal, action, resource) when { context.x };',
     )
-    const { code, stderr } = await network.run('boundary-policy test wrong')
+    const { code, stderr } = await network.run('policy test wrong')
     expect([code, stderr.includes('app-rules: policy set:')]).toEqual([1, true])
   })
 
@@ -73,7 +73,7 @@ describe('boundary-policy test', () => {
       one('no answer', '', 'deny', 'gate_error'),
     ]
     await writeFile(folder('printing.cases.yaml'), `now: 2026-06-01T12:00:00Z\ncases:\n${cases.join('')}`)
-    const { stdout } = await network.run('boundary-policy test facts')
+    const { stdout } = await network.run('policy test facts')
     expect(stdout).toContain('3 passed, 0 failed')
   })
 })
@@ -84,20 +84,22 @@ async function decide(copies: number): Promise<string> {
   const issued = await network.asOperator('attestation issue vendor --role role:client --claims claims.json --json')
   const id = String(issued.json()['attestation_id'])
   await writeFile(network.setup.path('ask.yaml'), `request_parameters: { printer: p1, copies: ${copies} }\n`)
-  const made = await network.asOperator(`evaluate printer.print --attestation ${id} --context ask.yaml --quiet`)
+  const made = await network.asOperator(
+    `ask --as operator printer.print --attestation ${id} --context ask.yaml --quiet`,
+  )
   return made.stdout.trim()
 }
 
-describe('boundary-policy replay', () => {
+describe('verify --replay', () => {
   let pack: EvidencePack
   let decision = ''
   beforeAll(async () => {
     const flags = '--cedar cedar/printing.cedar --schema cedar/printing.cedarschema'
-    await network.asOperator(`boundary-policy publish cedar/printing.policy.yaml ${flags}`)
+    await network.asOperator(`policy publish cedar/printing.policy.yaml ${flags}`)
     await writeFile(network.setup.path('credit.policy.yaml'), CREDIT())
-    await network.asOperator('boundary-policy publish credit.policy.yaml')
+    await network.asOperator('policy publish credit.policy.yaml')
     for (const name of ['printing', 'credit']) {
-      const { code, stderr } = await network.asOperator(`boundary-policy activate ${name} 1 --yes`)
+      const { code, stderr } = await network.asOperator(`policy activate ${name} 1 --yes`)
       if (code !== 0) throw new Error(stderr)
     }
     decision = await decide(3)
@@ -109,14 +111,14 @@ describe('boundary-policy replay', () => {
   const resultsOf = (report: JsonObject): readonly string[] =>
     (report['gates'] as readonly JsonObject[]).map(({ gate_name, result }) => `${String(gate_name)} ${String(result)}`)
   const replayed = async (changed: PackRecords): Promise<[number, string]> => {
-    await writeFile(network.setup.path('changed.json'), writePack(sealPack(changed)))
-    const { code, stdout, stderr } = await network.run('boundary-policy replay changed.json --genesis genesis.json')
+    await writeFile(network.setup.path('changed.json'), writeEvidencePack(sealPack(changed)))
+    const { code, stdout, stderr } = await network.run('verify --replay changed.json --genesis genesis.json')
     return [code, `${stdout}${stderr}`]
   }
 
   it('computes an allowed and a denied decision again, byte by byte', async () => {
     for (const id of [decision, await decide(51)]) {
-      const { code, json } = await network.asOperator(`boundary-policy replay ${id} --json`)
+      const { code, json } = await network.asOperator(`verify --replay ${id} --json`)
       expect([code, json()['result']]).toEqual([0, 'same'])
       expect(resultsOf(json())).toEqual([
         'attestation_status not_recomputable',
@@ -152,8 +154,8 @@ describe('boundary-policy replay', () => {
     const entries = pack.entries.map((line) => line.replaceAll('"copies":3', '"copies":4'))
     const [code, text] = await replayed({ ...pack, entries })
     expect([code, text.includes('do not verify')]).toEqual([1, true])
-    expect((await network.asOperator('boundary-policy replay none')).code).toBe(1)
-    const { code: exit, stderr } = await network.run('boundary-policy replay decision.json')
+    expect((await network.asOperator('verify --replay none')).code).toBe(1)
+    const { code: exit, stderr } = await network.run('verify --replay decision.json')
     expect([exit, stderr]).toEqual([2, expect.stringContaining('the root key of the file was not compared')])
   })
 })

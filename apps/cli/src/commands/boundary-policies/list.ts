@@ -1,24 +1,30 @@
-import { BOUNDARY_POLICY_FORM, visible } from '@chancery/protocol'
+import { visible } from '@chancery/protocol'
 import type { BoundaryPolicyRow } from '@chancery/sdk/authority'
-import { connect, connectAsOperator } from '../../connection/connection.ts'
+import { connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { type Result, table } from '../../output/screen.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import { loadRecord, recordKind } from '../../files/json-file.ts'
-import { loadPublicKeys } from '../../files/keys.ts'
+import { usageError } from '../../errors/failure.ts'
+import { showLicense } from '../data-usage/data-usage.ts'
+import { describeNetworkVersions, showNetworkPolicy } from '../network-policy/network-policy.ts'
+import { showRecognition } from '../recognition-policy/publish.ts'
 
-/** Runs `boundary-policy list`: stored versions, active versions, and whether the set is valid for decisions. */
-export async function runBoundaryPolicyList(
-  context: CommandContext,
-  _args: Arguments,
-  options: Options,
-): Promise<Result> {
+/** Runs `policy list`: stored versions, active versions, and whether the set is valid for decisions. */
+export async function runPolicyList(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const { style } = context
   const connection = await connectAsOperator(context, options)
   const { policies, next_cursor } = await connection.ask((client) => client.boundaryPolicies.list({ limit: 1000 }))
   const active = await connection.ask((client) => client.boundaryPolicies.active())
   const { enforcement, policy_set_healthy, problems } = active
-  const data = { enforcement, policy_set_healthy, problems, policies, is_cut: next_cursor !== null }
+  const network = await describeNetworkVersions(context, connection)
+  const data = {
+    network_policies: network.versions,
+    enforcement,
+    policy_set_healthy,
+    problems,
+    policies,
+    is_cut: next_cursor !== null,
+  }
   const health = policy_set_healthy
     ? style.good('The active set is healthy.')
     : style.bad('The active set is unhealthy: every evaluation is denied.')
@@ -27,7 +33,7 @@ export async function runBoundaryPolicyList(
   return {
     data,
     ids: policies.map(idOf),
-    text: [rows, '', `${health} Enforcement: ${visible(enforcement)}.`, ...reasons].join('\n'),
+    text: [rows, '', `${health} Enforcement: ${visible(enforcement)}.`, ...reasons, '', network.text].join('\n'),
   }
 }
 
@@ -46,34 +52,16 @@ export function describeVersions(rows: readonly BoundaryPolicyRow[], { style }: 
   return table(['POLICY', 'VERSION', 'STATE', 'GATES', 'UNTIL'], lines, style)
 }
 
-/** Runs `boundary-policy history`: with --json it includes the signed bodies. */
-export async function runBoundaryPolicyHistory(
-  context: CommandContext,
-  args: Arguments,
-  options: Options,
-): Promise<Result> {
+/** Runs `policy show`: the versions of a boundary policy, or the policy of another kind. */
+export async function runPolicyShow(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const policy = args.required('policy')
+  if (options.isSet('licensee') && policy !== 'license') throw usageError('--licensee is for policy show license.')
+  if (policy === 'network') return showNetworkPolicy(context, options)
+  if (policy === 'recognition') return showRecognition(context, options)
+  if (policy === 'license') return showLicense(context, options)
   const connection = await connectAsOperator(context, options)
   const { policy_id, versions } = await connection.ask((client) =>
-    client.boundaryPolicies.history(args.required('policy_id'), { limit: 1000 }),
+    client.boundaryPolicies.history(policy, { limit: 1000 }),
   )
   return { data: { policy_id, versions }, ids: versions.map(idOf), text: describeVersions(versions, context) }
-}
-
-const POLICY = recordKind('a boundary policy', 'policy', BOUNDARY_POLICY_FORM)
-
-/** Runs `boundary-policy verify`; the exit code is 1 when the policy is not valid. */
-export async function runBoundaryPolicyVerify(
-  context: CommandContext,
-  args: Arguments,
-  options: Options,
-): Promise<Result> {
-  const { cwd, style } = context
-  const { wire: policy } = await loadRecord(cwd, args.required('file'), POLICY)
-  const keys = await loadPublicKeys(cwd, options, 'issuer-key')
-  const connection = await connect(context, options)
-  const named = keys === undefined ? {} : { issuer_public_keys: keys }
-  const verdict = await connection.ask((client) => client.boundaryPolicies.verify({ policy, ...named }))
-  const title = verdict.valid ? style.good('Valid:') : style.bad(`Not valid (${visible(verdict.reason)}):`)
-  const text = `${title} ${visible(verdict.policy_id)} version ${verdict.version}, digest ${visible(verdict.policy_digest)}`
-  return { data: verdict, text, exitCode: verdict.valid ? 0 : 1 }
 }

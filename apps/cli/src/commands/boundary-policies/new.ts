@@ -9,8 +9,8 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 /** Returns a commented example policy, which is valid. */
 function examplePolicy(policyId: string): string {
   return `# A boundary policy: rules for requests, signed and versioned by the authority.
-# Test it:    chancery boundary-policy test .
-# Publish it: chancery boundary-policy publish ${policyId}.policy.yaml
+# Test it:    chancery policy test .
+# Publish it: chancery policy publish ${policyId}.policy.yaml
 policy_id: ${policyId}
 description: Payments stay below the limit and within working hours.
 
@@ -95,20 +95,20 @@ cases:
 `
 }
 
-/** Runs `boundary-policy new`: writes an example policy and test cases that pass. */
+/** Runs `policy new`: writes an example policy and test cases that pass. */
 export async function runBoundaryPolicyNew(
   context: CommandContext,
-  args: Arguments,
+  _args: Arguments,
   options: Options,
 ): Promise<Result> {
   const { cwd, style } = context
-  const id = args.required('name')
+  const id = options.required('name')
   if (!isPolicyId(id)) throw usageError('A policy id is 1 to 128 characters of A-Z a-z 0-9 . _ : -')
-  const folder = options.textOrDefault('dir')
+  const folder = options.textOrDefault('out')
   const [policy, cases] = [resolve(cwd, folder, `${id}.policy.yaml`), resolve(cwd, folder, `${id}.cases.yaml`)]
   await refuseExisting([policy, cases])
   await writeNewFile(policy, examplePolicy(id), FOR_ALL)
   await writeNewFile(cases, exampleCases(id), FOR_ALL)
-  const text = `${style.good('Written:')} ${typed(cwd, policy)} and ${typed(cwd, cases)}\nNext: chancery boundary-policy test ${folder}`
+  const text = `${style.good('Written:')} ${typed(cwd, policy)} and ${typed(cwd, cases)}\nNext: chancery policy test ${folder}`
   return { data: { policy_id: id, policy_file: policy, cases_file: cases }, ids: [id], text }
 }

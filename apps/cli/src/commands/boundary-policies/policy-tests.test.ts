@@ -5,7 +5,7 @@ import { TestContext } from '../../testing/run-command.suite.ts'
 let setup = undefined as unknown as TestContext
 beforeAll(async () => {
   setup = await TestContext.make()
-  await setup.run('boundary-policy new pay')
+  await setup.run('policy new --name pay')
 })
 afterAll(() => setup.remove())
 
@@ -16,9 +16,9 @@ async function edit(file: string, from: string, to: string): Promise<() => Promi
   return () => writeFile(setup.path(file), text)
 }
 
-describe('boundary-policy test', () => {
+describe('policy test', () => {
   it('passes the example without an authority and lists gates that no case makes fail', async () => {
-    const { code, stdout } = await setup.run('boundary-policy test . --require-coverage')
+    const { code, stdout } = await setup.run('policy test . --require-coverage')
     expect(stdout).toContain('4 passed, 0 failed')
     expect(stdout).toContain('Gates reached by a case: 3 of 3')
     expect(stdout).toContain('no case sees pay/currency fail')
@@ -27,7 +27,7 @@ describe('boundary-policy test', () => {
 
   it('shows what differs, and fails', async () => {
     const undo = await edit('pay.policy.yaml', 'max: 1000', 'max: 2000')
-    const { code, stdout } = await setup.run('boundary-policy test .')
+    const { code, stdout } = await setup.run('policy test .')
     await undo()
     expect(code).toBe(1)
     expect(stdout).toContain('FAILED  pay.cases.yaml: a large payment is denied')
@@ -38,7 +38,7 @@ describe('boundary-policy test', () => {
   it('writes JUnit for build servers, with names that cannot break out', async () => {
     const undo = await edit('pay.cases.yaml', 'name: a large payment is denied', `name: 'a "large" <payment> & more'`)
     const redo = await edit('pay.policy.yaml', 'max: 1000', 'max: 2000')
-    const { code } = await setup.run('boundary-policy test . --junit out.xml')
+    const { code } = await setup.run('policy test . --junit out.xml')
     await undo()
     await redo()
     expect(code).toBe(1)
@@ -50,7 +50,7 @@ describe('boundary-policy test', () => {
   })
 
   it('gives the same as JSON', async () => {
-    const { json } = await setup.run('boundary-policy test . --json')
+    const { json } = await setup.run('policy test . --json')
     expect(json()).toMatchObject({
       passed: 4,
       failed: 0,
@@ -64,8 +64,8 @@ describe('boundary-policy test', () => {
       'capabilities: [payment.*]',
       'capabilities: [payment.*]\n  parent_kinds: [agreement, direct]',
     )
-    const { code, stdout } = await setup.run('boundary-policy test .')
-    const { json } = await setup.run('boundary-policy test . --json')
+    const { code, stdout } = await setup.run('policy test .')
+    const { json } = await setup.run('policy test . --json')
     await undo()
     expect(code).toBe(0)
     expect(stdout).toMatch(/Warning: pay: parent_kinds: .* counts as direct/)
@@ -74,8 +74,8 @@ describe('boundary-policy test', () => {
 
   it('names gates no case reaches', async () => {
     const undo = await edit('pay.policy.yaml', 'capabilities: [payment.*]', 'capabilities: [nothing.*]')
-    const { code, stdout } = await setup.run('boundary-policy test .')
-    const required = await setup.run('boundary-policy test . --require-coverage')
+    const { code, stdout } = await setup.run('policy test .')
+    const required = await setup.run('policy test . --require-coverage')
     await undo()
     expect(code).toBe(1)
     expect(required.code).toBe(1)
@@ -109,7 +109,7 @@ describe('boundary-policy test', () => {
     ]
     await writeFile(`${folder}/vendors.policy.json`, JSON.stringify(policy))
     await writeFile(`${folder}/vendors.cases.json`, JSON.stringify({ cases }))
-    expect((await setup.run('boundary-policy test vendors')).stdout).toContain('2 passed, 0 failed')
+    expect((await setup.run('policy test vendors')).stdout).toContain('2 passed, 0 failed')
   })
 
   it.each([
@@ -120,14 +120,14 @@ describe('boundary-policy test', () => {
     ['pay.policy.yaml', 'gates:', 'gates: [', 'is not YAML'],
   ])('explains %s with %s as %s', async (file, from, to, hint) => {
     const undo = await edit(file, from, to)
-    const { code, stderr } = await setup.run('boundary-policy test .')
+    const { code, stderr } = await setup.run('policy test .')
     await undo()
     expect([code, stderr.includes(hint)]).toEqual([1, true])
   })
 
   it('refuses a folder with nothing in it, and never overwrites', async () => {
-    expect((await setup.run('boundary-policy test /nowhere')).code).toBe(2)
-    expect((await setup.run('boundary-policy new pay')).stderr).toContain('exists already')
-    expect((await setup.run('boundary-policy new a/b')).code).toBe(2)
+    expect((await setup.run('policy test /nowhere')).code).toBe(2)
+    expect((await setup.run('policy new --name pay')).stderr).toContain('exists already')
+    expect((await setup.run('policy new --name a/b')).code).toBe(2)
   })
 })

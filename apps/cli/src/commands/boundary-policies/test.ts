@@ -57,7 +57,7 @@ const POLICY_SETS = /\.cedar$/i
 const SCHEMAS = /\.cedarschema$/i
 const CASES = /\.cases\.(?:json|ya?ml)$/i
 
-/** Runs `boundary-policy test` without an authority, before a policy is signed. */
+/** Runs `policy test` without an authority, before a policy is signed. */
 export async function runBoundaryPolicyTest(
   context: CommandContext,
   args: Arguments,
@@ -80,7 +80,7 @@ export async function runBoundaryPolicyTest(
     throw new CommandError({
       code: 'nothing_to_test',
       message: `${folder} contains ${policies.length} policies and ${cases.length} files with cases.`,
-      hint: 'Policies end in .policy.yaml or .policy.json, cases in .cases.yaml or .cases.json: see chancery boundary-policy new.',
+      hint: 'Policies end in .policy.yaml or .policy.json, cases in .cases.yaml or .cases.json: see chancery policy new.',
     })
   const read = (pattern: RegExp): Promise<string[]> =>
     Promise.all(names.filter((name) => pattern.test(name)).map((name) => readText(resolve(cwd, folder, name))))

@@ -40,15 +40,14 @@ describe('ask', () => {
   it('exits with 2 when the authority refuses to decide', async () => {
     const refused = await network.run('ask ledger.read --home node --attestation unknown')
     expect([refused.code, refused.stdout]).toEqual([2, ''])
-    const both = await network.run(`ask ledger.read --home node --attestation ${attestation} --presented x.json`)
+    const both = await network.run(`ask ledger.read --home node --attestation ${attestation} --attestation x.json`)
     expect(both.code).toBe(2)
   })
 
   it('prints details and request id of a refusal, as text and as JSON', async () => {
     const record = await readFile(network.setup.path('member.json'), 'utf8')
     await writeFile(network.setup.path('foreign.json'), record.replaceAll('TEST-NET', 'NOBODY-NET'))
-    const line =
-      'ask ledger.read --key node/node.key --presented foreign.json --issuer NOBODY-NET --config operator.toml'
+    const line = 'ask ledger.read --key node/node.key --presented foreign.json --issuer NOBODY-NET --home operator'
     const asText = await network.run(line)
     expect(asText.stderr).toMatch(/\n  reason: [a-z_]+\n/)
     expect(asText.stderr).toMatch(/request [0-9a-f-]{36}\n/)

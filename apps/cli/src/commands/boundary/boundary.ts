@@ -1,73 +1,93 @@
 import { sovereign } from '@chancery/contract'
-import { type AuthorityKeys, asJson, readPresentedAttestation } from '@chancery/protocol'
+import { asJson, isJsonObject, readJson, readOrUndefined, readPresentedAttestation } from '@chancery/protocol'
+import type { AuthorityKeys, JsonObject, JsonValue } from '@chancery/protocol'
 import type { NodeDecision, NodeDecisionRequest, PresentedAttestation } from '@chancery/sdk/authority'
 import { approvalsApi, boundaryApi, requireNodeDecision, routeApi, waitForApproval } from '@chancery/sdk/internal'
 import { type Connection, connectAsOperator, connectWithKey } from '../../connection/connection.ts'
 import { connectAsNode, loadCertificate, loadNodeSigner } from '../../connection/node-folder.ts'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/screen.ts'
-import { CommandError, usageError } from '../../errors/failure.ts'
-import { explain } from '../../errors/explain.ts'
-import { loadJsonObject, loadRecord, loadStructured, saveRecord } from '../../files/json-file.ts'
-import { wholeNumber } from '../../arguments/numbers.ts'
+import { usageError } from '../../errors/failure.ts'
+import { loadRecord, loadStructured, saveRecord } from '../../files/json-file.ts'
+import { timeSpan } from '../../arguments/time-span.ts'
+import { readPairs } from '../../arguments/pairs.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { decisionResult } from './describe.ts'
 import { loadAgreement } from '../agreements/agreements.ts'
 
 const ATTESTATION = { name: 'an attestation', member: 'attestation', read: readPresentedAttestation } as const
 
-/** Reads the attestation of --presented, of the issuer and under the treaty that the options name. */
-async function loadPresented(cwd: string, options: Options): Promise<PresentedAttestation | undefined> {
-  const file = options.text('presented')
-  const [issuer, treaty] = [options.text('issuer'), options.has('treaty') ? options.text('treaty') : undefined]
-  if (file === undefined) {
-    if (issuer !== undefined || treaty !== undefined) throw usageError('--issuer and --treaty need --presented.')
-    return undefined
-  }
-  if (issuer === undefined) throw usageError('--presented needs --issuer, the sovereign that issued the attestation.')
-  return {
-    attestation: await loadRecord(cwd, file, ATTESTATION),
-    issuer_sovereign_id: issuer,
-    ...(treaty === undefined ? {} : { treaty_id: treaty }),
-  }
+interface Basis {
+  readonly attestation?: string
+  readonly presented?: PresentedAttestation
 }
 
 const isFileName = (text: string): boolean => text.endsWith('.json') || text.includes('/')
 
-/** Reads --attestation: an id, or a file with the signed record. */
-async function attestationId(cwd: string, options: Options): Promise<string | undefined> {
-  const given = options.text('attestation')
-  if (given === undefined || !isFileName(given)) return given
-  return (await loadRecord(cwd, given, ATTESTATION)).attestation_id
+/** Reads --attestation: an id, a file of this network, or with --issuer the file of a partner. */
+async function readBasis(cwd: string, options: Options): Promise<Basis> {
+  const [given, issuer, treaty] = [options.text('attestation'), options.text('issuer'), options.text('treaty')]
+  if (issuer === undefined) {
+    if (treaty !== undefined) throw usageError('--treaty needs --issuer, the partner that issued the attestation.')
+    if (given === undefined) return {}
+    return { attestation: isFileName(given) ? (await loadRecord(cwd, given, ATTESTATION)).attestation_id : given }
+  }
+  if (given === undefined || !isFileName(given))
+    throw usageError('--issuer needs the file of an attestation: --attestation.')
+  return {
+    presented: {
+      attestation: await loadRecord(cwd, given, ATTESTATION),
+      issuer_sovereign_id: issuer,
+      ...(treaty === undefined ? {} : { treaty_id: treaty }),
+    },
+  }
 }
 
-/** Runs `ask`. The exit code is 1 only for a verified denial, and 2 for everything that gives no decision. */
+/** The context of --context, with the values of --parameter. */
+async function readContext(cwd: string, options: Options): Promise<JsonObject | undefined> {
+  const file = options.text('context')
+  const given = Object.entries(readPairs(options, 'parameter'))
+  const base = file === undefined ? undefined : await loadStructured(cwd, file)
+  if (given.length === 0) return base
+  const parameters = given.map(([name, text]) => [name, toValue(text)] as const)
+  const known = base?.['request_parameters']
+  const before = known !== undefined && isJsonObject(known) ? known : {}
+  return { ...base, request_parameters: { ...before, ...Object.fromEntries(parameters) } }
+}
+
+/** A JSON value, else the text itself. */
+function toValue(text: string): JsonValue {
+  return readOrUndefined(() => readJson(text)) ?? text
+}
+
+/** Runs `ask`. The exit code is 1 only for a verified denial; everything that gives no decision has the code of its error. */
 export async function runAsk(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
-  try {
-    return await askForDecision(context, args, options)
-  } catch (error) {
-    const { code, message, hint } = explain(error)
-    throw new CommandError({ code, message, hint, exitCode: 2 }, { cause: error })
-  }
+  return options.textOrDefault('as') === 'operator'
+    ? evaluate(context, args, options)
+    : askForDecision(context, args, options)
 }
 
 async function askForDecision(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
-  const [file, resource] = [options.text('context'), options.text('resource')]
-  const attestation = await attestationId(cwd, options)
-  const presented = await loadPresented(cwd, options)
-  if ((attestation === undefined) === (presented === undefined))
-    throw usageError('Give exactly one of --attestation and --presented.')
+  const resource = options.text('resource')
+  if (options.isSet('agreement')) throw usageError('--agreement needs --as operator.')
+  const { attestation, presented } = await readBasis(cwd, options)
+  if (attestation === undefined && presented === undefined)
+    throw usageError(
+      'The decision needs an attestation of this node.',
+      'List them: chancery attestation list --signed, with an operator key.',
+    )
+  const asked = await readContext(cwd, options)
   const caller = await openCaller(context, options)
   const request: NodeDecisionRequest = {
     ...(caller.cert_id === undefined ? {} : { cert_id: caller.cert_id }),
     ...(attestation === undefined ? {} : { attestation_id: attestation }),
     ...(presented === undefined ? {} : { presented }),
     requested_capability: args.required('capability'),
-    ...(file === undefined ? {} : { context: await loadStructured(cwd, file) }),
+    ...(asked === undefined ? {} : { context: asked }),
     ...(resource === undefined ? {} : { resource_id: resource }),
   }
-  const wait = wholeNumber(options, 'wait', 0, 86_400)
+  const wait = timeSpan(options, 'wait', { unit: 's', min: 0, max: 86_400 })
   const approval = options.text('approval')
   const named = approval === undefined ? request : { ...request, approval_id: approval }
   const { record, saved } = await saveRecord(cwd, options, () => askAndWait(context, caller, named, wait))
@@ -112,16 +132,14 @@ interface Caller {
 }
 
 async function openCaller(context: CommandContext, options: Options): Promise<Caller> {
-  const key = options.text('key')
+  const key = options.text('member-key')
   if (key === undefined) {
-    if (options.isSet('genesis')) throw usageError('--genesis needs --key: the folder of a node has its own block.')
     const connection = await connectAsNode(context, options)
     const { cert_id } = await loadCertificate(connection.files)
     return { connection, publicKey: connection.signer.publicKey, cert_id, keys: connection.followed.keys }
   }
-  if (options.isSet('home')) throw usageError('Give --home or --key, not both.')
   const signer = await loadNodeSigner(context, key)
-  const connection = await connectWithKey(context, options, signer, options.text('genesis'))
+  const connection = await connectWithKey(context, options, signer)
   return { connection, publicKey: signer.publicKey, cert_id: undefined, keys: connection.followed?.keys }
 }
 
@@ -135,41 +153,26 @@ async function ask(context: CommandContext, caller: Caller, request: NodeDecisio
   })
 }
 
-/** Runs `evaluate`; the exit code is 1 for a denial, so that a script stops. */
-export async function runEvaluate(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+/** `ask --as operator`: the question of a member, asked by an operator. */
+async function evaluate(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
-  const [agreement, file] = [options.text('agreement'), options.text('context')]
-  const attestation = await attestationId(cwd, options)
-  const presented = await loadPresented(cwd, options)
+  for (const name of ['member-key', 'resource'])
+    if (options.isSet(name)) throw usageError(`--${name} cannot be combined with --as operator.`)
+  const agreement = options.text('agreement')
+  const { attestation, presented } = await readBasis(cwd, options)
   if ([agreement, attestation, presented].filter((basis) => basis !== undefined).length !== 1)
-    throw usageError('Give exactly one of --agreement, --attestation and --presented.')
+    throw usageError('Give exactly one of --attestation and --agreement.')
+  const asked = await readContext(cwd, options)
   const request = {
     ...(agreement === undefined ? {} : { agreement: await loadAgreement(cwd, agreement) }),
     ...(attestation === undefined ? {} : { attestation_id: attestation }),
     ...(presented === undefined ? {} : { presented }),
     requested_capability: args.required('capability'),
-    ...(file === undefined ? {} : { context: await loadStructured(cwd, file) }),
+    ...(asked === undefined ? {} : { context: asked }),
   }
   const connection = await connectAsOperator(context, options)
   const { record, saved } = await saveRecord(cwd, options, () =>
     connection.ask((client) => client.boundary.evaluate(request)),
   )
   return decisionResult(record.decision, { data: record, saved, style })
-}
-
-/** Runs `decide`; the exit code is 1 for a denial, so that a script stops. */
-export async function runDecide(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
-  const { cwd, style } = context
-  const agreement = await loadAgreement(cwd, args.required('agreement'))
-  const file = options.text('context')
-  const request = {
-    agreement,
-    requested_capability: args.required('capability'),
-    ...(file === undefined ? {} : { context: await loadJsonObject(cwd, file) }),
-  }
-  const connection = await connectAsOperator(context, options)
-  const { record, saved } = await saveRecord(cwd, options, () =>
-    connection.ask((client) => client.boundary.decide(request)),
-  )
-  return decisionResult(record, { data: record, saved, style })
 }

@@ -1,59 +1,32 @@
 import {
   CLOCK_TOLERANCE,
   checkCertificate,
-  draftJoinCertificate,
   isAuthenticList,
   positionOfList,
   presentedCertificate,
-  readPublicKey,
   readRevocationList,
-  signList,
   toTrustDecision,
-  writeJson,
+  visible,
 } from '@chancery/protocol'
 import type { CallerTrust, RevocationList } from '@chancery/protocol'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/screen.ts'
 import { usageError } from '../../errors/failure.ts'
 import { loadRecord } from '../../files/json-file.ts'
-import type { Arguments, Options } from '../../arguments/options.ts'
-import { readPairs } from '../../arguments/pairs.ts'
-import { randomUUID } from 'node:crypto'
-import { checkKeyId, loadSigner } from '../../files/keys.ts'
+import type { Options } from '../../arguments/options.ts'
 
-const MAX_HOURS = 8760
-
-/** Runs `cert issue`: signs a certificate with a local key, for tests of verifiers. */
-export async function runCertIssue(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
-  const keyId = checkKeyId(options.required('key-id'))
-  const nodeKey = options.required('node-key')
-  if (readPublicKey(nodeKey) === undefined) throw usageError('--node-key needs an Ed25519 public key in base64.')
-  const hours = Number(options.textOrDefault('valid-hours'))
-  if (!Number.isInteger(hours) || hours < 1 || hours > MAX_HOURS)
-    throw usageError(`--valid-hours is 1 to ${MAX_HOURS}.`)
-  const signer = await loadSigner(context, options.required('key'), () => keyId)
-  const draft = draftJoinCertificate({
-    cert_id: randomUUID(),
-    node_public_key: nodeKey,
-    network_name: options.required('network'),
-    roles: options.list('role'),
-    issued_by: keyId,
-    now: context.now(),
-    validityHours: hours,
-  })
-  const certificate = await signList(draft, signer)
-  context.note('test certificate: this node has not joined a network')
-  return { data: certificate, text: writeJson(certificate) }
-}
-
-/** Runs `cert verify`: makes the checks of a gateway with the given anchors; prints reasons, not identifiers. */
-export async function runCertVerify(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
-  const certificate = await loadRecord(context.cwd, args.required('file'), {
+/** `verify` of a certificate: the checks of a gateway with the given keys; prints reasons, not identifiers. */
+export async function verifyCertificate(
+  context: CommandContext,
+  file: string,
+  options: Options,
+  anchors: ReadonlyMap<string, Uint8Array>,
+): Promise<Result> {
+  const certificate = await loadRecord(context.cwd, file, {
     name: 'a join certificate',
     member: 'certificate',
     read: (value) => presentedCertificate(value, ''),
   })
-  const anchors = readAnchors(options)
   const listFile = options.text('crl')
   const isWaived = options.isSet('no-revocation')
   if (isWaived && listFile !== undefined) throw usageError('Give --crl or --no-revocation, not both.')
@@ -73,20 +46,11 @@ export async function runCertVerify(context: CommandContext, args: Arguments, op
   if (list !== undefined) return { data: { trusted: true, revocation: checked, reasons }, text: 'trusted' }
   // A revoked certificate has valid signatures and times. Only a program that waives the check may read `true`.
   const data = { trusted: isWaived ? true : null, revocation: checked, reasons }
-  const missing = 'Revocation was not checked: no list was given.'
-  if (isWaived) return { data, text: `trusted, as far as signatures and times go.\n${missing}` }
-  const text = `Signatures and times are valid. ${missing}\nGive --crl with a signed list, or --no-revocation.`
-  return { data, text, exitCode: 2 }
-}
-
-function readAnchors(options: Options): ReadonlyMap<string, Uint8Array> {
-  return new Map(
-    Object.entries(readPairs(options, 'anchor')).map(([id, text]) => {
-      const key = readPublicKey(text)
-      if (key === undefined) throw usageError(`--anchor ${id} needs an Ed25519 public key in base64.`)
-      return [id, key]
-    }),
-  )
+  const { network_name: network } = certificate
+  const known = `the certificate is signed by ${visible(network)} and not expired`
+  if (isWaived) return { data, text: `trusted: ${known}. Revocation was not checked.` }
+  const text = `Unknown: ${known}. No revocation list was given, so revocation was not checked.\nGive --crl with a signed list, or --no-revocation.`
+  return { data, text, exitCode: 3 }
 }
 
 function loadList({ cwd }: CommandContext, file: string): Promise<RevocationList> {

@@ -55,14 +55,14 @@ COMP_WORDS=("$@"); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _chancery; printf '%s
       ['--config', 'genesis', 'operator', ''],
       ['list', 'add', 'remove', 'revoke', 'activity'],
     ],
-    [['network-policy', 'show', '--his'], ['--history']],
-    [['network-policy', 'show', '--j'], ['--json']],
+    [['policy', 'show', 'network', '--his'], ['--history']],
+    [['policy', 'show', 'network', '--j'], ['--json']],
     [
       ['authority', 'start', '--evidence-store', ''],
       ['off', 'on'],
     ],
     [['completion', 'f'], ['fish']],
-    [['genesis', 'verify', 'gen'], ['genesis.json']],
+    [['verify', 'gen'], ['genesis.json']],
     [['genesis', 'sign', '--genesis', 'gen'], ['genesis.json']],
   ])('%j', (words, expected) => {
     expect(offered(...words)).toEqual(expected)

@@ -1,4 +1,7 @@
+import { mkdir } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { COMMANDS, GLOBAL_OPTIONS, PROGRAM_NAME } from '@chancery/contract'
+import { FOR_ALL, replaceFile, toFailure } from '../../files/files.ts'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/screen.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
@@ -97,15 +100,65 @@ function described(summary: string): string {
   return summary === '' ? '' : ` -d '${summary.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
 }
 
-const SCRIPTS: Readonly<Record<string, typeof bashScript>> = { bash: bashScript, zsh: zshScript, fish: fishScript }
+function powershellScript(program: string, entries: readonly Entry[]): string {
+  const lines = entries.map(({ line, words, flags, choices }) => {
+    const offered = [...words.map(({ word }) => word), ...choices, ...flags.map(({ name }) => name), '--help']
+    return `    '${line}' { @(${offered.map((each) => `'${each}'`).join(',')}) }`
+  })
+  const values = valueFlags(entries).map((each) => `'${each}'`)
+  return `# Completion of ${program} for PowerShell. Load it with: ${program} completion powershell | Out-String | Invoke-Expression
+Register-ArgumentCompleter -Native -CommandName ${program} -ScriptBlock {
+  param($wordToComplete, $commandAst, $cursorPosition)
+  $values = @(${values.join(',')})
+  $line = @(); $skip = $true; $isValue = $false
+  foreach ($element in $commandAst.CommandElements) {
+    if ($skip) { $skip = $false; continue }
+    $word = $element.ToString()
+    if ($element.Extent.EndOffset -ge $cursorPosition -and $word -eq $wordToComplete) { break }
+    if ($isValue) { $isValue = $false; continue }
+    if ($values -contains $word) { $isValue = $true; continue }
+    if (-not $word.StartsWith('-')) { $line += $word }
+  }
+  if ($isValue) { return }
+  $offered = switch ($line -join ' ') {
+${lines.join('\n')}
+    default { @() }
+  }
+  $offered | Where-Object { $_ -like "$wordToComplete*" } | ForEach-Object {
+    [System.Management.Automation.CompletionResult]::new($_, $_, 'ParameterValue', $_)
+  }
+}
+`
+}
+
+const SCRIPTS: Readonly<Record<string, typeof bashScript>> = {
+  bash: bashScript,
+  zsh: zshScript,
+  fish: fishScript,
+  powershell: powershellScript,
+}
+
+/** Where each shell looks for completion of one user; undefined where its profile must load it. */
+const PLACES: Readonly<Record<string, readonly string[]>> = {
+  bash: ['.local', 'share', 'bash-completion', 'completions', PROGRAM_NAME],
+  zsh: ['.zfunc', `_${PROGRAM_NAME}`],
+  fish: ['.config', 'fish', 'completions', `${PROGRAM_NAME}.fish`],
+  powershell: ['.config', 'powershell', `${PROGRAM_NAME}-completion.ps1`],
+}
 
 /**
  * Runs `completion`: prints a script for one shell, made from the table of the commands. The script starts no program.
  */
-export async function runCompletion(_context: CommandContext, args: Arguments, _options: Options): Promise<Result> {
+export async function runCompletion(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const shell = args.required('shell')
   const write = SCRIPTS[shell]
   if (write === undefined) throw new Error(`no script for ${shell}`)
   const script = write(PROGRAM_NAME, toEntries(COMMANDS, GLOBAL_OPTIONS))
-  return { data: { shell, script }, text: script }
+  if (!options.isSet('install')) return { data: { shell, script }, text: script }
+  const file = join(context.userHome, ...(PLACES[shell] ?? []))
+  await mkdir(dirname(file), { recursive: true }).catch((error: unknown) => {
+    throw toFailure(error, dirname(file), 'made')
+  })
+  await replaceFile(file, script, FOR_ALL)
+  return { data: { shell, file }, ids: [file], text: `${context.style.good('Written:')} ${file}` }
 }

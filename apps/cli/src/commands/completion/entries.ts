@@ -45,7 +45,7 @@ function wordsAfter(line: string, commands: readonly Command[]): Entry['words'] 
   for (const { path, summary } of below) {
     const word = path[depth] ?? ''
     if (words.has(word)) continue
-    words.set(word, path.length === depth + 1 ? summary : (COMMAND_GROUPS[path.slice(0, depth + 1).join(' ')] ?? ''))
+    words.set(word, path.length === depth + 1 ? summary : (COMMAND_GROUPS[path[0] ?? '']?.summary ?? ''))
   }
   return [...words].map(([word, summary]) => ({ word, summary }))
 }

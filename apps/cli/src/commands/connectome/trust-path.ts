@@ -2,12 +2,16 @@ import { type ExplainedPath, visible } from '@chancery/protocol'
 import { connect } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/screen.ts'
-import type { Arguments, Options } from '../../arguments/options.ts'
+import type { Options } from '../../arguments/options.ts'
 import { shellWord } from '../../output/shell-word.ts'
 
-/** Runs `trust path`: prints the hops, or the reason why there is no path with exit code 1. */
-export async function runTrustPath(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
-  const [from, to] = [args.required('from'), args.required('to')]
+/** `partner show --path-from`: prints the hops, or the reason why there is no path with exit code 1. */
+export async function showTrustPath(
+  context: CommandContext,
+  options: Options,
+  from: string,
+  to: string,
+): Promise<Result> {
   const connection = await connect(context, options)
   const path = await connection.ask((client) => client.connectome.trustPath({ from, to }))
   return { data: path, text: describe(path, context), exitCode: path.trusted ? 0 : 1 }
@@ -39,10 +43,10 @@ function reasonText({ from, to, reason, path }: ExplainedPath, again: CommandCon
   const [edge] = path
   if (reason === 'direct_treaty_revoked' && edge !== undefined) {
     const id = visible(edge.treaty_id)
-    return `${pair}: the treaty ${id} between them was ${edge.lifecycle_state}. (${reason})\n  See: ${again(`chancery treaty inspect ${id}`)}`
+    return `${pair}: the treaty ${id} between them was ${edge.lifecycle_state}. (${reason})\n  See: ${again(`chancery treaty show ${id}`)}`
   }
   if (reason === 'reported_treaty_path')
     return `${pair}: only treaties that partners report connect them. (${reason})\n  ${draw({ from, path })}`
-  const hint = `  Issue a treaty: chancery federation bootstrap <address of ${visible(to)}>, or check:\n  ${again(`chancery treaty list --subject ${shellWord(visible(to))}`)}`
+  const hint = `  Issue a treaty: chancery partner add <address of ${visible(to)}>, or check:\n  ${again(`chancery treaty list --subject ${shellWord(visible(to))}`)}`
   return `${pair}: no chain of active treaties connects them. (${reason})\n${hint}`
 }

@@ -24,32 +24,32 @@ const VALIDATORS = '--validator TEST-NET --validator PARTNER-NET'
 
 describe('consensus', () => {
   it('is voted, assembled and verified', async () => {
-    const voted = await network.asOperator('consensus vote justification.json approve --reason fine --out vote.json')
+    const voted = await network.asOperator('record vote justification.json approve --reason fine --out vote.json')
     expect([voted.code, voted.stdout.includes('approve')]).toEqual([0, true])
-    const line = `consensus assemble justification.json vote.json partner-vote.json --threshold 2 ${VALIDATORS}`
+    const line = `record tally justification.json vote.json partner-vote.json --threshold 2 ${VALIDATORS}`
     const assembled = await network.asOperator(`${line} --out consensus.json`)
     expect([assembled.code, assembled.stdout.includes('2 of 2')]).toEqual([0, true])
     const own = `--validator-key TEST-NET=${network.genesis.network_authority.public_key}`
     const keys = `${own} --validator-key PARTNER-NET=${partner.publicKey}`
-    const verified = await network.asOperator(`consensus verify consensus.json ${keys} --json`)
+    const verified = await network.asOperator(`verify consensus.json ${keys} --json`)
     expect([verified.code, verified.json()['reason']]).toEqual([0, 'valid'])
-    const blind = await network.asOperator(`consensus verify consensus.json ${own}`)
+    const blind = await network.asOperator(`verify consensus.json ${own}`)
     expect([blind.code, blind.stdout.includes('Add it with --validator-key')]).toEqual([1, true])
   })
 
   it('is not reached by a rejection', async () => {
-    const rejected = await network.asOperator('consensus vote justification.json reject --out against.json --json')
+    const rejected = await network.asOperator('record vote justification.json reject --out against.json --json')
     expect(rejected.json()['vote']).toBe(false)
-    const line = `consensus assemble justification.json against.json partner-vote.json --threshold 2 ${VALIDATORS}`
+    const line = `record tally justification.json against.json partner-vote.json --threshold 2 ${VALIDATORS}`
     const { code, stderr } = await network.asOperator(line)
     expect([code, stderr.includes('Too few of the given validators approve')]).toEqual([1, true])
   })
 
   it.each([
-    ['consensus vote justification.json perhaps', 2],
-    [`consensus assemble justification.json vote.json --threshold none ${VALIDATORS}`, 2],
-    ['consensus verify consensus.json --validator-key TEST-NET', 2],
-    ['consensus vote partner-vote.json approve', 1],
+    ['record vote justification.json perhaps', 2],
+    [`record tally justification.json vote.json --threshold none ${VALIDATORS}`, 2],
+    ['verify consensus.json --key TEST-NET', 2],
+    ['record vote partner-vote.json approve', 1],
   ])('%s ends with %i', async (line, expected) => {
     expect((await network.asOperator(line)).code).toBe(expected)
   })

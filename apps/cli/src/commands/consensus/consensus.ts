@@ -1,12 +1,11 @@
 import { boundaryDecisionForm, consensusForm, isJsonObject, justificationForm, voteForm } from '@chancery/protocol'
 import type { ConsensusProof, JsonObject, ValidatorVote } from '@chancery/protocol'
 import { loadJsonObject, loadRecord, recordKind } from '../../files/json-file.ts'
-import { type Members, type Result, fields, verdictText } from '../../output/screen.ts'
-import { connect } from '../../connection/connection.ts'
+import type { Members, Result } from '../../output/screen.ts'
 import { issueRecord } from '../../connection/record-command.ts'
 import type { CommandContext } from '../../context.ts'
 import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
-import { loadValidatorKeys } from '../../files/validator-keys.ts'
+import { loadKeysByName } from '../../files/named-keys.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { loadPublicKeys } from '../../files/keys.ts'
 
@@ -40,16 +39,12 @@ function consensusMembers(proof: ConsensusProof): Members {
   ]
 }
 
-/** Runs `consensus assemble`. With --json it prints the signed proof. */
-export async function runConsensusAssemble(
-  context: CommandContext,
-  args: Arguments,
-  options: Options,
-): Promise<Result> {
+/** Runs `record tally`. With --json it prints the signed proof. */
+export async function runRecordTally(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd } = context
   const { wire } = await loadRecord(cwd, args.required('justification'), JUSTIFICATION)
   const votes = await Promise.all(args.list('votes').map((file) => loadRecord(cwd, file, VOTE)))
-  const validatorKeys = await loadValidatorKeys(cwd, options)
+  const validatorKeys = await loadKeysByName(cwd, options)
   const request = {
     justification_proof: wire,
     votes: votes.map((vote) => vote.wire),
@@ -68,7 +63,7 @@ export const CONSENSUS_REASONS: Readonly<Record<string, string>> = {
   invalid_assembler_signature: 'no given key assembled it, or it was changed since. Do not use it.',
   proof_id_mismatch: 'it contains a vote on another justification.',
   invalid_vote_signature: 'it contains a vote that is unsigned or forged.',
-  unknown_validator_key: 'you gave no key of the validator of a vote. Add it with --validator-key.',
+  unknown_validator_key: 'you gave no key of the validator of a vote. Add it: --key <name>=<key>.',
   vote_not_in_validator_set: 'it contains a vote of a network that is not one of its validators.',
   threshold_not_met: 'too few distinct validators approve.',
   missing_context_digest: 'a vote does not name the state it is based on.',
@@ -76,13 +71,13 @@ export const CONSENSUS_REASONS: Readonly<Record<string, string>> = {
   expired: 'its five minutes are over.',
 }
 
-/** Runs `consensus vote`. With --json it prints the signed vote. */
-export async function runConsensusVote(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+/** Runs `record vote`. With --json it prints the signed vote. */
+export async function runRecordVote(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd } = context
   const file = args.required('justification')
   const { wire } = await loadRecord(cwd, file, JUSTIFICATION)
   const decision = await loadDecision(cwd, file, options.text('decision'))
-  const keys = await loadPublicKeys(cwd, options, 'issuer-key')
+  const keys = await loadPublicKeys(cwd, options, 'key')
   const reason = options.text('reason')
   const request = {
     justification_proof: wire,
@@ -97,22 +92,9 @@ export async function runConsensusVote(context: CommandContext, args: Arguments,
   })
 }
 
-/** The decision of --decision, else the one in the file that `evaluate` wrote. */
+/** The decision of --decision, else the one in the file that `ask` wrote. */
 async function loadDecision(cwd: string, file: string, given: string | undefined): Promise<JsonObject | undefined> {
   if (given !== undefined) return (await loadRecord(cwd, given, DECISION)).wire
   const { decision } = await loadJsonObject(cwd, file)
   return isJsonObject(decision) ? decision : undefined
-}
-
-/** Runs `consensus verify`; the exit code is 1 when the proof is not valid. */
-export async function runConsensusVerify(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
-  const { cwd, style } = context
-  const { record, wire } = await loadRecord(cwd, args.required('proof'), CONSENSUS)
-  const validator_public_keys = await loadValidatorKeys(cwd, options)
-  const keys = await loadPublicKeys(cwd, options, 'assembler-key')
-  const request = { proof: wire, validator_public_keys, ...(keys === undefined ? {} : { assembler_public_keys: keys }) }
-  const connection = await connect(context, options)
-  const verdict = await connection.ask((client) => client.consensus.verify(request))
-  const text = `${verdictText(verdict, CONSENSUS_REASONS, style)}\n${fields(consensusMembers(record), style)}`
-  return { data: verdict, text, exitCode: verdict.valid ? 0 : 1 }
 }

@@ -35,7 +35,9 @@ async function reasonOf(certId: string): Promise<string | undefined> {
 describe('revoke', () => {
   it('puts a certificate into the list', async () => {
     const { certId } = await joined()
-    const { code, stdout, stderr } = await network.asOperator(`revoke ${certId} --reason cessation_of_operation --yes`)
+    const { code, stdout, stderr } = await network.asOperator(
+      `node revoke ${certId} --reason cessation_of_operation --yes`,
+    )
     expect(code).toBe(0)
     expect(stderr).toBe(`Would stop being trusted: 1 certificate: ${certId}\nWould leave the registry: 0 agents\n`)
     expect(stdout).toMatch(
@@ -46,7 +48,7 @@ describe('revoke', () => {
 
   it('takes several, and a certificate file in place of an id', async () => {
     const [a, b] = [await joined(), await joined()]
-    const { json } = await network.asOperator(`revoke ${a.certId} ${b.home}/certificate.json --yes --json`)
+    const { json } = await network.asOperator(`node revoke ${a.certId} ${b.home}/certificate.json --yes --json`)
     expect(json()).toMatchObject({ revoked: 2, reason: 'unspecified' })
     expect([await reasonOf(a.certId), await reasonOf(b.certId)]).toEqual(['unspecified', 'unspecified'])
   })
@@ -62,20 +64,22 @@ describe('revoke', () => {
     await db.deleteFrom('node_liveness').where('cert_id', 'in', [a.certId, b.certId]).execute()
     await db.deleteFrom('issued_certs').where('cert_id', 'in', [a.certId, b.certId]).execute()
     const file = `${a.home}/certificate.json`
-    expect((await network.asOperator(`revoke ${file} --yes --json`)).code).toBe(1)
-    expect((await network.asOperator(`revoke ${file} --forgotten --yes --json`)).json()).toMatchObject({ revoked: 1 })
+    expect((await network.asOperator(`node revoke ${file} --yes --json`)).code).toBe(1)
+    expect((await network.asOperator(`node revoke ${file} --forgotten --yes --json`)).json()).toMatchObject({
+      revoked: 1,
+    })
     const key = keys.find(({ cert_id }) => cert_id === b.certId)?.node_public_key ?? ''
-    expect((await network.asOperator(`revoke ${b.certId} --node-key ${key} --yes`)).code).toBe(0)
+    expect((await network.asOperator(`node revoke ${b.certId} --node ${key} --yes`)).code).toBe(0)
     expect([await reasonOf(a.certId), await reasonOf(b.certId)]).toEqual(['unspecified', 'unspecified'])
     for (const wrong of [`${b.certId} --forgotten`, `--forgotten`, `${file} --forgotten --node-key ${key}`])
-      expect((await network.asOperator(`revoke ${wrong} --yes`)).code).toBe(2)
-    expect((await network.asOperator(`revoke ${a.certId} ${b.certId} --node-key ${key} --yes`)).code).toBe(2)
+      expect((await network.asOperator(`node revoke ${wrong} --yes`)).code).toBe(2)
+    expect((await network.asOperator(`node revoke ${a.certId} ${b.certId} --node ${key} --yes`)).code).toBe(2)
   })
 
   it('takes a file of ids, each once', async () => {
     const [a, b] = [await joined(), await joined()]
     await writeFile(network.setup.path('ids'), `# after the incident\n${a.certId}\r\n\n  ${b.certId}\n${a.certId}\n`)
-    const { json } = await network.asOperator(`revoke --file ids --reason key_compromise --yes --json ${b.certId}`)
+    const { json } = await network.asOperator(`node revoke --file ids --reason key_compromise --yes --json ${b.certId}`)
     expect(json()).toMatchObject({ revoked: 2 })
   })
 
@@ -86,7 +90,7 @@ describe('revoke', () => {
     })
     await writeFile(network.setup.path('many'), certificates.map(({ cert_id }) => cert_id).join('\n'))
     const before = (await listsOfCallers()).length
-    const { code, stderr, json } = await network.asOperator('revoke --file many --only-this --yes --json')
+    const { code, stderr, json } = await network.asOperator('node revoke --file many --only-this --yes --json')
     expect(code).toBe(0)
     expect(stderr.trimEnd().split('\n')).toEqual([
       'note: 1000 of 2100 certificates are revoked',
@@ -108,32 +112,32 @@ describe('revoke', () => {
       node_public_key: readPublicKeyFile(await otherKey())?.value ?? '',
     })
     const [first, second] = [named?.cert_id ?? '', other?.cert_id ?? '']
-    const { stdout } = await network.asOperator(`revoke ${first} --dry-run --only-this`)
+    const { stdout } = await network.asOperator(`node revoke ${first} --dry-run --only-this`)
     expect(stdout).toContain(`Warning: still valid, of the same node keys: 1 certificate: ${second}`)
-    const left = await network.asOperator(`revoke ${first} --only-this --yes`)
+    const left = await network.asOperator(`node revoke ${first} --only-this --yes`)
     expect(left.stdout).toContain(`still valid, of the same node keys: 1 certificate: ${second}`)
     expect(await reasonOf(second)).toBeUndefined()
-    const all = await network.asOperator(`revoke ${first} --reason superseded --yes`)
+    const all = await network.asOperator(`node revoke ${first} --reason superseded --yes`)
     expect(all.stdout).toContain(`1 certificate: ${second} of the same node keys`)
     expect([await reasonOf(first), await reasonOf(second)]).toEqual(['unspecified', 'superseded'])
   })
 
   it.each(['--only-this --all-of-key', '--only-this --reason key_compromise'])('refuses %s', async (options) => {
-    const { code } = await network.asOperator(`revoke ${(await joined()).certId} ${options} --yes`)
+    const { code } = await network.asOperator(`node revoke ${(await joined()).certId} ${options} --yes`)
     expect(code).toBe(2)
   })
 
   it('may be repeated', async () => {
     const { certId } = await joined()
-    const { forecast, ...first } = (await network.asOperator(`revoke ${certId} --yes --json`)).json()
+    const { forecast, ...first } = (await network.asOperator(`node revoke ${certId} --yes --json`)).json()
     expect(forecast).toMatchObject({ would_change: true })
-    const again = (await network.asOperator(`revoke ${certId} --yes --json`)).json()
+    const again = (await network.asOperator(`node revoke ${certId} --yes --json`)).json()
     expect(again).toEqual({ ...first, forecast: expect.objectContaining({ would_change: false }) as unknown })
   })
 
   it('only shows what would follow with --dry-run', async () => {
     const { certId } = await joined()
-    const { code, stdout } = await network.asOperator(`revoke ${certId} --dry-run`)
+    const { code, stdout } = await network.asOperator(`node revoke ${certId} --dry-run`)
     expect(code).toBe(0)
     expect(stdout).toContain(`1 certificate: ${certId}`)
     expect(stdout).toContain('Nothing was changed.')
@@ -142,7 +146,7 @@ describe('revoke', () => {
 
   it('changes nothing when one id is unknown, and names it', async () => {
     const { certId } = await joined()
-    const { code, stderr } = await network.asOperator(`revoke ${certId} unknown-id --yes`)
+    const { code, stderr } = await network.asOperator(`node revoke ${certId} unknown-id --yes`)
     expect(code).toBe(1)
     expect(stderr).toContain('Nothing was changed. Remove unknown-id')
     expect(await reasonOf(certId)).toBeUndefined()
@@ -156,8 +160,8 @@ describe('revoke', () => {
       return Promise.resolve(false)
     }
     const options = { isTTY: true, prompts: { confirm } }
-    expect((await network.asOperator(`revoke ${certId} --reason key_compromise`, options)).code).toBe(1)
-    await network.asOperator(`revoke ${certId} ${other.certId}`, options)
+    expect((await network.asOperator(`node revoke ${certId} --reason key_compromise`, options)).code).toBe(1)
+    await network.asOperator(`node revoke ${certId} ${other.certId}`, options)
     expect(questions).toEqual([
       `Revoke certificate ${certId} at ${network.na.url} (key_compromise)? Every other certificate of the same node keys goes with it, and the keys are barred. This cannot be undone.`,
       `Revoke 2 certificates at ${network.na.url} (unspecified)? Every other certificate of the same node keys goes with it. This cannot be undone.`,
@@ -167,10 +171,10 @@ describe('revoke', () => {
 
   it.each([
     ['revoke', 'No certificate is named'],
-    ['revoke a', 'No certificate with this id'],
-    ['revoke a --reason whim --yes', 'is invalid'],
-    ['revoke --file empty --yes', 'No certificate is named'],
-    ['revoke gone/certificate.json --yes', 'gone/certificate.json cannot be read'],
+    ['node revoke a', 'No certificate with this id'],
+    ['node revoke a --reason whim --yes', 'is invalid'],
+    ['node revoke --file empty --yes', 'No certificate is named'],
+    ['node revoke gone/certificate.json --yes', 'gone/certificate.json cannot be read'],
   ])('%s is called wrongly', async (line, problem) => {
     await writeFile(network.setup.path('empty'), '# nothing\n')
     const { code, stderr } = await network.asOperator(line)
@@ -180,7 +184,7 @@ describe('revoke', () => {
 
   it('needs the higher tier', async () => {
     const { certId } = await joined()
-    const line = `revoke ${certId} --yes --operator-key standard.key --operator-key-id op-standard`
+    const line = `node revoke ${certId} --yes --operator-key standard.key`
     const { code, stderr } = await network.asOperator(line)
     expect(code).toBe(1)
     expect(stderr).toContain('(insufficient_operator_tier)')
@@ -197,7 +201,7 @@ const PREVIEWED = {
 
 it('says how far it came when a later call fails', async () => {
   const setup = await TestContext.make()
-  await setup.run('init --home na --network EXAMPLE-NET')
+  await setup.run('init --home na --name EXAMPLE-NET')
   const key = async (name: string): Promise<string> =>
     readPublicKeyFile(await readFile(setup.path('na', 'keys', name), 'utf8'))?.value ?? ''
   const server = await startFakeAuthority(
@@ -213,7 +217,7 @@ it('says how far it came when a later call fails', async () => {
     },
   )
   await writeFile(setup.path('ids'), Array.from({ length: 1500 }, (_each, index) => `c-${index}`).join('\n'))
-  const { code, stderr } = await setup.run(`revoke --file ids --yes --config na/chancery.toml --url ${server.url}`)
+  const { code, stderr } = await setup.run(`node revoke --file ids --yes --home na --url ${server.url}`)
   expect(code).toBe(1)
   expect(stderr).toContain('Would stop being trusted: at most 2000 certificates: c-0, and 1999 more')
   expect(stderr).toContain('1000 of 1500 certificates are revoked; then: No certificate with this id')

@@ -62,7 +62,7 @@ export async function runRevoke(context: CommandContext, args: Arguments, option
         : [['warning', `still valid, of the same node keys: ${countedText(others, 'certificate')}`] as const]),
       ...rules.map(
         (rule) =>
-          ['rule', `${visible(rule)} admits its workload with a new key; chancery admission remove ends it`] as const,
+          ['rule', `${visible(rule)} admits its workload with a new key; chancery invite withdraw ends it`] as const,
       ),
     ],
     context.style,
@@ -87,7 +87,7 @@ async function readNamed(
   args: Arguments,
   options: Options,
 ): Promise<Pick<Plan, 'ids' | 'parts'>> {
-  const [given, file, nodeKey] = [args.list('certificate'), options.text('file'), options.text('node-key')]
+  const [given, file, nodeKey] = [args.list('certificate'), options.text('file'), options.text('node')]
   if (options.isSet('forgotten')) {
     if (
       file !== undefined ||
@@ -95,10 +95,7 @@ async function readNamed(
       given.length === 0 ||
       given.some((one) => !one.endsWith('.json'))
     )
-      throw usageError(
-        '--forgotten takes certificate files.',
-        'Of a certificate without one give its id and --node-key.',
-      )
+      throw usageError('--forgotten takes certificate files.', 'Of a certificate without one give its id and --node.')
     const certificates: JoinCertificate[] = []
     for (const one of given) certificates.push(await certificateIn(resolve(cwd, one)))
     return {
@@ -109,7 +106,7 @@ async function readNamed(
   const ids = await readIds(cwd, given, file)
   const [only, ...more] = ids
   if (nodeKey === undefined) return { ids, parts: chunksOf(ids, PER_CALL).map((some) => ({ cert_ids: some })) }
-  if (only === undefined || more.length > 0) throw usageError('--node-key goes with one certificate id.')
+  if (only === undefined || more.length > 0) throw usageError('--node goes with one certificate id.')
   return { ids, parts: [{ cert_ids: [only], node_public_key: nodeKey }] }
 }
 
@@ -148,7 +145,6 @@ async function certificateIn(file: string): Promise<JoinCertificate> {
 /** The others of a key end with a certificate, unless --only-this is given. --all-of-key is from earlier releases. */
 function readScope(options: Options): Pick<Plan, 'reason' | 'onlyThis'> {
   const [reason, onlyThis] = [readReason(options.textOrDefault('reason')), options.isSet('only-this')]
-  if (onlyThis && options.isSet('all-of-key')) throw usageError('--only-this and --all-of-key contradict each other.')
   if (onlyThis && reason === 'key_compromise')
     throw usageError('A compromised key has no certificate to keep.', 'Leave --only-this out.')
   return { reason, onlyThis }

@@ -1,15 +1,15 @@
 import { accessIntentForm, asJson, asReceived, licensePolicyForm, verifyReceived, visible } from '@chancery/protocol'
 import type { DataAccessIntent, DataLicensePolicy, JsonObject } from '@chancery/protocol'
 import { type Members, type Result, fields, plural } from '../../output/screen.ts'
-import type { IntentRequest, LicenseRequest, RecordedUsage, UsageVerdict } from '@chancery/sdk/authority'
+import type { LicenseRequest, RecordedUsage, UsageVerdict } from '@chancery/sdk/authority'
 import { type Connection, FOLLOW_HINT, connect, connectAsOperator, signersAt } from '../../connection/connection.ts'
 import { issueRecord } from '../../connection/record-command.ts'
 import type { CommandContext } from '../../context.ts'
-import { loadJsonObject, loadRecord, recordKind, saveRecord } from '../../files/json-file.ts'
-import type { Arguments, Options } from '../../arguments/options.ts'
+import { loadRecord, loadStructured, recordKind, saveRecord } from '../../files/json-file.ts'
+import type { Options } from '../../arguments/options.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
 import { randomUUID } from 'node:crypto'
-import { loadPublicKeys } from '../../files/keys.ts'
+import { loadNamedKeys } from '../../files/named-keys.ts'
 
 function licenseMembers(policy: DataLicensePolicy): Members {
   const { max_volume_bytes_per_session: cap } = policy
@@ -38,16 +38,11 @@ function intentMembers(intent: DataAccessIntent): Members {
   ]
 }
 
-/** Runs `data-usage intent`: sends the file unchanged; the authority signs for its network. */
-export async function runDataUsageIntent(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
-  const request = (await loadJsonObject(context.cwd, args.required('file'))) as IntentRequest
-  const shown = { title: 'Declared:', members: intentMembers }
-  return issueRecord(context, options, ({ dataUsage }) => dataUsage.intent(request), shown)
-}
-
-/** Runs `data-usage policy`: sends the file unchanged; the authority reads, signs and activates it. */
-export async function runDataUsagePolicy(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
-  const terms = (await loadJsonObject(context.cwd, args.required('file'))) as LicenseRequest
+/** `policy publish` of a license: sends the file unchanged; the authority reads, signs and activates it. */
+export async function publishLicense(context: CommandContext, file: string, options: Options): Promise<Result> {
+  if (options.isSet('dry-run'))
+    throw usageError('A license has no preview.', 'Compare it with: chancery policy show license')
+  const terms = (await loadStructured(context.cwd, file)) as LicenseRequest
   const shown = { title: 'Published and active:', members: licenseMembers }
   return issueRecord(context, options, ({ dataUsage }) => dataUsage.publish(terms), shown)
 }
@@ -58,8 +53,8 @@ function licenseeOf(options: Options): { licensee_sovereign_id?: string } {
   return licensee === undefined ? {} : { licensee_sovereign_id: licensee }
 }
 
-/** Runs `data-usage show`: verifies the license with the genesis block, because a proxy could send another one. */
-export async function runDataUsageShow(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+/** `policy show license`: verifies the license with the genesis block, because a proxy could send another one. */
+export async function showLicense(context: CommandContext, options: Options): Promise<Result> {
   const connection = await connect(context, options)
   const { record, saved } = await saveRecord(context.cwd, options, async () => {
     const policy = await connection.ask((client) => client.dataUsage.current(licenseeOf(options)))
@@ -85,19 +80,21 @@ const INTENT = recordKind('a data access intent', 'intent', accessIntentForm)
 const LICENSE = recordKind('a data license policy', 'policy', licensePolicyForm)
 
 /**
- * Runs `data-usage verify`: lists every violation, and stores them on request. The exit code is 1 when there is one,
- * and 2 for a license that was not verified: the authority checks its own signature only.
+ * An intent against its license, at the authority: lists every violation, and stores them when it is recorded. The exit
+ * code is 1 when there is one, and 3 for a license that was not verified: the authority checks its own signature only.
  */
-export async function runDataUsageVerify(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+export async function checkUsage(
+  context: CommandContext,
+  file: string,
+  options: Options,
+  isRecording = false,
+): Promise<Result> {
   const { cwd, style } = context
-  const { record, wire } = await loadRecord(cwd, args.required('intent'), INTENT)
-  const [agentKeys, licensorKeys] = [
-    await loadPublicKeys(cwd, options, 'agent-key'),
-    await loadPublicKeys(cwd, options, 'licensor-key'),
-  ]
-  const isRecording = options.isSet('record')
+  const { record, wire } = await loadRecord(cwd, file, INTENT)
+  const agentKeys = await loadNamedKeys(cwd, options, record.agent_sovereign_id)
   const connection = await (isRecording ? connectAsOperator : connect)(context, options)
   const license = await findLicense(cwd, connection, options)
+  const licensorKeys = await loadNamedKeys(cwd, options, license.record.licensor_sovereign_id)
   const keys = {
     ...(agentKeys === undefined ? {} : { agent_public_keys: agentKeys }),
     ...(licensorKeys === undefined ? {} : { policy_public_keys: licensorKeys }),
@@ -111,7 +108,11 @@ export async function runDataUsageVerify(context: CommandContext, args: Argument
   )
   const { policy_id, licensor_sovereign_id, licensee_sovereign_id } = license.record
   const isChecked = licensorKeys !== undefined || license.isOwn
-  const unproven = isChecked ? [] : [`the signature of ${licensor_sovereign_id} on the license: give --licensor-key`]
+  const unproven = isChecked
+    ? []
+    : [
+        `the signature of ${licensor_sovereign_id} on the license: give --key ${visible(license.record.licensor_sovereign_id)}=<key>`,
+      ]
   const isUnknown = verdict.valid && !isChecked
   const allowed = isUnknown
     ? `${style.warn('Not verified:')} the use keeps to this license, but the signature of the license was not verified.`
@@ -125,7 +126,7 @@ export async function runDataUsageVerify(context: CommandContext, args: Argument
   ].join('\n')
   const valid = isUnknown ? null : verdict.valid
   const data = asJson({ ...verdict, valid, policy_id, licensee_sovereign_id, unproven })
-  return { data, text, exitCode: isUnknown ? 2 : verdict.valid ? 0 : 1 }
+  return { data, text, exitCode: isUnknown ? 3 : verdict.valid ? 0 : 1 }
 }
 
 /** `isOwn`: the authority checks the signature with its own keys. */
@@ -134,12 +135,11 @@ async function findLicense(
   connection: Connection,
   options: Options,
 ): Promise<{ record: DataLicensePolicy; wire: JsonObject; isOwn: boolean }> {
-  const file = options.text('policy')
+  const file = options.has('policy') ? options.text('policy') : undefined
   if (file === undefined) {
-    const record = await connection.ask((client) => client.dataUsage.current(licenseeOf(options)))
+    const record = await connection.ask((client) => client.dataUsage.current({}))
     return { record, wire: asJson(record), isOwn: true }
   }
-  if (options.isSet('licensee')) throw usageError('Give --policy or --licensee, not both.')
   const { record, wire } = await loadRecord(cwd, file, LICENSE)
   const isOwn = connection.genesis?.network_name === record.licensor_sovereign_id
   return { record, wire, isOwn }

@@ -143,7 +143,7 @@ export async function runDemo(context: CommandContext, _args: Arguments, options
 
 /** Reads the options and checks folder and ports, before anything is made. */
 async function openDemo(context: CommandContext, options: Options): Promise<OneDemo> {
-  const home = resolve(context.cwd, options.textOrDefault('home'))
+  const home = resolve(context.cwd, options.text('home') ?? './demo')
   const given = readNumber(options.textOrDefault('port'), 'port', MAX_PORT)
   const nodes = Number(readNumber(options.textOrDefault('nodes'), 'nodes', 2000))
   const found = await checkDemoFolder(context, home, { kind: 'one', isReset: options.isSet('reset') })

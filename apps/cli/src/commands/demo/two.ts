@@ -24,7 +24,7 @@ const SETTINGS = {
 export async function runTwo(context: CommandContext, options: Options): Promise<Result> {
   for (const name of ['nodes', 'static', 'gateway'])
     if (options.isSet(name)) throw usageError(`--${name} is not used with --two.`)
-  const home = resolve(context.cwd, options.textOrDefault('home'))
+  const home = resolve(context.cwd, options.text('home') ?? './demo')
   const found = await checkDemoFolder(context, home, { kind: 'two', isReset: options.isSet('reset') })
   const port = choosePort(options, found)
   await requireFreePorts(HOST, [
@@ -106,14 +106,14 @@ interface Started {
 
 function tellNext(context: CommandContext, home: string, { bank, freight, service, attestation_id }: Started): void {
   const at = (path: string): string => typed(context.cwd, path)
-  const ask = `chancery ask ledger.read --key ${at(join(home, 'agent', 'node.key'))} --presented ${at(join(home, 'agent.json'))}`
+  const ask = `chancery ask ledger.read --member-key ${at(join(home, 'agent', 'node.key'))} --attestation ${at(join(home, 'agent.json'))}`
   const lines = [
     `${BANK} serves ${bank.url}/, and its accounts at ${service}/accounts`,
     `${FREIGHT} serves ${freight.url}/; its agent calls the accounts every ${CALL_SECONDS} s`,
     'Ask the bank as the agent:',
     `  ${ask} --issuer ${FREIGHT} --url ${bank.url} --genesis ${at(join(dirname(bank.config), 'genesis.json'))}`,
     'Revoke the agent at home. The bank denies it after its next pull, within 70 s:',
-    `  chancery attestation revoke ${attestation_id} --reason left --yes --config ${at(freight.config)}`,
+    `  chancery attestation revoke ${attestation_id} --reason left --yes --home .`,
     'The demo keys are public. Do not expose these networks. Press Ctrl-C to stop.',
   ]
   for (const line of lines) context.note(line)

@@ -1,25 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { resolve } from 'node:path'
-import {
-  UNSALTED,
-  agreementRecordForm,
-  asJson,
-  commitmentForm,
-  isPlainText,
-  membershipProofForm,
-  proveMembership,
-  visible,
-} from '@chancery/protocol'
+import { UNSALTED, agreementRecordForm, asJson, commitmentForm, isPlainText, proveMembership } from '@chancery/protocol'
 import type { CapabilityCommitment, CapabilityMembershipProof } from '@chancery/protocol'
-import { connect, connectAsOperator } from '../../connection/connection.ts'
-import { issueRecord } from '../../connection/record-command.ts'
+import { connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
 import { OWNER_ONLY, readText, refuseExisting, typed, writeNewFile } from '../../files/files.ts'
 import { loadRecord, recordKind, saveRecord } from '../../files/json-file.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import { loadPublicKeys } from '../../files/keys.ts'
-import { type Members, type Result, fields, verdictText } from '../../output/screen.ts'
+import { type Members, type Result, fields } from '../../output/screen.ts'
 
 /** Texts for the reasons of protocol/trust-operations 7.4. */
 export const DISCLOSURE_REASONS: Readonly<Record<string, string>> = {
@@ -38,7 +27,6 @@ function seedFileOf(commitmentFile: string): string {
 
 const AGREEMENT = recordKind('an agreement record', 'agreement', agreementRecordForm)
 export const COMMITMENT = recordKind('a capability commitment', 'commitment', commitmentForm)
-const PROOF = recordKind('the proof of a capability', 'proof', membershipProofForm)
 
 function commitmentMembers(commitment: CapabilityCommitment): Members {
   return [
@@ -66,8 +54,8 @@ function proofMembers(proof: CapabilityMembershipProof): Members {
   ]
 }
 
-/** Runs `disclose prove` on this machine, so that hidden capabilities are not sent. */
-export async function runDiscloseProve(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+/** Runs `record prove` on this machine, so that hidden capabilities are not sent. */
+export async function runRecordProve(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const path = args.required('commitment')
   const { record: commitment } = await loadRecord(cwd, path, COMMITMENT)
@@ -76,7 +64,7 @@ export async function runDiscloseProve(context: CommandContext, args: Arguments,
   return { data: asJson(record), text: `${style.good('Proved:')}\n${fields(proofMembers(record), style)}${saved}` }
 }
 
-/** 64 hexadecimal digits, as `disclose commit` wrote them. */
+/** 64 hexadecimal digits, as `record commit` wrote them. */
 async function loadSeed(cwd: string, path: string): Promise<string> {
   const seed = (await readText(resolve(cwd, path), 200)).trim()
   if (/^[0-9a-f]{64}$/.test(seed)) return seed
@@ -104,37 +92,8 @@ function prove(
   throw new CommandError({ code: 'prove_failed', message: 'These capabilities are not those of the commitment.', hint })
 }
 
-/** Runs `disclose nullify`: the verifier stores the nullifier, so the text states its lifetime. */
-export async function runDiscloseNullify(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
-  const { wire } = await loadRecord(context.cwd, args.required('proof'), PROOF)
-  return issueRecord(context, options, ({ disclosure }) => disclosure.nullifier({ proof: wire }), {
-    title: 'Marked for single use:',
-    members: (mark) => [
-      ['mark', mark.nullifier_id],
-      ['proof', mark.proof_id],
-      ['until', mark.expires_at],
-    ],
-  })
-}
-
-/** Runs `disclose verify`; the exit code is 1 when the proof is not valid. */
-export async function runDiscloseVerify(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
-  const { cwd, style } = context
-  const proof = await loadRecord(cwd, args.required('proof'), PROOF)
-  const { wire: commitment } = await loadRecord(cwd, options.required('commitment'), COMMITMENT)
-  const keys = await loadPublicKeys(cwd, options, 'issuer-key')
-  const supplied = keys === undefined ? {} : { issuer_public_keys: keys }
-  const connection = await connect(context, options)
-  const verdict = await connection.ask((client) =>
-    client.disclosure.verify({ proof: proof.wire, commitment, ...supplied }),
-  )
-  const label = verdict.warning === null ? '' : `\n${style.warn(visible(verdict.warning))}`
-  const text = `${verdictText(verdict, DISCLOSURE_REASONS, style)}${label}\n${fields(proofMembers(proof.record), style)}`
-  return { data: verdict, text, exitCode: verdict.valid ? 0 : 1 }
-}
-
-/** Runs `disclose commit`. With --json it prints the signed record and the seed, or with --unsalted the record alone. */
-export async function runDiscloseCommit(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+/** Runs `record commit`. With --json it prints the signed record and the seed, or with --unsalted the record alone. */
+export async function runRecordCommit(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const { record, wire } = await loadRecord(cwd, args.required('agreement'), AGREEMENT)
   const chosen = options.list('capability')

@@ -23,12 +23,12 @@ describe('doctor', () => {
   })
 
   it('finds the settings of the authority of --config, of its folder or of its paths', async () => {
-    await setup.run('init --home na --network NET', { now: () => BigInt(Date.now()) * 1000n })
-    const inFolder = await setup.run('doctor --config na/chancery.toml')
+    await setup.run('init --home na --name NET', { now: () => BigInt(Date.now()) * 1000n })
+    const inFolder = await setup.run('doctor --home na')
     expect(inFolder.stdout).not.toContain('GENESIS_FILE')
     expect(inFolder.stdout).toMatch(/genesis/)
     await rename(setup.path('na', 'authority.env'), setup.path('na', 'moved.env'))
-    const byPaths = await setup.run('doctor --config na/chancery.toml')
+    const byPaths = await setup.run('doctor --home na')
     expect(byPaths.stdout + byPaths.stderr).not.toMatch(/GENESIS_FILE: is required|NA_PRIVATE_KEY_FILE: is required/)
   })
 

@@ -1,16 +1,16 @@
-import { visible } from '@chancery/protocol'
+import { asJson, canonicalJson, visible } from '@chancery/protocol'
 import type { CertificateFilter, Client, IssuedCertificate } from '@chancery/sdk/authority'
 import { connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
-import { type Result, cutText, table } from '../../output/screen.ts'
+import { type Result, cutText, fields, table } from '../../output/screen.ts'
 import { usageError } from '../../errors/failure.ts'
-import { loadPublicKey } from '../../files/keys.ts'
+import { loadNodeKey } from '../../files/keys.ts'
 import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 
 /** Runs `node label`: names a node key for operators. */
 export async function runNodeLabel(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
-  const key = await loadPublicKey(context.cwd, 'key', args.required('key'))
+  const key = await loadNodeKey(context.cwd, 'The node', args.required('node'))
   const [given] = args.list('label')
   if ((given === undefined) !== options.isSet('remove')) throw usageError('Give a label, or --remove.')
   const connection = await connectAsOperator(context, options)
@@ -32,8 +32,8 @@ interface Found {
   readonly isCut: boolean
 }
 
-/** Runs `certs`: lists issued certificates, newest first. */
-export async function runCerts(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+/** `node list --certificates`: issued certificates, newest first. */
+export async function listCertificates(context: CommandContext, options: Options): Promise<Result> {
   const limit = wholeNumberOrDefault(options, 'limit', 1, 1000)
   if (options.isSet('all') && options.isSet('limit')) throw usageError('Give --all or --limit, not both.')
   const filter = await readFilter(context.cwd, options)
@@ -43,12 +43,12 @@ export async function runCerts(context: CommandContext, _args: Arguments, option
 }
 
 async function readFilter(cwd: string, options: Options): Promise<CertificateFilter> {
-  const [state, label, key] = [options.text('state'), options.text('label'), options.text('node-key')]
+  const [state, label, key] = [options.text('state'), options.text('label'), options.text('node')]
   const [role, expires_before] = [options.text('role'), options.text('expires-before')]
   return {
     ...(state === undefined ? {} : { state: state as NonNullable<CertificateFilter['state']> }),
     ...(label === undefined ? {} : { label }),
-    ...(key === undefined ? {} : { node_public_key: await loadPublicKey(cwd, '--node-key', key) }),
+    ...(key === undefined ? {} : { node_public_key: await loadNodeKey(cwd, '--node', key) }),
     ...(role === undefined ? {} : { role }),
     ...(expires_before === undefined ? {} : { expires_before }),
   }
@@ -89,4 +89,16 @@ function describe({ style }: CommandContext, { rows, total, isCut }: Found): Res
   const number = `${rows.length} certificate${rows.length === 1 ? '' : 's'}.`
   const text = `${table(head, lines, style)}\n\n${number}${cutText(isCut, rows.length, total)}`
   return { data, ids: rows.map((row) => row.cert_id), text }
+}
+
+/** Runs `node show`: everything about one node. */
+export async function runNodeShow(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const key = await loadNodeKey(context.cwd, 'The node', args.required('node'))
+  const connection = await connectAsOperator(context, options)
+  const node = await connection.ask((client) => client.roster.find(key))
+  const rows = Object.entries(asJson(node)).map(([name, value]): [string, string] => [
+    name.replaceAll('_', ' '),
+    typeof value === 'string' ? value : value === null ? '-' : canonicalJson(value),
+  ])
+  return { data: asJson(node), ids: [key], text: fields(rows, context.style) }
 }

@@ -9,13 +9,14 @@ let network: SuccessionSetup
 const NEXT = { keyId: 'na-2', seed: 'na-2' }
 beforeEach(async () => {
   network = await SuccessionSetup.open(new ManualClock('2030-01-02T03:00:00Z'))
-  const token = String((await network.asOperator('invite --json')).json()['token_id'])
+  const token = String((await network.asOperator('invite create --json')).json()['token_id'])
   const joined = await network.run(`join --home node --url ${network.url} --genesis genesis.json`, { stdin: token })
   if (joined.code !== 0) throw new Error(joined.stderr)
 })
 afterEach(() => network.close())
 
-const beat = async (): Promise<unknown> => (await network.run('heartbeat --home node --json')).json()['genesis_block']
+const beat = async (): Promise<unknown> =>
+  (await network.run('node run --once --home node --json')).json()['genesis_block']
 /** The digests that nodes reported last. */
 const reported = (): Promise<readonly unknown[]> =>
   network.na.core.database.write(async ({ query }) => {
@@ -27,7 +28,7 @@ describe('heartbeat', () => {
   it('takes up the announced block once, and reports it from then on', async () => {
     expect(await beat()).toBe('unchanged')
     const next = await network.announce(NEXT)
-    const { stdout } = await network.run('heartbeat --home node')
+    const { stdout } = await network.run('node run --once --home node')
     expect(stdout).toContain(`took up a newer one, digest ${genesisDigest(next.genesis)}`)
     expect(await readFile(network.setup.path('node', 'keys.json'), 'utf8')).toContain(
       next.genesis.network_authority.public_key,
@@ -52,7 +53,7 @@ describe('heartbeat', () => {
         .execute(),
     )
     network.na.core.newestBlock.clear()
-    const { code, stdout } = await network.run('heartbeat --home node')
+    const { code, stdout } = await network.run('node run --once --home node')
     expect([code, stdout]).toEqual([0, expect.stringContaining('refused the one that the authority offers')])
     await expect(rm(network.setup.path('node', 'keys.json'))).rejects.toThrow('ENOENT')
   })

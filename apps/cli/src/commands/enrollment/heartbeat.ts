@@ -4,10 +4,10 @@ import type { Followed } from '@chancery/sdk/internal'
 import type { CommandContext } from '../../context.ts'
 import { type Result, fields } from '../../output/screen.ts'
 import { type NodeConnection, connectAsNode, loadCertificate } from '../../connection/node-folder.ts'
-import type { Arguments, Options } from '../../arguments/options.ts'
+import type { Options } from '../../arguments/options.ts'
 
-/** Runs `heartbeat`: sends one heartbeat, and follows a key succession. */
-export async function runHeartbeat(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+/** `node run --once`: sends one heartbeat, and follows a key succession. */
+export async function sendHeartbeat(context: CommandContext, options: Options): Promise<Result> {
   const connection = await connectAsNode(context, options)
   const { cert_id } = await loadCertificate(connection.files)
   const status = options.textOrDefault('status')

@@ -14,8 +14,8 @@ export async function runBatch(
   request: Required<InviteBatchRequest>,
 ): Promise<Result> {
   const out = options.text('out')
-  if (options.isSet('recipient'))
-    throw usageError('--recipient is for a single invite.', 'Leave out --count, or leave out --recipient.')
+  if (options.isSet('node'))
+    throw usageError('--node is for a single invite.', 'Leave out --count, or leave out --node.')
   if ((out === undefined) === !options.isSet('print'))
     throw usageError(
       '--count needs --out or --print, not both.',

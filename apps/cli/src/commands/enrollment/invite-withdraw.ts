@@ -6,6 +6,7 @@ import { CommandError, usageError } from '../../errors/failure.ts'
 import { type Preview, previewThenConfirm } from '../../prompts/preview.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { visible } from '@chancery/protocol'
+import { listRules, removeRule } from '../admission/remove.ts'
 import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
 
 interface Found {
@@ -26,8 +27,14 @@ export async function runInviteList(context: CommandContext, _args: Arguments, o
   }
   const connection = await connectAsOperator(context, options)
   const isAll = options.isSet('all')
+  if (options.isSet('rules')) return listRules(context, connection, filter.state !== 'open')
   const found = await connection.ask((client) => (isAll ? fetchAll(client, filter) : fetchSome(client, filter, limit)))
-  return describe(context, found)
+  const invites = describe(context, found)
+  const isNarrow = options.isSet('tokens') || created_by !== undefined || batch_id !== undefined
+  if (isNarrow || (filter.state !== 'open' && filter.state !== 'all')) return invites
+  const rules = await listRules(context, connection, filter.state === 'all')
+  const [ids, text] = [[...(invites.ids ?? []), ...(rules.ids ?? [])], `${invites.text ?? ''}\n\n${rules.text ?? ''}`]
+  return { data: { ...invites.data, rules: rules.data?.['rules'] ?? [] }, ids, text }
 }
 
 async function fetchAll(client: Client, filter: InviteFilter): Promise<Found> {
@@ -66,7 +73,12 @@ function describe({ style }: CommandContext, { rows, total, isCut }: Found): Res
 
 /** Runs `invite withdraw`: withdraws unused invites. */
 export async function runInviteWithdraw(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
-  const choice = readChoice(args.list('fingerprint'), options)
+  const [first, ...others] = args.list('invite')
+  if (first !== undefined && !isFingerprint(first)) {
+    if (others.length > 0) throw usageError('Name one admission rule at a time.')
+    return removeRule(context, options, first)
+  }
+  const choice = readChoice(args.list('invite'), options)
   const request = { ...choice, reason: options.textOrDefault('reason') }
   const connection = await connectAsOperator(context, options)
   const { preview, only } = await previewThenConfirm(context, options, {
@@ -99,13 +111,17 @@ function readChoice(fingerprints: readonly string[], options: Options): InviteWi
     )
   if (created_by !== undefined) return { created_by }
   if (batch_id !== undefined) return { batch_id }
-  const wrong = fingerprints.find((text) => !/^[0-9a-f]{16}$/.test(text))
+  const wrong = fingerprints.find((text) => !isFingerprint(text))
   if (wrong !== undefined)
     throw usageError(
       `${wrong} is no fingerprint of an invite.`,
       'It has 16 digits, 0 to 9 and a to f; never give the token.',
     )
   return { token_fingerprints: fingerprints }
+}
+
+function isFingerprint(text: string): boolean {
+  return /^[0-9a-f]{16}$/.test(text)
 }
 
 function describePreview(preview: InvitePreview): Preview {

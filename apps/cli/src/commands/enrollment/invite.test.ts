@@ -12,7 +12,7 @@ afterAll(() => network.close())
 
 describe('invite', () => {
   it('shows the token once, says that it is a secret and how to use it', async () => {
-    const { code, stdout, stderr } = await network.asOperator('invite')
+    const { code, stdout, stderr } = await network.asOperator('invite create')
     expect([code, stderr]).toEqual([0, ''])
     const token = /token +(\S+)/.exec(stdout)?.[1] ?? ''
     expect(token).toMatch(/^[A-Za-z0-9_-]{43}$/)
@@ -26,13 +26,13 @@ describe('invite', () => {
   })
 
   it('prints a line that works', async () => {
-    const { json } = await network.asOperator('invite --json --out t1')
+    const { json } = await network.asOperator('invite create --json --out t1')
     const { code } = await network.run(String(json()['join']).replace('chancery ', '').replace('./node', 'joined'))
     expect(code).toBe(0)
   })
 
   it('keeps the token off the screen with --out', async () => {
-    const { stdout, stderr, json } = await network.asOperator('invite --json --out t2')
+    const { stdout, stderr, json } = await network.asOperator('invite create --json --out t2')
     const token = (await readFile(network.setup.path('t2'), 'utf8')).trim()
     expect(token).toHaveLength(43)
     expect(stdout + stderr).not.toContain(token)
@@ -43,7 +43,7 @@ describe('invite', () => {
   it('makes no invite when the file is there already', async () => {
     await writeFile(network.setup.path('t3'), 'precious')
     const before = (await network.na.auditEvents('invite_created')).length
-    const { code, stderr } = await network.asOperator('invite --out t3')
+    const { code, stderr } = await network.asOperator('invite create --out t3')
     expect(code).toBe(1)
     expect(stderr).toContain('exists already')
     expect(await network.na.auditEvents('invite_created')).toHaveLength(before)
@@ -53,7 +53,7 @@ describe('invite', () => {
     await network.run('keygen node --out n')
     const key = (await network.run('keygen node --out m --json')).json()['public_key']
     const { json } = await network.asOperator(
-      'invite --json --role role:service:a --role role:client --max-validity-hours 10 --token-expiry-hours 2 --recipient m.pub',
+      'invite create --json --role role:service:a --role role:client --valid-for 10h --expires-in 2h --node m.pub',
     )
     expect(json()).toMatchObject({
       roles: ['role:service:a', 'role:client'],
@@ -73,25 +73,25 @@ describe('invite', () => {
     ['--token-expiry-hours 1.5', '--token-expiry-hours must be a whole number'],
     ['--recipient nobody.pub', '--recipient is neither'],
   ])('refuses %s', async (flags, problem) => {
-    const { code, stderr } = await network.asOperator(`invite ${flags}`)
+    const { code, stderr } = await network.asOperator(`invite create ${flags}`)
     expect(code).toBe(2)
     expect(stderr).toContain(problem)
   })
 
   it('says which roles may be granted when the authority knows better', async () => {
-    const { code, stderr } = await network.asOperator('invite --role role:anchor')
+    const { code, stderr } = await network.asOperator('invite create --role role:anchor')
     expect(code).toBe(1)
     expect(stderr).toContain('(invalid_role)')
     expect(stderr).toContain('NA_ALLOWED_ROLES')
   })
 
   it('may be made by any operator', async () => {
-    const { code } = await network.asOperator('invite --operator-key standard.key --operator-key-id op-standard')
+    const { code } = await network.asOperator('invite create --operator-key standard.key')
     expect(code).toBe(0)
   })
 
   it('needs an operator', async () => {
-    const { code, stderr } = await network.run(`invite --url ${network.na.url}`)
+    const { code, stderr } = await network.run(`invite create --url ${network.na.url}`)
     expect(code).toBe(2)
     expect(stderr).toContain('needs an operator key')
   })
@@ -99,7 +99,7 @@ describe('invite', () => {
 
 describe('invites of a fleet', () => {
   it('writes the tokens to a file only the owner can read, and nowhere else', async () => {
-    const { code, stdout, stderr, json } = await network.asOperator('invite --count 1000 --out fleet --json')
+    const { code, stdout, stderr, json } = await network.asOperator('invite create --count 1000 --out fleet --json')
     expect(code).toBe(0)
     const tokens = (await readFile(network.setup.path('fleet'), 'utf8')).trim().split('\n')
     expect(new Set(tokens).size).toBe(1000)
@@ -111,9 +111,9 @@ describe('invites of a fleet', () => {
       stdin: tokens[7] ?? '',
     })
     const batch = String(json()['batch_id'])
-    const left = await network.asOperator(`invite list --batch ${batch} --all --json`)
+    const left = await network.asOperator(`invite list --tokens --batch ${batch} --all --json`)
     expect(left.json()).toMatchObject({ count: 999 })
-    const used = await network.asOperator(`invite list --batch ${batch} --state used`)
+    const used = await network.asOperator(`invite list --tokens --batch ${batch} --state used`)
     expect(used.stdout).toMatch(/^FINGERPRINT +STATE +ROLES +MADE BY +MADE AT +END\n[0-9a-f]{16} +used/)
     const dry = await network.asOperator(`invite withdraw --batch ${batch} --dry-run`)
     expect(dry.stdout).toContain('999 invites could not be used any more.')
@@ -122,10 +122,10 @@ describe('invites of a fleet', () => {
   })
 
   it('prints them only when asked', async () => {
-    const silent = await network.asOperator('invite --count 2')
+    const silent = await network.asOperator('invite create --count 2')
     expect([silent.code, silent.stdout]).toEqual([2, ''])
     expect(silent.stderr).toContain('--count needs --out or --print, not both')
-    const { code, stdout } = await network.asOperator('invite --count 2 --print')
+    const { code, stdout } = await network.asOperator('invite create --count 2 --print')
     expect(code).toBe(0)
     expect(
       stdout
@@ -139,27 +139,27 @@ describe('invites of a fleet', () => {
   it('makes none when the file is there, or for a single recipient', async () => {
     await writeFile(network.setup.path('taken'), 'precious')
     const before = (await network.na.auditEvents('invites_created')).length
-    expect((await network.asOperator('invite --count 2 --out taken')).stderr).toContain('exists already')
+    expect((await network.asOperator('invite create --count 2 --out taken')).stderr).toContain('exists already')
     await network.run('keygen node --out single')
-    expect((await network.asOperator('invite --count 2 --out f2 --recipient single.pub')).code).toBe(2)
+    expect((await network.asOperator('invite create --count 2 --out f2 --node single.pub')).code).toBe(2)
     expect(await network.na.auditEvents('invites_created')).toHaveLength(before)
   })
 
   it('withdraws by fingerprint and says what it does not know', async () => {
-    const { json } = await network.asOperator('invite list --limit 1 --json')
+    const { json } = await network.asOperator('invite list --tokens --limit 1 --json')
     const [row] = json()['invites'] as { token_fingerprint: string }[]
     const mark = row?.token_fingerprint ?? ''
     const done = await network.asOperator(`invite withdraw ${mark} ffffffffffffffff --yes`)
     expect(done.stdout).toBe('Withdrew 1 invite.\nUnknown here: ffffffffffffffff.\n')
     const unknown = await network.asOperator('invite withdraw ffffffffffffffff --yes')
     expect(unknown.code).toBe(1)
-    expect(unknown.stderr).toContain('invite list --state all')
+    expect(unknown.stderr).toContain('invite list --tokens --state all')
     expect((await network.asOperator('invite withdraw --yes')).code).toBe(2)
     expect((await network.asOperator('invite withdraw xyz --yes')).stderr).toContain('never give the token')
   })
 
   it('shows what an operator key did', async () => {
-    const { code, stdout } = await network.asOperator('operator activity op-privileged --days 1')
+    const { code, stdout } = await network.asOperator('operator list op-privileged --days 1')
     expect(code).toBe(0)
     expect(stdout).toMatch(/^EVENT +COUNT +FIRST +LAST\n/)
     expect(stdout).toMatch(/invites_created +\d+ +2030-01-02T03:00:00Z/)
@@ -170,15 +170,15 @@ describe('invites of a fleet', () => {
 describe('nodes', () => {
   it('prints the count without an operator key', async () => {
     await network.join('node')
-    const { code, stdout } = await network.run(`nodes --url ${network.na.url}`)
+    const { code, stdout } = await network.run(`node list --url ${network.na.url}`)
     expect(code).toBe(0)
     expect(stdout).toMatch(/^\d+ active nodes?\.\n$/)
-    expect((await network.asOperator('nodes --json')).json()).toEqual({ count: expect.any(Number) as number })
+    expect((await network.asOperator('node list --json')).json()).toEqual({ count: expect.any(Number) as number })
   })
 
   it('lists for an operator', async () => {
     const { json: joined } = await network.join('listed', '--json')
-    const { json } = await network.asOperator('nodes --roster --json')
+    const { json } = await network.asOperator('node list --json')
     const { cert_id } = joined()['certificate'] as { cert_id: string }
     expect(json()['nodes']).toHaveProperty(cert_id, {
       node_public_key: joined()['node_public_key'],
@@ -189,7 +189,7 @@ describe('nodes', () => {
       expires_at: '2030-01-09T03:00:00Z',
       label: null,
     })
-    const { stdout } = await network.asOperator('nodes --roster')
+    const { stdout } = await network.asOperator('node list')
     expect(stdout).toMatch(/^CERTIFICATE +STATUS +LABEL +LAST HEARTBEAT +ROLES +EXPIRES +ADDRESS +NODE KEY\n/)
     expect(stdout).toContain(`${cert_id}  joined`)
   })
@@ -199,23 +199,27 @@ describe('nodes', () => {
     const key = String(joined()['node_public_key'])
     const { cert_id } = joined()['certificate'] as { cert_id: string }
     expect((await network.asOperator(`node label ${key} Berlin-7`)).stdout).toBe(`Set the label Berlin-7 of ${key}.\n`)
-    const { stdout } = await network.asOperator('certs --label berlin --state valid')
+    const { stdout } = await network.asOperator('node list --certificates --label berlin --state valid')
     expect(stdout).toMatch(/^CERTIFICATE +STATE +LABEL +ROLES +ISSUED +EXPIRES +LAST HEARTBEAT +NODE KEY\n/)
     expect(stdout).toContain(`${cert_id}  valid  Berlin-7`)
     expect(stdout).toContain('\n\n1 certificate.\n')
-    const found = await network.asOperator(`certs --node-key ${key} --json --all`)
+    const found = await network.asOperator(`node list --certificates --node ${key} --json --all`)
     expect(found.json()).toMatchObject({ count: 1, total: 1, certificates: [{ cert_id, label: 'Berlin-7' }] })
-    expect((await network.asOperator('certs --limit 1')).stdout).toMatch(/Shows 1 of \d+\. Add --all/)
+    expect((await network.asOperator('node list --certificates --limit 1')).stdout).toMatch(
+      /Shows 1 of \d+\. Add --all/,
+    )
     expect((await network.asOperator(`node label ${key}`)).stderr).toContain('Give a label, or --remove.')
     expect((await network.asOperator(`node label ${key} --remove`)).stdout).toBe(`Removed the label of ${key}.\n`)
-    expect((await network.asOperator('certs --label berlin')).stdout).toBe('No certificate.\n')
-    expect((await network.asOperator('invite --label Berlin --count 2 --print')).stderr).toContain('names one node')
-    expect((await network.asOperator('invite --label Berlin')).stdout).toMatch(/label +Berlin/)
+    expect((await network.asOperator('node list --certificates --label berlin')).stdout).toBe('No certificate.\n')
+    expect((await network.asOperator('invite create --label Berlin --count 2 --print')).stderr).toContain(
+      'names one node',
+    )
+    expect((await network.asOperator('invite create --label Berlin')).stdout).toMatch(/label +Berlin/)
   })
 
   it('never shows the public answer in place of a refused roster', async () => {
     await network.run('keygen operator --out unknown --key-id op-privileged')
-    const { code, stdout, stderr } = await network.asOperator('nodes --roster --operator-key unknown.key')
+    const { code, stdout, stderr } = await network.asOperator('node list --operator-key unknown.key')
     expect([code, stdout]).toEqual([1, ''])
     expect(stderr).toContain('(admin_auth_failed)')
   })

@@ -7,8 +7,9 @@ import { type Result, fields } from '../../output/screen.ts'
 import { usageError } from '../../errors/failure.ts'
 import { OWNER_ONLY, refuseExisting, typed, writeNewFile } from '../../files/files.ts'
 import { genesisFingerprint } from '../../files/genesis-file.ts'
-import { loadPublicKey } from '../../files/keys.ts'
+import { loadNodeKey } from '../../files/keys.ts'
 import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
+import { timeSpanOrDefault } from '../../arguments/time-span.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { shellWord } from '../../output/shell-word.ts'
 import { runBatch } from './invite-batch.ts'
@@ -16,7 +17,7 @@ import { runBatch } from './invite-batch.ts'
 type Chosen = 'recipient_public_key' | 'label'
 type FullRequest = Required<Omit<InviteRequest, Chosen>> & { readonly [Name in Chosen]?: string }
 
-/** Runs `invite`: prints the token once, or writes it to a file. */
+/** Runs `invite create`: prints the token once, or writes it to a file. */
 export async function runInvite(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const request = await readRequest(context.cwd, options)
   if (options.isSet('count')) {
@@ -35,13 +36,13 @@ export async function runInvite(context: CommandContext, _args: Arguments, optio
 }
 
 async function readRequest(cwd: string, options: Options): Promise<FullRequest> {
-  const [recipient, label] = [options.text('recipient'), options.text('label')]
+  const [recipient, label] = [options.text('node'), options.text('label')]
   return {
     roles: readRoles(options.list('role')),
-    max_validity_hours: wholeNumberOrDefault(options, 'max-validity-hours', 1, 8760),
-    token_expiry_hours: wholeNumberOrDefault(options, 'token-expiry-hours', 1, 720),
+    max_validity_hours: timeSpanOrDefault(options, 'valid-for', { unit: 'h', min: 1, max: 8760 }),
+    token_expiry_hours: timeSpanOrDefault(options, 'expires-in', { unit: 'h', min: 1, max: 720 }),
     ...(label === undefined ? {} : { label }),
-    ...(recipient === undefined ? {} : { recipient_public_key: await loadPublicKey(cwd, '--recipient', recipient) }),
+    ...(recipient === undefined ? {} : { recipient_public_key: await loadNodeKey(cwd, '--node', recipient) }),
   }
 }
 

@@ -150,7 +150,7 @@ describe('the token', () => {
     })
     expect(code).toBe(1)
     expect(stderr).toContain('(invalid_invite_token)')
-    expect(stderr).toContain('Ask an operator for a new invite (chancery invite)')
+    expect(stderr).toContain('Ask an operator for a new invite (chancery invite create)')
   })
 
   it('works for its recipient only', async () => {
@@ -172,7 +172,7 @@ describe('the authority', () => {
     expect(code).toBe(0)
     expect(stderr).toContain(`trusted on first use; compare the fingerprint ${fingerprint()}`)
     expect(stdout).toContain(`${fingerprint()} (trusted on first use: compare it)`)
-    expect((await network.run('genesis verify node/genesis.json')).stdout).toContain(fingerprint())
+    expect((await network.run('verify node/genesis.json')).stdout).toContain(fingerprint())
   })
 
   it('may be named by fingerprint', async () => {
@@ -195,7 +195,7 @@ describe('the authority', () => {
 
   it('that has changed since the first join gets no token', async () => {
     await network.join('node')
-    await network.setup.run('init --home other --network TEST-NET', { now: () => network.clock.now() })
+    await network.setup.run('init --home other --name TEST-NET', { now: () => network.clock.now() })
     await writeFile(network.setup.path('node', 'genesis.json'), await read('other', 'genesis.json'))
     const { code, stderr } = await network.run('join --home node', { stdin: await network.invite() })
     expect(code).toBe(1)
@@ -203,8 +203,8 @@ describe('the authority', () => {
   })
 
   it('must agree with the configured block, too', async () => {
-    await network.setup.run('init --home other --network TEST-NET', { now: () => network.clock.now() })
-    const { code, errorJson } = await network.run(`${line()} --config other/chancery.toml --json`, { stdin: 'token' })
+    await network.setup.run('init --home other --name TEST-NET', { now: () => network.clock.now() })
+    const { code, errorJson } = await network.run(`${line()} --home other --json`, { stdin: 'token' })
     expect(code).toBe(1)
     expect(errorJson()).toMatchObject({ error: { code: 'genesis_mismatch' } })
   })
@@ -212,7 +212,7 @@ describe('the authority', () => {
   it.each([
     ['join --home node', '--url must be given'],
     ['join --home node --url http://x --genesis sha256:12', 'A fingerprint reads sha256:'],
-    ['join --home node --url http://x --validity-hours 0', '--validity-hours must be a whole number, at least 1'],
+    ['join --home node --url http://x --valid-for 0h', '--validity-hours must be a whole number, at least 1'],
   ])('%s is called wrongly', async (given, problem) => {
     const { code, stderr } = await network.run(given, { stdin: 'token' })
     expect(code).toBe(2)
@@ -222,7 +222,7 @@ describe('the authority', () => {
 
 describe('a home', () => {
   it('of an authority is left alone', async () => {
-    await network.setup.run('init --home node --network X')
+    await network.setup.run('init --home node --name X')
     const before = await read('node', 'chancery.toml')
     const { code, stderr } = await network.run(line(), { stdin: 'token' })
     expect(code).toBe(1)

@@ -4,7 +4,8 @@ import type { GenesisBlock, JoinCertificate, Signer } from '@chancery/protocol'
 import { RefusedError, UnreachableError } from '@chancery/sdk'
 import type { JoinRequest } from '@chancery/sdk/authority'
 import { freshEvidence } from '@chancery/sdk/internal'
-import { type Config, NO_CONFIG, loadConfig, readConfig } from '../../files/config.ts'
+import { loadSaved } from '../../connection/target.ts'
+import { type Config, NO_CONFIG, readConfig } from '../../files/config.ts'
 import { type Connection, type Endpoint, open } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { type Result, fields } from '../../output/screen.ts'
@@ -21,7 +22,7 @@ import {
   requireOwnCertificate,
 } from '../../connection/node-folder.ts'
 import { type StoredEvidence, readEvidenceOptions, toEvidence } from '../../connection/evidence.ts'
-import { wholeNumber } from '../../arguments/numbers.ts'
+import { timeSpan } from '../../arguments/time-span.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { findPins, readToken, requirePinned } from './pin.ts'
 
@@ -32,9 +33,9 @@ type Files = ReturnType<typeof nodeFiles>
  * is used.
  */
 export async function runJoin(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
-  const home = resolve(context.cwd, options.required('home'))
+  const home = resolve(context.cwd, requireHome(options))
   const files = nodeFiles(home)
-  const validity_hours = wholeNumber(options, 'validity-hours', 1, Number.MAX_SAFE_INTEGER)
+  const validity_hours = timeSpan(options, 'valid-for', { unit: 'h', min: 1, max: Number.MAX_SAFE_INTEGER })
   const config = await findJoinConfig(context, options, files)
   const url = options.text('url') ?? config.network.na_endpoint
   if (url === undefined)
@@ -49,6 +50,7 @@ export async function runJoin(context: CommandContext, _args: Arguments, options
   await requirePinned(genesis, pins, url, () =>
     otherKey.ask((client) => client.sovereign.keyHistory()).catch(() => undefined),
   )
+  if (pins.length === 0 && !options.isSet('trust-first-use')) throw notPinned(url, genesis)
   if (pins.length === 0)
     context.note(`the authority is trusted on first use; compare the fingerprint ${genesisFingerprint(genesis)}`)
 
@@ -72,6 +74,12 @@ export async function runJoin(context: CommandContext, _args: Arguments, options
   return describe(context, { home, files, genesis, certificate, isNewKey, isPinned: pins.length > 0, url, evidence })
 }
 
+function requireHome(options: Options): string {
+  const home = options.text('home')
+  if (home === undefined) throw usageError('--home must be given: the folder of the node.')
+  return home
+}
+
 function toEndpoint(url: string, config: Config, genesis?: GenesisBlock): Endpoint {
   return { url, config, genesis, authorityKey: genesis?.network_authority.public_key }
 }
@@ -83,11 +91,9 @@ async function findJoinConfig(context: CommandContext, options: Options, files: 
     throw error
   })
   const saved = own === undefined ? undefined : readConfig(files.config, own)
-  const given = options.text('config')
-  // With both options no other configuration is needed, so a chosen one of another network has no part in it.
-  const isNamed = options.isSet('url') && options.isSet('genesis')
-  const found = given === undefined ? (saved ?? (isNamed ? NO_CONFIG : undefined)) : undefined
-  const config = found ?? (await loadConfig({ ...context, given }))
+  // Only the folder itself, a named network, or the options say which network is joined.
+  const named = options.text('network')
+  const config = saved ?? (named === undefined ? NO_CONFIG : await loadSaved(context, named, '--network'))
   for (const warning of config.warnings) context.note(warning)
   if (saved === undefined || saved.paths.node_private_key !== undefined) return config
   const hint = 'Choose another folder: nodes and authorities use different files.'
@@ -96,6 +102,14 @@ async function findJoinConfig(context: CommandContext, options: Options, files: 
     message: `${dirname(files.config)} is not the folder of a node.`,
     hint,
   })
+}
+
+/** The token would go to whoever answers. */
+function notPinned(url: string, genesis: GenesisBlock): CommandError {
+  return usageError(
+    `The network is not pinned. ${url} claims to be ${genesis.network_name}, ${genesisFingerprint(genesis)}.`,
+    'Nothing was sent. Compare this with the operator, and give it with --genesis; or add --trust-first-use.',
+  )
 }
 
 interface Home {

@@ -20,7 +20,7 @@ async function saved(): Promise<JsonObject> {
 }
 
 async function revoke(flags = ''): Promise<void> {
-  expect((await network.asOperator(`revoke ${certId} --yes ${flags}`)).code).toBe(0)
+  expect((await network.asOperator(`node revoke ${certId} --yes ${flags}`)).code).toBe(0)
 }
 
 describe('heartbeat', () => {
@@ -29,12 +29,12 @@ describe('heartbeat', () => {
     expect(code).toBe(0)
     expect(stdout).toContain(`Acknowledged by ${network.na.url}.`)
     expect(stdout).toContain('time there   2030-01-02T03:00:00Z')
-    const roster = (await network.asOperator('nodes --roster --json')).json()['nodes'] as JsonObject
+    const roster = (await network.asOperator('node list --json')).json()['nodes'] as JsonObject
     expect(roster[certId]).toMatchObject({ status: 'half asleep' })
   })
 
   it('gives the answer as JSON', async () => {
-    expect((await network.run('heartbeat --home node --json')).json()).toEqual({
+    expect((await network.run('node run --once --home node --json')).json()).toEqual({
       cert_id: certId,
       ack: true,
       server_time: '2030-01-02T03:00:00Z',
@@ -46,12 +46,12 @@ describe('heartbeat', () => {
   })
 
   it('works inside the home, without any flag', async () => {
-    expect((await network.run('heartbeat', { cwd: network.setup.path('node') })).code).toBe(0)
+    expect((await network.run('node run --once', { cwd: network.setup.path('node') })).code).toBe(0)
   })
 
   it('says what to do when the certificate was revoked', async () => {
     await revoke('--reason cessation_of_operation')
-    const { code, stderr } = await network.run('heartbeat --home node')
+    const { code, stderr } = await network.run('node run --once --home node')
     expect(code).toBe(1)
     expect(stderr).toContain('(certificate_revoked)')
     expect(stderr).toContain('Ask an operator for a new invite')
@@ -59,9 +59,9 @@ describe('heartbeat', () => {
 
   it.each([
     ['heartbeat', 2, 'needs the folder of a node'],
-    ['heartbeat --config operator.toml', 2, 'needs the folder of a node'],
-    ['heartbeat --home nowhere', 2, 'nowhere is not the folder of a node'],
-    ['heartbeat --home node --config operator.toml', 2, 'Give --home or --config, not both'],
+    ['node run --once --home operator', 2, 'needs the folder of a node'],
+    ['node run --once --home nowhere', 2, 'nowhere is not the folder of a node'],
+    ['node run --once --home node --home operator', 2, 'Give --home or --config, not both'],
   ])('%s says which home is missing', async (line, exitCode, problem) => {
     const { code, stderr } = await network.run(line)
     expect(code).toBe(exitCode)
@@ -70,7 +70,7 @@ describe('heartbeat', () => {
 
   it('says when there is no certificate yet', async () => {
     await rm(network.setup.path('node', 'certificate.json'))
-    const { code, stderr } = await network.run('heartbeat --home node')
+    const { code, stderr } = await network.run('node run --once --home node')
     expect(code).toBe(1)
     expect(stderr).toContain('This node has no certificate')
     expect(stderr).toContain('chancery join')
@@ -78,7 +78,7 @@ describe('heartbeat', () => {
 
   it('does not name the start of an authority that is not here', async () => {
     await network.na.authority.stopAccepting()
-    const { code, stderr } = await network.run('heartbeat --home node')
+    const { code, stderr } = await network.run('node run --once --home node')
     expect(code).toBe(1)
     expect(stderr).not.toContain('node/authority.env')
   })
@@ -86,26 +86,26 @@ describe('heartbeat', () => {
 
 describe('renew', () => {
   it('keeps the new certificate and asks for the same life again', async () => {
-    await network.run('join --home node --validity-hours 10', { stdin: await network.invite() })
+    await network.run('join --home node --valid-for 10h', { stdin: await network.invite() })
     const old = await saved()
     network.clock.advance(3600)
-    const { code, stdout } = await network.run('renew --home node')
+    const { code, stdout } = await network.run('node renew --home node')
     expect(code).toBe(0)
     const renewed = await saved()
     expect(renewed['cert_id']).not.toBe(old['cert_id'])
     expect(renewed['expires_at']).toBe('2030-01-02T14:00:00Z')
     expect(stdout).toContain(`replaces     ${String(old['cert_id'])} (runs out by itself)`)
-    expect((await network.run('heartbeat --home node')).code).toBe(0)
+    expect((await network.run('node run --once --home node')).code).toBe(0)
   })
 
   it('takes other hours', async () => {
-    const { json } = await network.run('renew --home node --validity-hours 2 --json')
+    const { json } = await network.run('node renew --home node --valid-for 2h --json')
     expect(json()).toMatchObject({ replaces: certId, certificate: { expires_at: '2030-01-02T05:00:00Z' } })
   })
 
   it('is refused after the end, with the way back', async () => {
     network.clock.advance(168 * 3600)
-    const { code, stderr } = await network.run('renew --home node')
+    const { code, stderr } = await network.run('node renew --home node')
     expect(code).toBe(1)
     expect(stderr).toContain('(certificate_expired)')
     expect(stderr).toContain('run chancery join again')
@@ -114,7 +114,7 @@ describe('renew', () => {
 
   it('leaves the old certificate when the home is of another key', async () => {
     await network.run('keygen node --out node/node --force')
-    const { code, stderr } = await network.run('renew --home node')
+    const { code, stderr } = await network.run('node renew --home node')
     expect(code).toBe(1)
     expect(stderr).toContain('(certificate_key_mismatch)')
   })

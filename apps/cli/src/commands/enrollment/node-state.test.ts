@@ -41,7 +41,7 @@ const CASES: readonly (readonly [string, Partial<Findings>, string, boolean, str
     false,
     'does not respond; whether the certificate is revoked is not known',
   ],
-  ['renewal is due', { now: NOW + hours(144) }, 'expiring', true, 'chancery renew --home ./n'],
+  ['renewal is due', { now: NOW + hours(144) }, 'expiring', true, 'chancery node renew --home ./n'],
   ['it has expired', { now: NOW + hours(168) }, 'expired', false, 'chancery join --home ./n'],
   [
     'it is listed',
@@ -57,7 +57,7 @@ const CASES: readonly (readonly [string, Partial<Findings>, string, boolean, str
     false,
     'do not use this certificate',
   ],
-  ['there is none', { certificate: undefined }, 'missing', false, 'chancery invite'],
+  ['there is none', { certificate: undefined }, 'missing', false, 'chancery invite create'],
   ['its validity has not started', { now: NOW - hours(1) }, 'not_yet_valid', false, 'correct the clock'],
   ['a little ahead', { now: NOW - 300_000_000n }, 'valid', true, 'nothing'],
   ['the clock is wrong', { clockOffsetSeconds: 301 }, 'valid', false, 'refuses every proof'],

@@ -64,7 +64,7 @@ export interface NextStep {
   readonly next: string
 }
 
-const NEW_INVITE = 'ask an operator for an invite (chancery invite), then'
+const NEW_INVITE = 'ask an operator for an invite (chancery invite create), then'
 
 /** Returns what to do, the most urgent first. `home` is the folder as written in a command. */
 export function findNextStep(findings: Findings, home: string): NextStep {
@@ -96,7 +96,8 @@ export function findNextStep(findings: Findings, home: string): NextStep {
   if (findings.authorityProblem !== undefined)
     return { ok: false, next: `find out why the authority does not respond; ${known}` }
   if (state === 'unchecked') return { ok: false, next: `inform the operator of the authority: ${known}` }
-  if (state === 'expiring') return { ok: true, next: `renew it now: chancery renew ${home}, or run chancery node run` }
+  if (state === 'expiring')
+    return { ok: true, next: `node renew it now: chancery node renew ${home}, or run chancery node run` }
   if (clock === 'off') return { ok: true, next: 'correct the clock of this machine' }
   return { ok: true, next: `nothing; to stay in the network, run: chancery node run ${home}` }
 }

@@ -11,18 +11,14 @@ import type { Options } from '../../arguments/options.ts'
 
 const MAX_CHARACTERS = 4096
 
-/** Returns the invite token from the safest source: a file, standard input, a hidden prompt, last the command line. */
+/** Returns the invite token: from a file, standard input, or a hidden prompt. Never from the command line. */
 export async function readToken(context: CommandContext, options: Options): Promise<string> {
-  const [given, file] = [options.text('token'), options.text('token-file')]
-  if (given !== undefined && file !== undefined) throw usageError('Give --token or --token-file, not both.')
-  if (file !== undefined)
-    return checkToken(await readText(resolve(context.cwd, file)), `${file} does not contain a token.`)
-  if (given !== undefined) {
-    context.note('the token is in the shell history and in the list of processes; next time use --token-file')
-    return checkToken(given, '--token is not a token.')
-  }
-  if (context.isInteractive) return checkToken(await context.prompts.secret('Invite token'), 'That is not a token.')
+  const file = options.text('token-file')
   const hint = 'Give --token-file <file>, or write the token to standard input.'
+  if (file !== undefined && file !== '-')
+    return checkToken(await readText(resolve(context.cwd, file)), `${file} does not contain a token.`)
+  if (file === undefined && context.isInteractive)
+    return checkToken(await context.prompts.secret('Invite token'), 'That is not a token.')
   return checkToken(await readAll(context.stdin), 'No token was given.', hint)
 }
 
@@ -95,7 +91,7 @@ export async function requirePinned(
   throw new CommandError({
     code: 'genesis_mismatch',
     message: `${url} is not the authority of the pinned network: its genesis block is ${fingerprint}, but ${other.source} is ${other.fingerprint}.`,
-    hint: 'The token was not sent. Check --url, --genesis, the block in --home and paths.genesis of the configuration. If all are right, another server answers at this address.',
+    hint: 'The invite was not sent. To join the other network, use another folder.',
   })
 }
 

@@ -12,14 +12,17 @@ import {
 } from '../../connection/node-folder.ts'
 import type { Expected } from '../../connection/node-folder.ts'
 import { storedEvidence } from '../../connection/evidence.ts'
-import { wholeNumber } from '../../arguments/numbers.ts'
+import { timeSpan } from '../../arguments/time-span.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { visible } from '@chancery/protocol'
-import { connect, connectAsOperator } from '../../connection/connection.ts'
+import { connect, connectAsOperator, hasOperatorKey } from '../../connection/connection.ts'
+import { listCertificates } from './certs.ts'
 
-/** Runs `nodes`: the number of active nodes; with --roster the list. */
-export async function runNodes(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
-  if (options.isSet('roster')) {
+/** Runs `node list`: the active nodes, or their number, which is public. */
+export async function runNodeList(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+  const ofCertificates = ['certificates', 'state', 'label', 'node', 'role', 'expires-before', 'limit', 'all']
+  if (ofCertificates.some((name) => options.isSet(name))) return listCertificates(context, options)
+  if (await hasOperatorKey(context, options)) {
     const connection = await connectAsOperator(context, options)
     const roster = await connection.ask((client) => client.enrollment.roster())
     return {
@@ -53,9 +56,9 @@ function countText(count: number): string {
   return `${count} active node${count === 1 ? '' : 's'}.`
 }
 
-/** Runs `renew`: the old certificate stays valid for a grace period, so nothing is interrupted. */
+/** Runs `node renew`: the old certificate stays valid for a grace period, so nothing is interrupted. */
 export async function runRenew(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
-  const asked = wholeNumber(options, 'validity-hours', 1, Number.MAX_SAFE_INTEGER)
+  const asked = timeSpan(options, 'valid-for', { unit: 'h', min: 1, max: Number.MAX_SAFE_INTEGER })
   const connection = await connectAsNode(context, options)
   const { files, followed, signer } = connection
   const old = await loadCertificate(files)

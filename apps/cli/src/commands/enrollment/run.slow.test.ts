@@ -63,15 +63,15 @@ describe('node run', () => {
   })
 
   it('fetches list and policy once, and again only when they change', async () => {
-    await network.asOperator('network-policy show')
+    await network.asOperator('policy show network')
     const other = String(((await network.join('other', '--json')).json()['certificate'] as JsonObject)['cert_id'])
     const ran = await runNode([
       ...times(6),
-      () => network.asOperator(`revoke ${other} --yes`),
+      () => network.asOperator(`node revoke ${other} --yes`),
       ...times(4),
       async () => {
         await writeFile(network.setup.path('p.json'), '{"policy_id":"p-2"}')
-        await network.asOperator('network-policy publish p.json')
+        await network.asOperator('policy publish p.json')
       },
       ...times(4),
     ])
@@ -104,14 +104,14 @@ describe('node run', () => {
   })
 
   it('uses a certificate that another process renewed', async () => {
-    const ran = await runNode([...times(4), () => network.run('renew --home node'), ...times(5)])
+    const ran = await runNode([...times(4), () => network.run('node renew --home node'), ...times(5)])
     const { cert_id } = await saved('certificate.json')
     expect(named(ran, 'certificate')).toMatchObject([{ cert_id }])
     expect(named(ran, 'heartbeat').at(-1)).toMatchObject({ cert_id })
   })
 
   it('ends with the way back when the certificate is revoked', async () => {
-    const ran = await runNode([...times(3), () => network.asOperator(`revoke ${certId} --yes`), ...times(10)])
+    const ran = await runNode([...times(3), () => network.asOperator(`node revoke ${certId} --yes`), ...times(10)])
     expect(ran.code).toBe(1)
     expect(ran.stderr).toContain('(certificate_revoked)')
     expect(ran.stderr).toContain('Ask an operator for a new invite')
@@ -124,7 +124,7 @@ describe('node run', () => {
   })
 
   it('joins again by its expired certificate when a rule allows it, during a run and at its start', async () => {
-    const rule = 'admission add again --expired-certificates --grace-hours 72 --role role:client'
+    const rule = 'invite rule add again --expired-certificates --grace 72h --role role:client'
     expect((await network.asOperator(rule)).stderr).toBe('')
     const tooLong: Rest = () => network.clock.advance(200 * 3600)
     const ran = await runNode([tooLong, ...times(5)])
@@ -151,7 +151,7 @@ describe('node run', () => {
       await db.deleteFrom('issued_certs').where('cert_id', '=', certId).execute()
     }
     const adopt: Rest = async () => {
-      const findings = (await network.asOperator('findings --json')).json()['findings'] as JsonObject[]
+      const findings = (await network.asOperator('doctor --remote --json')).json()['findings'] as JsonObject[]
       const found = findings.find((each) => each['check'] === 'certificates-presented')
       expect(String(found?.['fix'])).toContain('--presented --unknown adopt')
       const certificates = await listPresented(network.na.core.database.read, '')
@@ -206,7 +206,7 @@ describe('node run', () => {
 
   it('says when the list goes backwards, once', async () => {
     const other = String(((await network.join('other', '--json')).json()['certificate'] as JsonObject)['cert_id'])
-    await network.asOperator(`revoke ${other} --yes`)
+    await network.asOperator(`node revoke ${other} --yes`)
     await runNode(times(1))
     // As after the restore of an old backup.
     await rowsOf(network.na.core.database).deleteFrom('crl_versions').execute()

@@ -153,6 +153,8 @@ function describeLeft(left: bigint): string {
 
 /** Runs `node run` until it is stopped, or until a retry cannot succeed. */
 export async function runNodeRun(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+  if (options.isSet('once')) return (await import('./heartbeat.ts')).sendHeartbeat(context, options)
+  if (options.isSet('detach')) return startDetached(context, options)
   // It sends a few requests a minute, and runs on each machine.
   preferMemory(true)
   const connection = await connectAsNode(context, options)
@@ -192,6 +194,14 @@ export async function runNodeRun(context: CommandContext, _args: Arguments, opti
   if (end.reason !== 'stopped') throw end.error
   report({ event: 'stopped', text: 'stopped by a signal' })
   return {}
+}
+
+/** Starts this command again as a process that continues. */
+async function startDetached(context: CommandContext, options: Options): Promise<Result> {
+  const { config } = await connectAsNode(context, options)
+  const folder = config.paths.home ?? context.cwd
+  const { startFolder } = await import('../up/services.ts')
+  return startFolder(context, { kind: 'node', settings: folder })
 }
 
 /** By the clock of this machine; the authority decides by its own. */

@@ -18,10 +18,10 @@ import {
   storeCertificate,
 } from '../../connection/node-folder.ts'
 import type { NodeConnection, NodeFiles } from '../../connection/node-folder.ts'
-import type { Arguments, Options } from '../../arguments/options.ts'
+import type { Options } from '../../arguments/options.ts'
 import { describeClock, describeState, findNextStep, stateOf } from './node-state.ts'
 import type { Findings, NextStep, Revocation, State } from './node-state.ts'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import type { NodeDocument, NodeStore } from '@chancery/sdk'
 import { CommandError } from '../../errors/failure.ts'
 
@@ -98,12 +98,15 @@ async function findSavedList({ crl: path }: NodeFiles, keys: AuthorityKeys): Pro
   return saved !== undefined && (await saved.isSignedBy(authorityKeysAt(keys, saved.crl.issued_at))) ? saved : undefined
 }
 
-/** Runs `status`: checks a node and changes nothing. */
-export async function runStatus(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+/** `status` of a node: checks it and changes nothing. */
+export async function nodeStatus(context: CommandContext, options: Options): Promise<Result> {
   const connection = await connectAsNode(context, options)
   const findings = await checkNode(context, connection)
   const home = options.text('home')
-  const nextStep = findNextStep(findings, home === undefined ? '' : `--home ${typed(context.cwd, home)}`)
+  const nextStep = findNextStep(
+    findings,
+    home === undefined ? '' : `--home ${typed(context.cwd, resolve(context.cwd, home))}`,
+  )
   const exitCode = nextStep.ok ? 0 : 1
   return {
     data: toJson(connection, findings, nextStep),

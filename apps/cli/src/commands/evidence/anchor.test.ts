@@ -34,9 +34,9 @@ async function decide({ na }: RealNetwork): Promise<void> {
   accepted(await na.as('standard')('POST', '/admin/boundary/evaluate', asked), 201)
 }
 
-const save = (folder: string, flags = '') => network.asOperator(`evidence anchor --save ${folder} ${flags}`)
+const save = (folder: string, flags = '') => network.asOperator(`evidence anchor --out ${folder} ${flags}`)
 const verify = (folder: string) =>
-  network.run(`evidence verify other.jsonl --anchors ${folder} --genesis genesis.json --executor-keys keys.json`)
+  network.run(`verify other.jsonl --with ${folder} --genesis genesis.json --with keys.json`)
 
 async function filesOf(folder: string): Promise<Readonly<Record<string, string>>> {
   const names = (await readdir(network.setup.path(folder))).sort()
@@ -142,7 +142,7 @@ async function forward(
 }
 
 it('needs a pinned authority to save', async () => {
-  const line = `evidence anchor --save unpinned --url ${network.na.url} --operator-key privileged.key`
+  const line = `evidence anchor --out unpinned --url ${network.na.url} --operator-key privileged.key`
   const { code, stderr } = await network.run(line)
   expect([code, stderr]).toEqual([2, expect.stringContaining('no genesis block pins the authority')])
 })

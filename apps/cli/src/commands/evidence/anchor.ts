@@ -15,11 +15,11 @@ const READ_ONLY = 0o444
 /** evidence anchor */
 export async function runEvidenceAnchor(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const connection = await connectAsOperator(context, options)
-  const given = options.text('save')
+  const given = options.text('out')
   if (given !== undefined && connection.genesis === undefined)
     throw usageError(
       'An anchor is verified before it is saved, and no genesis block pins the authority.',
-      'Give a configuration with paths.genesis.',
+      'Give --genesis.',
     )
   const { anchor, status } = await connection.ask((client) => client.evidence.anchor())
   if (anchor !== null) await requireValid(connection, [anchor])

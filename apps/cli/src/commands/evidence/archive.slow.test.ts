@@ -38,7 +38,7 @@ class ArchivedStore {
       validity_hours: 24 * 365,
     }
     store.#attestation = String(accepted(await post('POST', '/admin/attestations', member), 201)['attestation_id'])
-    const keys = await store.network.asOperator('executor-key list --json')
+    const keys = await store.network.asOperator('evidence key list --json')
     await writeFile(store.network.setup.path('keys.json'), keys.stdout)
     return store
   }
@@ -76,7 +76,7 @@ class ArchivedStore {
   }
 
   archive(): Promise<string> {
-    return this.succeed('evidence archive --to archive')
+    return this.succeed('evidence export --archive archive')
   }
 
   /** Without the authority unless --live is given. */
@@ -84,7 +84,7 @@ class ArchivedStore {
     flags = '',
   ): Promise<{ readonly code: number; readonly report: JsonObject; readonly archive: JsonObject }> {
     const url = flags.includes('--live') ? '' : ' --url http://127.0.0.1:9'
-    const run = await this.network.asOperator(`evidence verify archive --executor-keys keys.json --json ${flags}${url}`)
+    const run = await this.network.asOperator(`verify archive --with keys.json --json ${flags}${url}`)
     const report = run.json()
     return { code: run.code, report, archive: report['archive'] as JsonObject }
   }
@@ -101,7 +101,7 @@ class ArchivedStore {
   }
 }
 
-describe.each(['sqlite', 'postgres'] as const)('evidence archive on %s', (backend) => {
+describe.each(['sqlite', 'postgres'] as const)('evidence export on %s', (backend) => {
   let store: ArchivedStore
   beforeAll(async () => {
     store = await ArchivedStore.open(backend)
@@ -137,15 +137,15 @@ describe.each(['sqlite', 'postgres'] as const)('evidence archive on %s', (backen
       code: 0,
       archive: { last_sequence: 15, current: false, entries_after: 3 },
     })
-    const text = (await store.network.asOperator('evidence verify archive --executor-keys keys.json --live')).stdout
+    const text = (await store.network.asOperator('verify archive --with keys.json --live')).stdout
     expect(text).toContain('It is not current: the living store continues it with 3 newer entries.')
   })
 
   it('archived entries leave the store, and only these', async () => {
     store.network.clock.advance(3 * DAY)
-    const kept = await store.network.asOperator('evidence retain --older-than-days 1 --archive archive --dry-run')
+    const kept = await store.network.asOperator('evidence prune --older-than 1d --archive archive --dry-run')
     expect(kept.stdout).toContain('Would remove 15 entries, through 15. The archive ends here.')
-    const removed = await store.succeed('evidence retain --older-than-days 1 --archive archive --yes')
+    const removed = await store.succeed('evidence prune --older-than 1d --archive archive --yes')
     expect(removed).toContain('Removed 15 entries, through 15.')
     await store.network.na.features.evidenceLog.append()
     expect(await store.verify('--live')).toMatchObject({ code: 0, archive: { last_sequence: 15, entries_after: 4 } })
@@ -158,29 +158,29 @@ describe.each(['sqlite', 'postgres'] as const)('evidence archive on %s', (backen
   })
 
   it('removed entries are found in the archive', async () => {
-    const search = 'evidence search --resource r1'
+    const search = 'evidence list --resource r1'
     expect((await store.network.asOperator(search)).stdout).toContain('Nothing found.')
     const found = await store.network.asOperator(`${search} --archive archive --url http://127.0.0.1:9`)
     expect(found.stdout).toMatch(/3 .* execution .* success .* vendor-1 .* r1/)
-    const page = await store.network.asOperator('evidence search --archive archive --after 14 --limit 2 --json')
+    const page = await store.network.asOperator('evidence list --archive archive --after 14 --limit 2 --json')
     expect(page.json()).toMatchObject({ archived: true, count: 2, next_after_sequence: 16 })
-    const kinds = 'evidence search --archive archive --kind retention_checkpoint --json'
+    const kinds = 'evidence list --archive archive --kind retention_checkpoint --json'
     expect((await store.network.asOperator(kinds)).json()).toMatchObject({ count: 1 })
     for (const [flags, count] of [
       ['--until 2030-01-03T00:00:00Z', 18],
       ['--since 2030-01-03T00:00:00Z', 1],
       ['--vendor other', 0],
     ] as const)
-      expect(
-        (await store.network.asOperator(`evidence search --archive archive --json ${flags}`)).json(),
-      ).toMatchObject({ count })
+      expect((await store.network.asOperator(`evidence list --archive archive --json ${flags}`)).json()).toMatchObject({
+        count,
+      })
   })
 
   it('an archive that starts after removed entries has their boundary', async () => {
-    expect(await store.succeed('evidence archive --to later')).toContain('Archived 4 entries, through entry 19')
+    expect(await store.succeed('evidence export --archive later')).toContain('Archived 4 entries, through entry 19')
     const text = await readFile(store.network.setup.path('later/manifests/00000001.json'), 'utf8')
     expect(readArchiveManifest(text)?.boundary?.removed_through_sequence).toBe(15)
-    const run = await store.network.asOperator('evidence verify later --executor-keys keys.json --live --json')
+    const run = await store.network.asOperator('verify later --with keys.json --live --json')
     expect([run.code, run.json()['archive']]).toEqual([
       0,
       expect.objectContaining({ first_sequence: 16, current: true }),
@@ -188,7 +188,7 @@ describe.each(['sqlite', 'postgres'] as const)('evidence archive on %s', (backen
   })
 })
 
-describe('evidence archive', () => {
+describe('evidence export', () => {
   let store: ArchivedStore
   beforeAll(async () => {
     store = await ArchivedStore.open('sqlite')
@@ -219,9 +219,9 @@ describe('evidence archive', () => {
     const segment = names.find((name) => name.startsWith('segments/')) ?? ''
     await without(segment, async () => {
       expect(await reasons()).toEqual([1, 'segment_missing'])
-      const search = await store.network.asOperator('evidence search --archive archive')
+      const search = await store.network.asOperator('evidence list --archive archive')
       expect([search.code, search.stderr]).toEqual([1, expect.stringContaining('segment_missing')])
-      const retain = await store.network.asOperator('evidence retain --older-than-days 1 --archive archive --yes')
+      const retain = await store.network.asOperator('evidence prune --older-than 1d --archive archive --yes')
       expect([retain.code, retain.stderr]).toEqual([1, expect.stringContaining('segment_missing')])
       await writeFile(store.path(segment), 'x')
       expect(await reasons()).toEqual([1, 'segment_digest_mismatch'])
@@ -246,7 +246,7 @@ describe('evidence archive', () => {
     const text = await readFile(file, 'utf8')
     await chmod(file, 0o600)
     await writeFile(file, text.replace('"first":4', '"first":5'))
-    const run = await store.network.asOperator('evidence archive --to archive')
+    const run = await store.network.asOperator('evidence export --archive archive')
     expect([run.code, run.stderr]).toEqual([1, expect.stringContaining('00000002.json (segment_order)')])
     await writeFile(file, text)
     const other = await ArchivedStore.open('sqlite', 'OTHER-NET')
@@ -263,20 +263,20 @@ describe('evidence archive', () => {
   it('entries that were removed before they were archived stop a run, and --live says so', async () => {
     await store.grow(1)
     store.network.clock.advance(3 * DAY)
-    await store.succeed('evidence retain --older-than-days 1 --yes')
+    await store.succeed('evidence prune --older-than 1d --yes')
     await store.network.na.features.evidenceLog.append()
     expect(await reasons('--live')).toEqual([1, 'entries_missing'])
-    const run = await store.network.asOperator('evidence archive --to archive')
+    const run = await store.network.asOperator('evidence export --archive archive')
     expect([run.code, run.stderr]).toEqual([1, expect.stringContaining('Entry 7 is missing in the store')])
-    const retain = await store.network.asOperator('evidence retain --older-than-days 1 --archive archive --yes')
+    const retain = await store.network.asOperator('evidence prune --older-than 1d --archive archive --yes')
     expect([retain.code, retain.stderr]).toEqual([1, expect.stringContaining('(entries_missing)')])
     expect(await reasons()).toEqual([0])
   })
 
   it.each([
-    ['evidence verify archive --checkpoint keys.json', '--checkpoint is for an export'],
-    ['evidence verify keys.json --live', '--live is for an archive'],
-    ['evidence search --archive archive --since yesterday', '--since: this is not a time'],
+    ['verify archive --with keys.json', '--checkpoint is for an export'],
+    ['verify keys.json --live', '--live is for an archive'],
+    ['evidence list --archive archive --since yesterday', '--since: this is not a time'],
   ])('refuses %s', async (line, message) => {
     const { code, stderr } = await store.network.asOperator(line)
     expect([code, stderr]).toEqual([2, expect.stringContaining(message)])

@@ -1,13 +1,13 @@
 import { resolve } from 'node:path'
 import { FormError, readReceived, readTrustedPublicKey, retentionCheckpointForm, shape } from '@chancery/protocol'
 import type { JsonValue, RetentionCheckpoint, SignerKeys } from '@chancery/protocol'
-import { findConfig } from '../../connection/connection.ts'
+import { findConfig } from '../../connection/target.ts'
 import type { CommandContext } from '../../context.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
 import { keysFileOf, openFollowedKeys } from '../../connection/followed-keys.ts'
 import { loadKeyHistory, loadVerifiedGenesis } from '../../files/genesis-file.ts'
 import { loadJsonObject, loadRecord } from '../../files/json-file.ts'
-import { loadPublicKey } from '../../files/keys.ts'
+import { loadPlainKeys } from '../../files/named-keys.ts'
 import type { Options } from '../../arguments/options.ts'
 import type { ExecutorKey } from './audit-keys.ts'
 
@@ -20,29 +20,27 @@ export interface Trust {
 
 /** Given as options, or from the pinned genesis block. Never read from the audited authority. */
 export async function loadTrust(context: CommandContext, options: Options): Promise<Trust> {
-  const [key, network] = [given(options, 'authority-key'), given(options, 'network')]
-  if (key !== undefined && network !== undefined)
-    return { keys: [await loadPublicKey(context.cwd, '--authority-key', key)], network }
-  const file = given(options, 'genesis')
-  const path = file === undefined ? (await findConfig(context, options)).paths.genesis : resolve(context.cwd, file)
-  if (path === undefined)
-    throw usageError(
-      'The authority of this store is unknown.',
-      'Give --genesis, or --authority-key and --network, or a configuration with paths.genesis.',
-    )
+  const [key] = await loadPlainKeys(context.cwd, options.has('key') ? options : options.with({ key: [] }))
+  const pin = options.text('genesis')
+  const config = await findConfig(context, options)
+  const path = pin === undefined ? config.paths.genesis : resolve(context.cwd, pin)
+  if (path === undefined) {
+    if (key === undefined)
+      throw new CommandError({
+        code: 'keys_needed',
+        message: 'The authority of this store is unknown: no key was given.',
+        hint: 'Give --genesis <file>.',
+        exitCode: 3,
+      })
+    throw usageError('The network of this store is unknown.', 'Give --genesis <file>.')
+  }
   const genesis = await loadVerifiedGenesis(path)
-  const historyFile = given(options, 'key-history')
+  const historyFile = options.has('key-history') ? options.text('key-history') : undefined
   const known =
     historyFile === undefined
       ? (await openFollowedKeys(genesis, keysFileOf(path))).keys
       : { genesis, history: await loadKeyHistory(context.cwd, historyFile, genesis) }
-  const pinned = key === undefined ? undefined : await loadPublicKey(context.cwd, '--authority-key', key)
-  return { keys: pinned === undefined ? known : [pinned], network: network ?? genesis.network_name }
-}
-
-/** Commands that verify as one of several steps have fewer options. */
-function given(options: Options, name: string): string | undefined {
-  return options.has(name) ? options.text(name) : undefined
+  return { keys: key === undefined ? known : [key], network: genesis.network_name }
 }
 
 /** A checkpoint names every resource that was ever removed. */
@@ -83,7 +81,7 @@ export async function loadExecutorKeys({ cwd }: CommandContext, options: Options
     return readKeys(value['executor_keys'] ?? null, 'executor_keys')
   } catch (error) {
     if (!(error instanceof FormError)) throw error
-    const hint = 'Make the file with: chancery executor-key list --json'
+    const hint = 'Make the file with: chancery evidence key list --json'
     throw new CommandError({ code: 'invalid_record', message: `${file}: ${error.message}.`, hint }, { cause: error })
   }
 }

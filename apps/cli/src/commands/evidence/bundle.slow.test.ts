@@ -12,14 +12,16 @@ let bundle: string
 beforeAll(async () => {
   network = await openNetwork({ EVIDENCE_STORE: 'on' })
   id = await decide()
-  bundle = (await network.asOperator(`evidence bundle ${id}`)).stdout
+  bundle = (await network.asOperator(`evidence receipt ${id}`)).stdout
 })
 afterAll(() => network.close())
 
 async function decide(): Promise<string> {
   const request = { subject_id: 'vendor-1', roles: ['role:client'], claims: { capabilities: ['secret.rotate'] } }
   const { attestation_id } = accepted(await network.na.as('privileged')('POST', '/admin/attestations', request), 201)
-  const asked = await network.asOperator(`evaluate secret.rotate --attestation ${String(attestation_id)} --quiet`)
+  const asked = await network.asOperator(
+    `ask --as operator secret.rotate --attestation ${String(attestation_id)} --quiet`,
+  )
   return asked.stdout.trim()
 }
 
@@ -54,15 +56,15 @@ function flip(text: string, at: number): string {
   return `${text.slice(0, at)}${text[at] === 'a' ? 'b' : 'a'}${text.slice(at + 1)}`
 }
 
-describe('verify bundle', () => {
+describe('verify', () => {
   it.each(['sigstore', 'dsse'])('verifies what evidence bundle writes as %s', async (form) => {
-    const written = await network.asOperator(`evidence bundle ${id} --form ${form} --out ${form}.json`)
+    const written = await network.asOperator(`evidence receipt ${id} --form ${form} --out ${form}.json`)
     expect([written.code, written.stderr]).toEqual([0, ''])
-    const found = await network.run(`verify bundle ${form}.json --genesis genesis.json`)
+    const found = await network.run(`verify ${form}.json --genesis genesis.json`)
     expect([found.code, found.stderr]).toEqual([0, ''])
     expect(found.stdout).toContain('Valid.')
     expect(found.stdout).toContain('Allowed.')
-    const data = (await network.run(`verify bundle ${form}.json --genesis genesis.json --json`)).json()
+    const data = (await network.run(`verify ${form}.json --genesis genesis.json --json`)).json()
     expect(data).toMatchObject({
       valid: true,
       outcome: expect.stringMatching(/^(allowed|denied)$/),
@@ -71,17 +73,17 @@ describe('verify bundle', () => {
       decision: { decision_id: id },
       entry: { store_sequence: 1 },
     })
-    const again = await network.asOperator(`evidence bundle ${id} --form ${form} --out ${form}.json`)
+    const again = await network.asOperator(`evidence receipt ${id} --form ${form} --out ${form}.json`)
     expect(again.code).not.toBe(0)
     // Ed25519 signatures are deterministic: the command prints the same text.
-    const printed = await network.asOperator(`evidence bundle ${id} --form ${form}`)
+    const printed = await network.asOperator(`evidence receipt ${id} --form ${form}`)
     expect(printed.stdout).toBe(await readFile(network.setup.path(`${form}.json`), 'utf8'))
   })
 
   it.each(['sigstore', 'dsse'])(
     'refuses the %s form with any one byte changed, removed or added',
     async (form) => {
-      const text = (await network.asOperator(`evidence bundle ${id} --form ${form}`)).stdout
+      const text = (await network.asOperator(`evidence receipt ${id} --form ${form}`)).stdout
       const keys = { genesis: network.genesis }
       const isAccepted = async (changed: string): Promise<boolean> => {
         try {
@@ -113,7 +115,7 @@ describe('verify bundle', () => {
     const other = await openNetwork({}, 'OTHER-NET')
     try {
       await writeFile(other.setup.path('bundle.json'), bundle)
-      const { code, stdout } = await other.run('verify bundle bundle.json --genesis genesis.json')
+      const { code, stdout } = await other.run('verify bundle.json --genesis genesis.json')
       expect([code, stdout]).toEqual([1, expect.stringContaining('not a key of this network')])
     } finally {
       await other.close()
@@ -122,13 +124,13 @@ describe('verify bundle', () => {
 
   it('says what to do with a text that is no bundle', async () => {
     await writeFile(network.setup.path('pretty.json'), JSON.stringify(JSON.parse(bundle), null, 2))
-    const { code, stderr } = await network.run('verify bundle pretty.json --genesis genesis.json')
+    const { code, stderr } = await network.run('verify pretty.json --genesis genesis.json')
     expect([code, stderr]).toEqual([1, expect.stringContaining('Ask for the file again, unchanged.')])
   })
 })
 
-it('evidence bundle of an unknown decision writes nothing', async () => {
-  const { code, stdout, stderr } = await network.asOperator('evidence bundle nothing --out nothing.json')
+it('evidence receipt of an unknown decision writes nothing', async () => {
+  const { code, stdout, stderr } = await network.asOperator('evidence receipt nothing --out nothing.json')
   expect([code, stdout]).toEqual([1, ''])
   expect(stderr).toContain('The decision is not in the store.')
   await expect(readFile(network.setup.path('nothing.json'))).rejects.toThrow('ENOENT')

@@ -82,7 +82,7 @@ export function missingKeysText(
   return (
     `${style.bad('Not verified in full:')} the executor keys are missing, so ${unjudged} ` +
     `${unjudged === 1 ? 'execution was' : 'executions were'} not verified.${rest}\n` +
-    `Give --executor-keys with a file made by: chancery executor-key list --json`
+    `Give the executor keys with --with, a file made by: chancery evidence key list --json`
   )
 }
 
@@ -116,7 +116,7 @@ export function remarksText({ style }: CommandContext, report: StoreReport, anch
   const end =
     typeof through === 'number'
       ? `that the store has these entries after ${through}, and no other ones. No given anchor is later.`
-      : 'that the store has no other or later entries. Give --anchors with anchors that were saved elsewhere.'
+      : 'that the store has no other or later entries. Give anchors that were saved elsewhere: --with <folder>.'
   return [
     ...(unprovenOf(report, anchors).length === 0 ? [] : [`${style.warn('Not proven:')} ${end}`]),
     ...(report.warnings.length === 0

@@ -31,7 +31,7 @@ beforeAll(async () => {
   await writeFile(network.setup.path('witness.key'), writePrivateKeyFile(testSeed('witness'), 'witness.example'), {
     mode: 0o600,
   })
-  const line = 'executor-key register rotator-1 --public-key rotator.pub --executor rotator'
+  const line = 'evidence key add rotator-1 --key rotator.pub --executor rotator'
   await succeed(line)
   await execute(network, await decide(network))
   await decide(network)
@@ -81,15 +81,15 @@ async function succeed(line: string): Promise<string> {
 
 const file = (name: string): Promise<string> => readFile(network.setup.path(name), 'utf8')
 
-describe('evidence status and search', () => {
+describe('status and search', () => {
   it('show what is stored', async () => {
-    const status = await network.asOperator('evidence status')
+    const status = await network.asOperator('status')
     expect(status.code).toBe(0)
     expect(status.stdout).toMatch(/entries +5/)
-    const found = await network.asOperator('evidence search --resource kv/api')
+    const found = await network.asOperator('evidence list --resource kv/api')
     expect(found.stdout).toMatch(/3 .* execution .* success .* vendor-1 .* secret.rotate .* kv\/api/)
-    expect((await network.asOperator('evidence search --vendor unknown')).stdout).toContain('Nothing found.')
-    const page = await network.asOperator('evidence search --limit 2')
+    expect((await network.asOperator('evidence list --vendor unknown')).stdout).toContain('Nothing found.')
+    const page = await network.asOperator('evidence list --limit 2')
     expect(page.stdout).toContain('More: add --after 2')
   })
 })
@@ -98,19 +98,19 @@ describe('evidence export and verify', () => {
   let anchored = ''
   let exported = ''
   beforeAll(async () => {
-    anchored = await succeed('evidence anchor --save anchors')
+    anchored = await succeed('evidence anchor --out anchors')
     exported = await succeed('evidence export --out all.jsonl')
-    const keys = await network.asOperator('executor-key list --json')
+    const keys = await network.asOperator('evidence key list --json')
     await writeFile(network.setup.path('keys.json'), keys.stdout)
   })
 
-  const FLAGS = '--config operator.toml --anchors anchors --executor-keys keys.json'
+  const FLAGS = '--home operator --anchors anchors --executor-keys keys.json'
 
   it('verify without the authority', async () => {
     expect(anchored).toContain('Anchored through entry 5 (anchor 1).')
     expect(exported).toContain('Exported 5 entries to ./all.jsonl.')
     expect(await readdir(network.setup.path('anchors'))).toEqual(['anchor-00000001.json'])
-    const { code, stdout } = await network.run(`evidence verify all.jsonl ${FLAGS} --url http://127.0.0.1:9`)
+    const { code, stdout } = await network.run(`verify all.jsonl ${FLAGS} --url http://127.0.0.1:9`)
     expect(stdout).toContain('Verified: all.jsonl contains 5 entries, 2 decisions, 1 execution; all are valid.')
     expect(code).toBe(0)
     expect(stdout).not.toContain('Not proven')
@@ -121,25 +121,23 @@ describe('evidence export and verify', () => {
       network.setup.path('cut.jsonl'),
       `${(await file('all.jsonl')).split('\n').slice(0, 2).join('\n')}\n`,
     )
-    const line = '--config operator.toml --executor-keys keys.json'
-    const cut = await network.run(`evidence verify cut.jsonl ${line}`)
+    const line = '--home operator --executor-keys keys.json'
+    const cut = await network.run(`verify cut.jsonl ${line}`)
     expect([cut.code, cut.stdout]).toEqual([0, expect.stringContaining('Not proven: that the store has no other')])
-    expect((await network.run(`evidence verify cut.jsonl ${line} --json`)).json()['unproven']).toEqual([
-      'later_entries',
-    ])
-    expect((await network.run(`evidence verify cut.jsonl ${FLAGS}`)).code).toBe(1)
+    expect((await network.run(`verify cut.jsonl ${line} --json`)).json()['unproven']).toEqual(['later_entries'])
+    expect((await network.run(`verify cut.jsonl ${FLAGS}`)).code).toBe(1)
     await writeFile(network.setup.path('empty.jsonl'), '')
-    const empty = await network.run(`evidence verify empty.jsonl ${line} --json`)
+    const empty = await network.run(`verify empty.jsonl ${line} --json`)
     expect([empty.code, empty.json()]).toMatchObject([2, { verified: false, checked_entries: 0 }])
   })
 
   it('print a command that verifies the export as printed, with the executor keys saved next to it', async () => {
     const hint = /^Verify it: chancery (.+)$/m.exec(exported)?.[1] ?? ''
-    expect(hint).toBe('evidence verify ./all.jsonl --executor-keys ./all.jsonl.keys.json --config operator.toml')
+    expect(hint).toBe('verify ./all.jsonl --with ./all.jsonl.keys.json --home operator')
     expect((await network.run(hint)).stdout).toContain('Verified: ./all.jsonl contains 5 entries')
-    const part = await succeed('evidence export --out part.jsonl --since 2')
+    const part = await succeed('evidence export --out part.jsonl --after 2')
     expect(part).toContain('It begins with entry 3.')
-    expect(part).not.toContain('chancery evidence verify')
+    expect(part).not.toContain('chancery verify')
     const [text, changed] = [await file('part.jsonl.keys.json'), 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=']
     const other = text.replace(/"public_key":"[^"]+"/, `"public_key":"${changed}"`)
     await writeFile(network.setup.path('part.jsonl.keys.json'), other)
@@ -150,15 +148,15 @@ describe('evidence export and verify', () => {
 
   it('say in one sentence that a file is no export, and that an export is of another network', async () => {
     await writeFile(network.setup.path('notes.jsonl'), '{"line":1}\n'.repeat(80))
-    const notes = await network.run(`evidence verify notes.jsonl ${FLAGS}`)
+    const notes = await network.run(`verify notes.jsonl ${FLAGS}`)
     expect([notes.code, notes.stdout]).toEqual([1, ''])
     expect(notes.stderr).toContain('is not an evidence export: no line of it is an entry.')
     const key = network.genesis.network_authority.public_key
-    const other = await network.run(`evidence verify all.jsonl --authority-key ${key} --network OTHER-NET`)
+    const other = await network.run(`verify all.jsonl --key ${key} --network OTHER-NET`)
     expect([other.code, other.stdout]).toEqual([1, ''])
     expect(other.stderr).toContain('its decisions name TEST-NET, and you trust OTHER-NET')
     const stranger = (await testSigner('na-test', 'stranger')).publicKey
-    const sameName = `evidence verify all.jsonl --authority-key ${stranger} --network TEST-NET --executor-keys keys.json`
+    const sameName = `verify all.jsonl --key ${stranger} --network TEST-NET --with keys.json`
     const { code, stdout } = await network.run(sameName)
     expect([code, stdout.trim().split('\n').length]).toEqual([1, 2])
     expect(stdout).toContain('no decision in all.jsonl is signed by a key of the given network')
@@ -174,18 +172,18 @@ describe('evidence export and verify', () => {
       const { code, stderr, stdout } = await network.run(line)
       expect([code, stdout]).toEqual([2, ''])
       expect(stderr).toContain(`--anchors ./${folder}: this folder contains no anchor.`)
-      expect(stderr).toContain('chancery evidence anchor --save FOLDER')
+      expect(stderr).toContain('chancery evidence anchor --out FOLDER')
     }
   })
 
   it('take keys by flag, and verify no execution without them', async () => {
     const key = network.genesis.network_authority.public_key
-    const line = `evidence verify all.jsonl --authority-key ${key} --network TEST-NET`
+    const line = `verify all.jsonl --key ${key} --network TEST-NET`
     const without = await network.run(line)
     expect([without.code, without.stdout]).toEqual([
       1,
       'Not verified in full: the executor keys are missing, so 1 execution was not verified. Everything else in its 5 ' +
-        'entries is sound.\nGive --executor-keys with a file made by: chancery executor-key list --json\n',
+        'entries is sound.\nGive --executor-keys with a file made by: chancery evidence key list --json\n',
     ])
     expect((await network.run(`${line} --json`)).json()).toMatchObject({
       verified: false,
@@ -197,7 +195,7 @@ describe('evidence export and verify', () => {
     const otherKey = await network.run(`${line} --executor-keys nobody.json`)
     expect(otherKey.stdout).toContain('the first problem is at entry 3 (invalid_signature)')
     expect((await network.run(`${line} --executor-keys keys.json`)).code).toBe(0)
-    expect((await network.run('evidence verify all.jsonl')).stderr).toContain('The authority of this store is unknown.')
+    expect((await network.run('verify all.jsonl')).stderr).toContain('The authority of this store is unknown.')
   })
 
   it.each<[string, (lines: readonly string[]) => readonly string[], string]>([
@@ -227,7 +225,7 @@ describe('evidence export and verify', () => {
   ])('name the first bad entry: %s', async (_name, edit, place) => {
     const lines = (await file('all.jsonl')).split('\n').slice(0, -1)
     await writeFile(network.setup.path('forged.jsonl'), `${edit(lines).join('\n')}\n`)
-    const { code, stdout } = await network.run(`evidence verify forged.jsonl ${FLAGS}`)
+    const { code, stdout } = await network.run(`verify forged.jsonl ${FLAGS}`)
     expect(stdout).toContain(`the first problem is at ${place}`)
     expect(code).toBe(1)
   })
@@ -238,17 +236,17 @@ describe('evidence export and verify', () => {
       await decide(old)
       old.clock.advance(3 * 86_400)
       await decide(old)
-      const dry = await old.asOperator('evidence retain --older-than-days 1 --dry-run')
+      const dry = await old.asOperator('evidence prune --older-than 1d --dry-run')
       expect(dry.stdout).toContain('Would remove 2 entries, through 2. The next entry is not old enough.')
-      const asked = await old.asOperator('evidence retain --older-than-days 1')
+      const asked = await old.asOperator('evidence prune --older-than 1d')
       expect([asked.code, asked.stderr]).toEqual([2, expect.stringContaining('add --yes')])
-      const done = await old.asOperator('evidence retain --older-than-days 1 --yes --out boundary.json')
+      const done = await old.asOperator('evidence prune --older-than 1d --yes --out boundary.json')
       expect(done.stdout).toContain('Removed 2 entries, through 2.')
       await old.asOperator('evidence export --out rest.jsonl')
-      const verified = await old.asOperator('evidence verify rest.jsonl --checkpoint boundary.json')
+      const verified = await old.asOperator('verify rest.jsonl --with boundary.json')
       expect(verified.stdout).toContain('3 entries')
       expect(verified.code).toBe(0)
-      expect((await old.asOperator('evidence retain --older-than-days 1 --yes')).stdout).toContain(
+      expect((await old.asOperator('evidence prune --older-than 1d --yes')).stdout).toContain(
         'Nothing was removed. The next entry is not old enough.',
       )
     } finally {
@@ -257,9 +255,9 @@ describe('evidence export and verify', () => {
   })
 })
 
-describe('evidence prove', () => {
+describe('evidence receipt --form inclusion', () => {
   it('gives a proof that verifies by itself', async () => {
-    const { code, stdout } = await network.asOperator('evidence prove 3 --out proof.json')
+    const { code, stdout } = await network.asOperator('evidence receipt --form inclusion 3 --out proof.json')
     expect([code, stdout]).toEqual([0, expect.stringContaining('Proved: entry 3 is in the log of 5 entries.')])
     const proof = JSON.parse(await file('proof.json')) as {
       origin: string
@@ -288,8 +286,8 @@ describe('evidence prove', () => {
     expect((await network.asOperator(`evidence prove 99 --digest ${'0'.repeat(64)}`)).stderr).toContain(
       'is not covered yet',
     )
-    expect((await network.asOperator('evidence prove 99')).stderr).toContain('has no entry 99')
-    expect((await network.asOperator('evidence prove 0')).code).toBe(2)
+    expect((await network.asOperator('evidence receipt --form inclusion 99')).stderr).toContain('has no entry 99')
+    expect((await network.asOperator('evidence receipt --form inclusion 0')).code).toBe(2)
   })
 })
 
@@ -385,10 +383,10 @@ describe('evidence witnesses', () => {
     await once(proxy, 'listening')
     try {
       const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
-      const refused = await network.asOperator(`evidence witnesses --policy forged.policy --url ${url}`)
+      const refused = await network.asOperator(`evidence witnesses --out forged.policy --url ${url}`)
       expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('that the authority did not sign')])
       await expect(file('forged.policy')).rejects.toThrow('ENOENT')
-      expect((await network.asOperator('evidence witnesses --policy genuine.policy')).code).toBe(0)
+      expect((await network.asOperator('evidence witnesses --out genuine.policy')).code).toBe(0)
     } finally {
       proxy.close()
     }
@@ -398,11 +396,11 @@ describe('evidence witnesses', () => {
 describe('executor-key', () => {
   it('retires after a yes', async () => {
     const key = (await testSigner('short')).publicKey
-    await network.asOperator(`executor-key register short --public-key ${key} --executor robot`)
-    expect((await network.asOperator('executor-key retire short')).code).toBe(2)
-    expect((await network.asOperator('executor-key retire short --yes')).stdout).toContain('Retired short.')
-    expect((await network.asOperator('executor-key list')).stdout).toMatch(/short +robot/)
-    const again = await network.asOperator('executor-key retire short --yes')
+    await network.asOperator(`evidence key add short --key ${key} --executor robot`)
+    expect((await network.asOperator('evidence key retire short')).code).toBe(2)
+    expect((await network.asOperator('evidence key retire short --yes')).stdout).toContain('Retired short.')
+    expect((await network.asOperator('evidence key list')).stdout).toMatch(/short +robot/)
+    const again = await network.asOperator('evidence key retire short --yes')
     expect(again.stderr).toContain('executor_key_retired')
   })
 })

@@ -32,7 +32,7 @@ describe('evidence export', () => {
     const bytes = await readFile(path)
     expect(decompress(bytes)).toEqual(await readFile(network.setup.path('all.jsonl')))
     expect((await stat(path)).mode & 0o777).toBe(0o600)
-    const { code, stdout } = await network.run(`evidence verify ${file} --config operator.toml`)
+    const { code, stdout } = await network.run(`verify ${file} --home operator`)
     expect(stdout).toContain(`Verified: ${file} contains 4 entries, 2 decisions, 0 executions; all are valid.`)
     expect(code).toBe(0)
     const changed = Buffer.from(bytes)
@@ -42,7 +42,7 @@ describe('evidence export', () => {
       ['changed', changed],
     ] as const) {
       await writeFile(network.setup.path(`${name}-${file}`), content)
-      const damaged = await network.run(`evidence verify ${name}-${file} --config operator.toml`)
+      const damaged = await network.run(`verify ${name}-${file} --home operator`)
       expect(damaged.code).not.toBe(0)
       expect(damaged.stderr).toContain('it cannot be decompressed')
     }

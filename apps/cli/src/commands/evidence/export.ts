@@ -2,7 +2,8 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { constants, createGzip, createZstdCompress } from 'node:zlib'
-import { asJson, fromUtf8, readEventLine, visible } from '@chancery/protocol'
+import { asJson, canonicalJson, detectRecordKind, fromUtf8, readEventLine, signList, visible } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
 import { connect, connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { usageError } from '../../errors/failure.ts'
@@ -12,16 +13,21 @@ import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { findExportEnd, saveExecutorKeys, verifyCommand } from './verify-hint.ts'
 import type { RejectedEvidence, ResourceHistory, VendorHistory } from '@chancery/sdk/authority'
+import { readAll } from '../../connection/read-all.ts'
 import { loadJsonObject } from '../../files/json-file.ts'
+import { loadSigner } from '../../files/keys.ts'
+import { checkUsage } from '../data-usage/data-usage.ts'
+import { continueArchive } from './retain.ts'
 
 const COLUMNS = ['store_sequence', 'recorded_at', 'entry_kind', 'outcome', 'capability', 'decision_id'] as const
 
-/** Runs `evidence resource` and `evidence vendor`: entries in store order, with the report of the authority about them. */
-export async function runEvidence(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
-  const [id, isResource] = [args.required('id'), context.command.path.at(-1) === 'resource']
+/** `evidence show --resource` and `--vendor`: entries in store order, with the report of the authority about them. */
+export async function showHistory(context: CommandContext, options: Options): Promise<Result> {
+  const resource = options.text('resource')
+  const id = resource ?? options.text('vendor') ?? ''
   const connection = await connectAsOperator(context, options)
   const data = await connection.ask(({ evidence }): Promise<ResourceHistory | VendorHistory> =>
-    isResource ? evidence.resources(id) : evidence.vendors(id),
+    resource !== undefined ? evidence.resources(id) : evidence.vendors(id),
   )
   const { verified: isGood, failures } = data.verification
   const rows = data.entries.map(({ entry }) => COLUMNS.map((name) => visible(String(entry[name] ?? '-'))))
@@ -40,22 +46,24 @@ export async function runEvidence(context: CommandContext, args: Arguments, opti
 
 const HEAD = ['REFUSED', 'CODE', 'COUNT', 'EXECUTOR', 'RESOURCE', 'DECISION', 'DIGEST']
 
-/** Runs `evidence rejections`. */
-export async function runEvidenceRejections(
-  context: CommandContext,
-  _args: Arguments,
-  options: Options,
-): Promise<Result> {
-  const cursor = options.text('cursor')
-  const limit = wholeNumberOrDefault(options, 'limit', 1, 100)
+/** `evidence list --kind rejection`. */
+export async function listRejections(context: CommandContext, options: Options): Promise<Result> {
+  const most = options.isSet('all') ? Number.POSITIVE_INFINITY : wholeNumberOrDefault(options, 'limit', 1, 1000)
   const connection = await connectAsOperator(context, options)
-  const page = await connection.ask((client) =>
-    client.evidence.rejected({ limit, ...(cursor === undefined ? {} : { cursor }) }),
+  const { rows, isCut } = await connection.ask((client) =>
+    readAll(most, async (limit, cursor) => {
+      const query = { limit: Math.min(limit, 100), ...(cursor === undefined ? {} : { cursor }) }
+      const page = await client.evidence.rejected(query)
+      return { rows: page.rejections, next: page.next_cursor }
+    }),
   )
-  const more = page.next_cursor === null ? '' : `\nMore: add --cursor ${page.next_cursor}`
-  const text =
-    page.count === 0 ? 'No record was refused.' : `${table(HEAD, page.rejections.map(toRow), context.style)}${more}`
-  return { data: asJson(page), text, ids: page.rejections.map(({ rejection_id }) => rejection_id) }
+  const more = isCut ? '\nThere are more. Add --all or --limit.' : ''
+  const text = rows.length === 0 ? 'No record was refused.' : `${table(HEAD, rows.map(toRow), context.style)}${more}`
+  return {
+    data: asJson({ count: rows.length, rejections: rows }),
+    text,
+    ids: rows.map(({ rejection_id }) => rejection_id),
+  }
 }
 
 function toRow(row: RejectedEvidence): readonly string[] {
@@ -67,7 +75,10 @@ function toRow(row: RejectedEvidence): readonly string[] {
 
 /** Runs `evidence submit`. The file is sent unchanged: a dropped field would break the signature. */
 export async function runEvidenceSubmit(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
-  const record = await loadJsonObject(context.cwd, args.required('file'))
+  const file = args.required('file')
+  const given = await loadJsonObject(context.cwd, file)
+  if (detectRecordKind(given) === 'data-access-intent') return checkUsage(context, file, options, true)
+  const record = await signIfAsked(context, options, given)
   const connection = await connect(context, options)
   const done = await connection.ask((client) => client.evidence.execution({ evidence: record }))
   const rows = fields(
@@ -83,6 +94,16 @@ export async function runEvidenceSubmit(context: CommandContext, args: Arguments
   return { data: asJson(done), ids: [String(done.entry.store_sequence)], text: `${title}\n${rows}` }
 }
 
+/** With --key: the record without signature, signed by the executor. */
+async function signIfAsked(context: CommandContext, options: Options, record: JsonObject): Promise<JsonObject> {
+  const file = options.text('key')
+  if (file === undefined) return record
+  if (Object.hasOwn(record, 'signatures') && canonicalJson(record['signatures'] ?? null) !== '[]')
+    throw usageError('The record is signed already.', 'Submit it without --key.')
+  const signer = await loadSigner(context, file, (noted) => noted)
+  return asJson(await signList({ ...record, signatures: [] }, signer))
+}
+
 const LINE_FEED = 10
 
 /** Higher levels take several times as long for a tenth less. */
@@ -96,12 +117,19 @@ const CODERS = {
  */
 export async function runEvidenceExport(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
-  const file = resolve(cwd, options.required('out'))
+  const named = options.text('out')
+  if (options.isSet('archive')) {
+    const unused = ['out', 'after', 'compress', 'resume'].find((name) => options.isSet(name))
+    if (unused !== undefined) throw usageError(`Give --archive or --${unused}, not both.`)
+    return continueArchive(context, options)
+  }
+  if (named === undefined) throw usageError('Give the new file with --out, or the folder of an archive with --archive.')
+  const file = resolve(cwd, named)
   const compress = options.text('compress') as keyof typeof CODERS | undefined
   const isResumed = options.isSet('resume')
-  if (isResumed && (compress !== undefined || options.isSet('since')))
+  if (isResumed && (compress !== undefined || options.isSet('after')))
     throw usageError(
-      '--resume cannot be combined with --compress or --since.',
+      '--resume cannot be combined with --compress or --after.',
       'Only a file that is not compressed can be continued, and it states where.',
     )
   if (!isResumed) await refuseExisting([file])
@@ -114,7 +142,7 @@ export async function runEvidenceExport(context: CommandContext, _args: Argument
   try {
     const since = isResumed
       ? await cutUnfinished(handle, typed(cwd, file))
-      : wholeNumberOrDefault(options, 'since', 0, Number.MAX_SAFE_INTEGER)
+      : wholeNumberOrDefault(options, 'after', 0, Number.MAX_SAFE_INTEGER)
     await withProgress(context, 'Exporting', async (progress) => {
       async function* pages(): AsyncGenerator<Uint8Array> {
         const { evidence } = await connection.client()

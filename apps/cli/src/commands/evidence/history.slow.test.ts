@@ -11,10 +11,10 @@ beforeAll(async () => {
   const { setup, asOperator } = network
   const executor = await testSigner('rotator-1')
   await writeFile(setup.path('rotator.pub'), writePublicKeyFile(executor.publicKey, 'rotator-1'))
-  await asOperator('executor-key register rotator-1 --public-key rotator.pub --executor rotator')
+  await asOperator('evidence key add rotator-1 --key rotator.pub --executor rotator')
   const issued = await asOperator('attestation issue vendor-1 --role role:client --capability secret.rotate --json')
   const id = String(issued.json()['attestation_id'])
-  const answer = await asOperator(`evaluate secret.rotate --attestation ${id} --json`)
+  const answer = await asOperator(`ask --as operator secret.rotate --attestation ${id} --json`)
   const decision = answer.json()['decision'] as JsonObject
   const draft: ExecutionEvidence = {
     evidence_id: 'evidence-1',
@@ -48,13 +48,13 @@ describe('evidence submit, resource and vendor', () => {
   })
 
   it('shows the history of a resource and of a vendor, and who verified it', async () => {
-    const resource = await network.asOperator('evidence resource kv/api')
+    const resource = await network.asOperator('evidence show --resource kv/api')
     expect([resource.code, resource.stderr]).toEqual([0, ''])
     expect(resource.stdout).toMatch(/ execution +success /)
     expect(resource.stdout).toContain('The authority found no failure in ')
     expect(resource.stdout).toContain('This command did not verify them.')
-    expect((await network.asOperator('evidence vendor vendor-1')).stdout).toMatch(/ decision +authorized /)
-    const unknown = await network.asOperator('evidence vendor other --json')
+    expect((await network.asOperator('evidence show --vendor vendor-1')).stdout).toMatch(/ decision +authorized /)
+    const unknown = await network.asOperator('evidence show --vendor other --json')
     expect([unknown.code, unknown.errorJson()]).toMatchObject([1, { error: { code: 'vendor_not_found' } }])
   })
 })

@@ -12,7 +12,7 @@ beforeAll(async () => {
   const member = { subject_id: '</script>', roles: ['role:client'], claims: { capabilities: ['secret.rotate'] } }
   const { attestation_id } = accepted(await network.na.as('privileged')('POST', '/admin/attestations', member), 201)
   id = (
-    await network.asOperator(`evaluate secret.rotate --attestation ${String(attestation_id)} --quiet`)
+    await network.asOperator(`ask --as operator secret.rotate --attestation ${String(attestation_id)} --quiet`)
   ).stdout.trim()
 })
 afterAll(() => network.close())
@@ -25,7 +25,7 @@ it('evidence pack --html writes a page whose pack verify pack reads, and a chang
   expect(page.length).toBeLessThan(400_000)
   const verify = async (text: string): Promise<[number, string]> => {
     await writeFile(network.setup.path('page.html'), text)
-    const ran = await network.run('verify pack page.html --genesis genesis.json')
+    const ran = await network.run('verify page.html --genesis genesis.json')
     return [ran.code, ran.stdout + ran.stderr]
   }
   const note = 'Only the pack was verified.'

@@ -49,7 +49,7 @@ it("has the treaty of a decision on a partner's member, whose key verifies the a
   const report = async (name: string, flags: string): Promise<JsonObject> => {
     const { code, stderr } = await network.asOperator(`evidence pack ${id} --out ${name} ${flags}`)
     expect([code, stderr]).toEqual([0, ''])
-    return (await network.run(`verify pack ${name} --genesis genesis.json --json`)).json()
+    return (await network.run(`verify ${name} --genesis genesis.json --json`)).json()
   }
   const whole = await report('partner.json', '--attestation member.json')
   expect([whole['valid'], notPassed(whole)]).toEqual([true, [OPEN, 'anchor unchecked']])
@@ -61,13 +61,13 @@ it("has the treaty of a decision on a partner's member, whose key verifies the a
   const forged = asJson(await signList({ ...draft, signatures: [] }, other))
   const pack = readJson(await readFile(network.setup.path('partner.json'), 'utf8')) as JsonObject
   const changed = sealPack({ ...(pack as unknown as EvidencePack), attestation: forged })
-  await writeFile(network.setup.path('forged.json'), writePack(changed))
-  const { json } = await network.run('verify pack forged.json --genesis genesis.json --json')
+  await writeFile(network.setup.path('forged.json'), writeEvidencePack(changed))
+  const { json } = await network.run('verify forged.json --genesis genesis.json --json')
   expect(notPassed(json())).toContain('basis_signature failed')
 })
 
 it('names the search for an unknown decision, and writes nothing', async () => {
   const { code, stderr } = await network.asOperator('evidence pack nothing --out none.json')
-  expect([code, stderr]).toEqual([1, expect.stringContaining('chancery evidence search')])
+  expect([code, stderr]).toEqual([1, expect.stringContaining('chancery evidence list')])
   await expect(readFile(network.setup.path('none.json'))).rejects.toThrow('ENOENT')
 })

@@ -30,8 +30,8 @@ export async function runEvidencePack(context: CommandContext, args: Arguments, 
     `${context.style.good('Written:')} ${name}, with ${count(pack)} records.`,
     ...(unchecked.length === 0 ? [] : [`Not in it, or not checked: ${unchecked.join(', ')}.`]),
     isPage
-      ? `The auditor opens the page in a browser to read it, and verifies it with: chancery verify pack ${name} --genesis ${genesisWord(context.cwd, connection)}`
-      : `The auditor runs: chancery verify pack ${name} --genesis ${genesisWord(context.cwd, connection)}`,
+      ? `The auditor opens the page in a browser to read it, and verifies it with: chancery verify ${name} --genesis ${genesisWord(context.cwd, connection)}`
+      : `The auditor runs: chancery verify ${name} --genesis ${genesisWord(context.cwd, connection)}`,
   ]
   return {
     data: { decision_id: id, file: name, contents: { ...pack.contents }, unchecked },
@@ -66,7 +66,7 @@ async function collect(read: () => Promise<EvidencePack>, id: string): Promise<E
   } catch (error) {
     if (!(error instanceof EvidencePackError)) throw error
     const hint =
-      'Find decisions with: chancery evidence search --kind decision. After retention, search in a saved export.'
+      'Find decisions with: chancery evidence list --kind decision. After retention, search in a saved export.'
     throw new CommandError(
       { code: 'decision_not_found', message: `The evidence store has no decision ${id}.`, hint },
       { cause: error },

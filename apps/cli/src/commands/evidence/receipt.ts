@@ -14,15 +14,16 @@ import {
 } from '@chancery/protocol'
 import type { ReadEvent } from '@chancery/protocol'
 import { RefusedError } from '@chancery/sdk'
-import type { DecisionCountQuery, StoredDecisionCount } from '@chancery/sdk/authority'
-import { verifyBundle, writeBundle, type BundleForm } from '@chancery/sdk/evidence'
-import { BUNDLE_FORMS } from '@chancery/sdk/internal'
+import type { Client, DecisionCountQuery, StoredDecisionCount } from '@chancery/sdk/authority'
+import { verifyBundle, writeBundle as bundleText } from '@chancery/sdk/evidence'
+import type { BundleForm } from '@chancery/sdk/evidence'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { type Connection, FOLLOW_HINT, connectAsOperator, genesisWord } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
 import { FOR_ALL, refuseExisting, typed, writeNewFile } from '../../files/files.ts'
-import { type Result, fields, table } from '../../output/screen.ts'
+import { type Result, table } from '../../output/screen.ts'
+import { proveEntry } from './show.ts'
 import { type SeenCheckpoint, fetchCheckpoint, findLogTrust, treeOf } from './witnesses.ts'
 
 interface Entry {
@@ -34,21 +35,24 @@ interface Entry {
 /** Runs `evidence receipt`: verifies the receipt before it is written. */
 export async function runEvidenceReceipt(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const id = args.required('decision')
-  const file = resolve(context.cwd, options.required('out'))
+  const form = options.textOrDefault('form')
+  if (form === 'inclusion') return proveEntry(context, options, await sequenceOf(context, options, id))
+  if (form === 'sigstore' || form === 'dsse') return writeBundle(context, options, id, form)
+  const out = options.text('out')
+  if (out === undefined) throw usageError('--out must be given.')
+  const file = resolve(context.cwd, out)
   const lineFile = options.text('line')
   const files = [file, ...(lineFile === undefined ? [] : [resolve(context.cwd, lineFile)])]
   await refuseExisting(files)
   const connection = await connectAsOperator(context, options)
   const entry = await findEntry(connection, id)
-  const form = options.textOrDefault('form')
   const { content, facts } =
     form === 'cose' ? await fetchCose(connection, id, entry) : await makeLogProof(connection, entry)
   await writeNewFile(file, content, FOR_ALL)
   if (files[1] !== undefined) await writeNewFile(files[1], `${entry.line}\n`, FOR_ALL)
   const name = typed(context.cwd, file)
   const data = { decision_id: id, form, file: name, entry_digest: entry.event.entryDigest, ...facts }
-  const flags = form === 'cose' ? '--line <file> --genesis <file> --log-identity <file>' : '--policy <file>'
-  const text = `${context.style.good('Written:')} ${name}, entry ${facts.leaf_index + 1} in a log of ${facts.tree_size}.\nA verifier runs: chancery verify receipt ${name} ${flags}`
+  const text = `${context.style.good('Written:')} ${name}, entry ${facts.leaf_index + 1} in a log of ${facts.tree_size}.\nA verifier runs chancery verify with ${form === 'cose' ? 'this file, its line and the genesis block' : 'this file and a policy of the log'}.`
   return { data, text, ids: [id] }
 }
 
@@ -69,7 +73,7 @@ async function findEntry(connection: Connection, id: string): Promise<Entry> {
     throw new CommandError({
       code: 'decision_not_found',
       message: `The evidence store has no decision ${id}.`,
-      hint: 'Find decisions with: chancery evidence decisions',
+      hint: 'Find decisions with: chancery evidence list',
     })
   return { line, event, leafHash: hashLeaf(digest) }
 }
@@ -118,35 +122,37 @@ function notInLog(sequence: number): CommandError {
   return new CommandError({
     code: 'not_in_log',
     message: `The receipt does not prove entry ${sequence}. Nothing was written.`,
-    hint: 'Do not trust this log. Save its checkpoint, and run: chancery evidence verify <export>',
+    hint: 'Do not trust this log. Save its checkpoint, and compare a saved export with chancery verify.',
   })
 }
 
-/** evidence status */
-export async function runEvidenceStatus(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
-  const connection = await connectAsOperator(context, options)
+/** The state of the store, for `status`. */
+export async function evidenceRows(connection: Connection): Promise<{
+  readonly status: Awaited<ReturnType<Client['evidence']['status']>>
+  readonly rows: readonly (readonly [string, string])[]
+}> {
   const status = await connection.ask((client) => client.evidence.status())
-  const { latest_anchor: anchor } = status
-  const text = (value: number | null): string => String(value ?? '-')
-  const rows: [string, string][] = [
-    ['entries', text(status.entries)],
-    ['last sequence', text(status.last_store_sequence)],
-    ['rejected', text(status.rejections)],
-    ['executor keys', text(status.active_executor_keys)],
-    ['removed through', text(status.retention_checkpoint)],
-    ['last anchor', anchor === null ? '-' : `${anchor.anchor_sequence} at ${anchor.anchored_at}`],
-    ['not anchored', text(status.unanchored_entries)],
-  ]
-  return { data: status, text: fields(rows, context.style) }
+  const { latest_anchor: anchor, entries, unanchored_entries: open, rejections } = status
+  const anchored = anchor === null ? 'no anchor' : `anchor ${anchor.anchor_sequence} at ${anchor.anchored_at}`
+  const text = `${entries} entries, ${anchored}, ${open ?? 0} not anchored, ${rejections} rejected`
+  return { status, rows: [['evidence', text]] }
+}
+
+/** Where the entry of a decision is; a number is the place itself. */
+async function sequenceOf(context: CommandContext, options: Options, named: string): Promise<number> {
+  if (/^[1-9]\d{0,15}$/.test(named)) return Number(named)
+  const connection = await connectAsOperator(context, options)
+  return (await findEntry(connection, named)).event.entry.store_sequence
 }
 
 const COLUMNS = ['hour', 'capability', 'policy', 'outcome'] as const
 
-/** evidence count */
-export async function runEvidenceCount(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
-  const [since, until, split] = [options.text('since'), options.text('until'), options.list('split')]
+/** `evidence list --count-by`. */
+export async function countDecisions(context: CommandContext, options: Options): Promise<Result> {
+  const [since, until, by] = [options.text('since'), options.text('until'), options.list('count-by')]
+  const split = by.filter((word) => word !== 'hour')
   const query: DecisionCountQuery = {
-    by: options.textOrDefault('by') === 'hour' ? 'hour' : 'range',
+    by: by.includes('hour') ? 'hour' : 'range',
     // The authority refuses an empty value.
     ...(split.length === 0 ? {} : { split: split.join(',') }),
     ...(since === undefined ? {} : { since }),
@@ -169,10 +175,8 @@ export async function runEvidenceCount(context: CommandContext, _args: Arguments
   return { data: asJson(answer), text: `${table(head, answer.counts.map(toRow), context.style)}${more}` }
 }
 
-/** Runs `evidence bundle`: verifies the envelope with the configured genesis block before it is written. */
-export async function runEvidenceBundle(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
-  const id = args.required('decision')
-  const form = bundleForm(options)
+/** `evidence receipt` as a bundle: verifies the envelope with the genesis block before it is written. */
+async function writeBundle(context: CommandContext, options: Options, id: string, form: BundleForm): Promise<Result> {
   const out = options.text('out')
   const file = out === undefined ? undefined : resolve(context.cwd, out)
   if (file !== undefined) await refuseExisting([file])
@@ -190,7 +194,7 @@ export async function runEvidenceBundle(context: CommandContext, args: Arguments
       message: `The bundle of ${url} does not verify: ${problem ?? 'it is of another decision'}. Nothing was written.`,
       hint: `This is another network, or a record was changed. ${FOLLOW_HINT}`,
     })
-  const text = writeBundle(envelope, form)
+  const text = bundleText(envelope, form)
   if (file === undefined) return { data: asJson({ decision_id: id, form, envelope }), ids: [id], text: text.trimEnd() }
   await writeNewFile(file, text, FOR_ALL)
   const name = typed(context.cwd, file)
@@ -199,14 +203,7 @@ export async function runEvidenceBundle(context: CommandContext, args: Arguments
     ids: [id],
     text: [
       `${context.style.good('Written:')} ${name}.`,
-      `A reader runs: chancery verify bundle ${name} --genesis ${genesisWord(context.cwd, connection)}`,
+      `A reader runs: chancery verify ${name} --genesis ${genesisWord(context.cwd, connection)}`,
     ].join('\n'),
   }
-}
-
-function bundleForm(options: Options): BundleForm {
-  const given = options.textOrDefault('form')
-  const form = BUNDLE_FORMS.find((each) => each === given)
-  if (form === undefined) throw usageError(`--form: use one of ${BUNDLE_FORMS.join(', ')}.`)
-  return form
 }

@@ -6,7 +6,7 @@ import { type Connection, connectAsOperator } from '../../connection/connection.
 import type { CommandContext } from '../../context.ts'
 import { type Result, plural, withProgress } from '../../output/screen.ts'
 import { FOR_ALL, refuseExisting, typed, writeNewFile } from '../../files/files.ts'
-import { wholeNumber } from '../../arguments/numbers.ts'
+import { timeSpan } from '../../arguments/time-span.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { CommandError } from '../../errors/failure.ts'
 import { ArchiveFolder } from './archive-files/files.ts'
@@ -15,10 +15,10 @@ import { loadTrust } from './audit-inputs.ts'
 import { ArchiveWriter, openSource } from './archive-files/write.ts'
 import { saveExecutorKeys, verifyCommand } from './verify-hint.ts'
 
-/** Runs `evidence archive`: adds the entries that the log covers and the folder does not have. */
-export async function runEvidenceArchive(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+/** `evidence export --archive`: adds the entries that the log covers and the folder does not have. */
+export async function continueArchive(context: CommandContext, options: Options): Promise<Result> {
   const { cwd, style } = context
-  const folder = resolve(cwd, options.required('to'))
+  const folder = resolve(cwd, options.text('archive') ?? '')
   const name = typed(cwd, folder)
   const connection = await connectAsOperator(context, options)
   const { source, trust } = await openSource(connection)
@@ -57,9 +57,9 @@ const STOPPED_BY: Readonly<Record<string, string>> = {
   through_sequence: ' The archive ends here.',
 }
 
-/** Runs `evidence retain`: removes entries permanently, so it asks first. */
-export async function runEvidenceRetain(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
-  const days = wholeNumber(options, 'older-than-days', 1, 36_500) ?? 0
+/** Runs `evidence prune`: removes entries permanently, so it asks first. */
+export async function runEvidencePrune(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+  const days = timeSpan(options, 'older-than', { unit: 'd', min: 1, max: 36_500 }) ?? 0
   const out = options.text('out')
   const file = out === undefined ? undefined : resolve(context.cwd, out)
   if (file !== undefined) await refuseExisting([file])

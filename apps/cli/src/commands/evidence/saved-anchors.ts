@@ -8,7 +8,7 @@ import { CommandError, usageError } from '../../errors/failure.ts'
 import { errorCode, toFailure, typed } from '../../files/files.ts'
 import { loadJsonObject } from '../../files/json-file.ts'
 
-/** Loads the anchors of --anchors, each sequence once. Two contents for one sequence are an error. */
+/** Loads the anchors of a folder, each sequence once. Two contents for one sequence are an error. */
 export async function loadAnchors({ cwd }: CommandContext, options: Options): Promise<readonly StoreAnchor[]> {
   const named = options.text('anchors')
   if (named === undefined) return []
@@ -17,8 +17,8 @@ export async function loadAnchors({ cwd }: CommandContext, options: Options): Pr
   // Without an anchor, a cut or replaced store is not detected.
   if (saved.length === 0)
     throw usageError(
-      `--anchors ${typed(cwd, folder)}: this folder contains no anchor.`,
-      'Give the folder with the saved .json files (chancery evidence anchor --save FOLDER), or leave out --anchors.',
+      `--with ${typed(cwd, folder)}: this folder contains no anchor.`,
+      'Give the folder with the saved .json files of chancery evidence anchor --out, or leave it out.',
     )
   const { anchors, fork } = orderAnchors(saved.map(({ anchor }) => anchor))
   if (fork === undefined) return anchors

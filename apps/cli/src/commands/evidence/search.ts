@@ -1,6 +1,6 @@
 import type { EvidenceEvent, EvidenceFilter } from '@chancery/sdk/authority'
 import { type Instant, type ReadEvent, asJson, readInstant, segmentName } from '@chancery/protocol'
-import { connectAsOperator } from '../../connection/connection.ts'
+import { type Connection, connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { type Result, table } from '../../output/screen.ts'
 import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
@@ -11,6 +11,9 @@ import { typed } from '../../files/files.ts'
 import { ArchiveFolder } from './archive-files/files.ts'
 import { brokenArchive, openValidArchive, readProvenSegment } from './archive-files/read.ts'
 import { loadTrust } from './audit-inputs.ts'
+import { listRejections } from './export.ts'
+import { countDecisions } from './receipt.ts'
+import { listDecisions, outcomeOf } from './show.ts'
 
 export interface ArchivedPage {
   readonly archived: true
@@ -19,7 +22,7 @@ export interface ArchivedPage {
   readonly entries: readonly Pick<ReadEvent, 'entry' | 'payload'>[]
 }
 
-/** Searches a folder that `evidence archive` wrote. A segment counts only if its entries are those of the signed log. */
+/** Searches the folder of an archive. A segment counts only if its entries are those of the signed log. */
 async function searchArchive(context: CommandContext, options: Options, filter: EvidenceFilter): Promise<ArchivedPage> {
   const folder = resolve(context.cwd, options.required('archive'))
   const name = typed(context.cwd, folder)
@@ -72,30 +75,61 @@ const FLAGS = {
   capability: 'capability',
   resource: 'resource_id',
   decision: 'decision_id',
-  outcome: 'outcome',
-  kind: 'entry_kind',
   since: 'since',
   until: 'until',
 } as const
 
-/** Runs `evidence search`, in the store or in an archive. */
-export async function runEvidenceSearch(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+/** Runs `evidence list`: decisions newest first, refused records, counts, or entries in store order. */
+export async function runEvidenceList(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+  if (options.isSet('all') && options.isSet('limit')) throw usageError('Give --all or --limit, not both.')
+  if (options.list('count-by').length > 0) return countDecisions(context, options)
+  const kind = options.textOrDefault('kind')
+  if (kind === 'rejection') return listRejections(context, options)
+  const ofEntries = ['attestation', 'resource', 'decision', 'archive'].some((name) => options.isSet(name))
+  const ofDecisions = ['requester', 'failed-gate'].find((name) => options.isSet(name))
+  if (kind === 'decision' && !ofEntries) return listDecisions(context, options)
+  if (ofDecisions !== undefined) throw usageError(`--${ofDecisions} is for decisions, newest first.`)
+  return listEntries(context, options, options.isSet('kind') || !ofEntries ? kind : 'all')
+}
+
+async function listEntries(context: CommandContext, options: Options, kind: string): Promise<Result> {
   const given = Object.entries(FLAGS).flatMap(([flag, name]) => {
     const value = options.text(flag)
     return value === undefined ? [] : [[name, value] as const]
   })
+  const outcome = outcomeOf(options)
+  const limit = options.isSet('all') ? undefined : wholeNumberOrDefault(options, 'limit', 1, 1000)
   const filter: EvidenceFilter = {
     ...Object.fromEntries(given),
-    after_sequence: wholeNumberOrDefault(options, 'after', 0, Number.MAX_SAFE_INTEGER),
-    limit: wholeNumberOrDefault(options, 'limit', 1, 1000),
+    ...(outcome === undefined ? {} : { outcome }),
+    ...(kind === 'all' ? {} : { entry_kind: kind }),
   }
   const page = options.isSet('archive')
-    ? await searchArchive(context, options, filter)
-    : await (await connectAsOperator(context, options)).ask((client) => client.evidence.search(filter))
-  const more = page.next_after_sequence === null ? '' : `\nMore: add --after ${page.next_after_sequence}`
+    ? await searchArchive(context, options, { ...filter, limit: limit ?? Number.MAX_SAFE_INTEGER })
+    : await searchStore(await connectAsOperator(context, options), filter, limit)
+  const more = page.next_after_sequence === null ? '' : '\nThere are more. Add --all or --limit.'
   const head = ['SEQUENCE', 'RECORDED', 'KIND', 'OUTCOME', 'VENDOR', 'CAPABILITY', 'RESOURCE']
   const text = page.count === 0 ? 'Nothing found.' : `${table(head, page.entries.map(toRow), context.style)}${more}`
   return { data: asJson(page), text, ids: page.entries.map(({ entry }) => String(entry.store_sequence)) }
+}
+
+/** Page after page, until there are enough. */
+async function searchStore(
+  connection: Connection,
+  filter: EvidenceFilter,
+  limit = Number.POSITIVE_INFINITY,
+): Promise<Pick<ArchivedPage, 'count' | 'next_after_sequence'> & { readonly entries: readonly EvidenceEvent[] }> {
+  const entries: EvidenceEvent[] = []
+  for (let after = 0; ;) {
+    const size = Math.min(1000, limit - entries.length)
+    const page = await connection.ask((client) =>
+      client.evidence.search({ ...filter, after_sequence: after, limit: size }),
+    )
+    entries.push(...page.entries)
+    const next = page.next_after_sequence
+    if (next === null || entries.length >= limit) return { count: entries.length, next_after_sequence: next, entries }
+    after = next
+  }
 }
 
 function toRow({ entry }: Pick<EvidenceEvent, 'entry'>): readonly string[] {

@@ -14,7 +14,9 @@ afterAll(() => network.close())
 async function decide(capability: string): Promise<string> {
   const request = { subject_id: 'vendor-1', roles: ['role:client'], claims: { capabilities: ['secret.rotate'] } }
   const { attestation_id } = accepted(await network.na.as('privileged')('POST', '/admin/attestations', request), 201)
-  const asked = await network.asOperator(`evaluate ${capability} --attestation ${String(attestation_id)} --quiet`)
+  const asked = await network.asOperator(
+    `ask --as operator ${capability} --attestation ${String(attestation_id)} --quiet`,
+  )
   return asked.stdout.trim()
 }
 
@@ -33,7 +35,7 @@ it('evidence show prints a decision with its entries and verifies its signature'
 
 it('evidence show names the search for an unknown decision', async () => {
   const { code, stderr } = await network.asOperator('evidence show nothing')
-  expect([code, stderr]).toEqual([1, expect.stringContaining('chancery evidence search')])
+  expect([code, stderr]).toEqual([1, expect.stringContaining('chancery evidence list')])
 })
 
 it('evidence show refuses the signed record of another decision', async () => {

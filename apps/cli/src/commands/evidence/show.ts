@@ -13,7 +13,7 @@ import {
   writeJson,
 } from '@chancery/protocol'
 import type { BoundaryDecision, Received } from '@chancery/protocol'
-import type { DecisionGroup, EvidenceEvent, NewestFilter } from '@chancery/sdk/authority'
+import type { Client, DecisionGroup, EvidenceEvent, NewestFilter } from '@chancery/sdk/authority'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { type Connection, FOLLOW_HINT, connect, connectAsOperator, signersAt } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
@@ -23,11 +23,16 @@ import { decisionText } from '../boundary/describe.ts'
 import { resolve } from 'node:path'
 import { FOR_ALL, refuseExisting, typed, writeNewFile } from '../../files/files.ts'
 import { fetchCheckpoint, treeOf } from './witnesses.ts'
-import { wholeNumber, wholeNumberOrDefault } from '../../arguments/numbers.ts'
+import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
+import { showHistory } from './export.ts'
 
 /** Runs `evidence show`: prints a decision and everything that is stored about it, with the signature verified. */
 export async function runEvidenceShow(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
-  const id = args.required('decision')
+  const [id] = args.list('decision')
+  const [resource, vendor] = [options.text('resource'), options.text('vendor')]
+  if ([id, resource, vendor].filter((each) => each !== undefined).length !== 1)
+    throw usageError('Name a decision, or give --resource or --vendor.')
+  if (id === undefined) return showHistory(context, options)
   const { style } = context
   const connection = await connectAsOperator(context, options)
   const { entries } = await connection.ask((client) => client.evidence.search({ decision_id: id, limit: 1000 }))
@@ -88,13 +93,12 @@ function unknownDecision(id: string): CommandError {
   return new CommandError({
     code: 'decision_not_found',
     message: `The evidence store has no decision ${id}.`,
-    hint: 'Find decisions with: chancery evidence search --kind decision. After retention, search in a saved export.',
+    hint: 'Find decisions with: chancery evidence list. After retention, search in a saved export.',
   })
 }
 
-/** Runs `evidence prove`: verifies the proof before it is printed. */
-export async function runEvidenceProve(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
-  const sequence = readSequence(args.required('sequence'))
+/** `evidence receipt --form inclusion`: verifies the proof before it is printed. */
+export async function proveEntry(context: CommandContext, options: Options, sequence: number): Promise<Result> {
   const out = options.text('out')
   const file = out === undefined ? undefined : resolve(context.cwd, out)
   if (file !== undefined) await refuseExisting([file])
@@ -116,7 +120,7 @@ export async function runEvidenceProve(context: CommandContext, args: Arguments,
     throw new CommandError({
       code: 'not_in_log',
       message: `The log does not contain this entry at sequence ${sequence}.`,
-      hint: 'Either the digest is another one, or history was rewritten. Run: chancery evidence verify <export>',
+      hint: 'Either the digest is another one, or history was rewritten. Compare a saved export with chancery verify.',
     })
   const data = {
     origin,
@@ -134,11 +138,6 @@ export async function runEvidenceProve(context: CommandContext, args: Arguments,
   }
 }
 
-function readSequence(text: string): number {
-  if (!/^[1-9]\d{0,15}$/.test(text)) throw usageError('A store sequence is a whole number of at least 1.')
-  return Number(text)
-}
-
 /** Computes the digest of the entry, because a digest from the authority proves nothing. */
 async function fetchDigest(connection: Connection, sequence: number): Promise<string> {
   const [line = ''] = await connection.ask((client) => client.evidence.lines(sequence - 1, 1))
@@ -152,46 +151,62 @@ async function fetchDigest(connection: Connection, sequence: number): Promise<st
   return event.entryDigest
 }
 
+type DecisionPage = Awaited<ReturnType<Client['evidence']['decisions']>>
+
 const FLAGS = {
   requester: 'requester_sovereign_id',
   'failed-gate': 'failed_gate',
   vendor: 'vendor_id',
   capability: 'capability',
-  outcome: 'outcome',
   since: 'since',
   until: 'until',
 } as const
 
-/** evidence decisions */
-export async function runEvidenceDecisions(
-  context: CommandContext,
-  _args: Arguments,
-  options: Options,
-): Promise<Result> {
+/** The words of people are allowed and denied; the signed records say authorized. */
+export function outcomeOf(options: Options): 'authorized' | 'denied' | undefined {
+  const word = options.text('outcome')
+  return word === 'allowed' ? 'authorized' : word === 'denied' ? word : undefined
+}
+
+/** Decisions, newest first. */
+export async function listDecisions(context: CommandContext, options: Options): Promise<Result> {
   const given = Object.entries(FLAGS).flatMap(([flag, name]) => {
     const value = options.text(flag)
     return value === undefined ? [] : [[name, value] as const]
   })
-  const before = wholeNumber(options, 'before', 1, Number.MAX_SAFE_INTEGER)
-  const filter: NewestFilter = {
-    ...Object.fromEntries(given),
-    ...(before === undefined ? {} : { before_sequence: before }),
-    limit: wholeNumberOrDefault(options, 'limit', 1, 100),
-  }
+  const outcome = outcomeOf(options)
+  const most = options.isSet('all') ? Number.POSITIVE_INFINITY : wholeNumberOrDefault(options, 'limit', 1, 1000)
+  const filter: NewestFilter = { ...Object.fromEntries(given), ...(outcome === undefined ? {} : { outcome }) }
   const connection = await connectAsOperator(context, options)
-  const page = await connection.ask((client) => client.evidence.decisions(filter))
-  const more = page.next_before_sequence === null ? '' : `\nMore: add --before ${page.next_before_sequence}`
-  const gap = page.complete ? '' : '\nNot complete: older decisions are still being indexed.'
+  const groups: DecisionGroup[] = []
+  let [before, complete]: [number | undefined, boolean] = [undefined, true]
+  let isCut = false
+  for (;;) {
+    const bounds: NewestFilter = {
+      limit: Math.min(100, most - groups.length),
+      ...(before === undefined ? {} : { before_sequence: before }),
+    }
+    const page: DecisionPage = await connection.ask((client) => client.evidence.decisions({ ...filter, ...bounds }))
+    groups.push(...page.groups)
+    complete &&= page.complete
+    before = page.next_before_sequence ?? undefined
+    isCut = before !== undefined
+    if (!isCut || groups.length >= most) break
+  }
+  const more = isCut ? '\nThere are more. Add --all or --limit.' : ''
+  const gap = complete ? '' : '\nNot complete: older decisions are still being indexed.'
   const head = ['SEQUENCE', 'RECORDED', 'OUTCOME', 'VENDOR', 'CAPABILITY', 'EXECUTIONS', 'DECISION']
-  const rows = page.groups.map(toRow)
-  const text = page.count === 0 ? `Nothing found.${gap}` : `${table(head, rows, context.style)}${more}${gap}`
-  return { data: asJson(page), text, ids: page.groups.map(({ decision_id }) => decision_id) }
+  const text =
+    groups.length === 0 ? `Nothing found.${gap}` : `${table(head, groups.map(toRow), context.style)}${more}${gap}`
+  const data = asJson({ count: groups.length, groups, next_before_sequence: before ?? null, complete })
+  return { data, text, ids: groups.map(({ decision_id }) => decision_id) }
 }
 
 function toRow({ decision_id, executions, entries: [decision] }: DecisionGroup): readonly string[] {
   const entry = decision?.entry
   const { store_sequence, recorded_at, outcome, vendor_id, capability } = entry ?? {}
-  return [store_sequence, recorded_at, outcome, vendor_id, capability, executions, decision_id].map((value) =>
+  const said = outcome === 'authorized' ? 'allowed' : outcome
+  return [store_sequence, recorded_at, said, vendor_id, capability, executions, decision_id].map((value) =>
     String(value ?? '-'),
   )
 }

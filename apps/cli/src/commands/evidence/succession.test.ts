@@ -11,13 +11,13 @@ beforeAll(async () => {
   const settings = { NA_CLOCK_CHECK: 'off', EVIDENCE_STORE: 'on', NA_ANCHOR_INTERVAL_SECONDS: '0' }
   setup = await SuccessionSetup.open(clock, settings)
   await decide()
-  await succeed('evidence anchor --save anchors')
+  await succeed('evidence anchor --out anchors')
   next = await setup.announce({ keyId: 'na-2', seed: 'na-2' })
   await setup.switchTo(next)
   clock.advance(60)
-  await setup.run(`genesis follow --genesis genesis.json --url ${setup.url}`)
+  await setup.run(`genesis fetch --genesis genesis.json --url ${setup.url}`)
   await decide()
-  await succeed('evidence anchor --save anchors')
+  await succeed('evidence anchor --out anchors')
   await succeed('evidence export --out evidence.jsonl')
   await writeFile(setup.setup.path('newest.json'), writeJson(next.genesis))
   await writeFile(setup.setup.path('history.json'), writeJson(next.history))
@@ -37,12 +37,12 @@ async function succeed(line: string): Promise<void> {
 }
 
 const verify = async (trust: string): Promise<JsonObject> =>
-  (await setup.run(`evidence verify evidence.jsonl --anchors anchors ${trust} --json`)).json()
+  (await setup.run(`verify evidence.jsonl --with anchors ${trust} --json`)).json()
 const reasons = (report: JsonObject): readonly string[] => [
   ...new Set((report['failures'] as unknown as { reason: string }[]).map(({ reason }) => reason)),
 ]
 
-describe('evidence verify over a key succession', () => {
+describe('verify over a key succession', () => {
   it('verifies entries and anchors of both keys with the newest block and its history', async () => {
     const report = await verify('--genesis newest.json --key-history history.json')
     expect([report['verified'], report['checked_entries']]).toEqual([true, 4])
@@ -50,7 +50,7 @@ describe('evidence verify over a key succession', () => {
   })
 
   it('verifies with the configured block from before the switch once it was followed', async () => {
-    expect((await verify('--config operator.toml'))['verified']).toBe(true)
+    expect((await verify('--home operator'))['verified']).toBe(true)
   })
 
   it('refuses what the former key signed when no history is given, and names the signatures', async () => {
@@ -70,7 +70,7 @@ describe('evidence verify over a key succession', () => {
   })
 
   it('takes a history only with the block that it belongs to', async () => {
-    const line = 'evidence verify evidence.jsonl --genesis genesis.json --key-history history.json --json'
+    const line = 'verify evidence.jsonl --genesis genesis.json --key-history history.json --json'
     await writeFile(setup.setup.path('other.json'), writeJson({ ...next.history, network_name: 'OTHER-NET' }))
     const ran = await setup.run(line.replace('history.json', 'other.json'))
     expect([ran.code, ran.errorJson()]).toMatchObject([1, { error: { code: 'other_network' } }])

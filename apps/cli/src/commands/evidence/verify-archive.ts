@@ -16,10 +16,10 @@ import { loadAnchors } from './saved-anchors.ts'
 /** Blocks in flight for each thread. */
 const AHEAD = 4
 
-/** Verifies a folder that `evidence archive` wrote, alone or together with the living store. */
+/** Verifies a folder of an archive, alone or together with the living store. */
 export async function verifyFolder(context: CommandContext, folder: string, options: Options): Promise<Result> {
   if (options.isSet('checkpoint'))
-    throw usageError('--checkpoint is for an export.', 'An archive has the checkpoint after which it begins.')
+    throw usageError('A checkpoint is for an export.', 'An archive has the checkpoint after which it begins.')
   const trust = await loadTrust(context, options)
   const anchors = await AnchorChecker.open(await loadAnchors(context, options), trust.keys, trust.network)
   const keys = { authority: trust.keys, executors: await loadExecutorKeys(context, options) }

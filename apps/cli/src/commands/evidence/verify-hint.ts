@@ -84,8 +84,15 @@ export function verifyCommand(
   options: Options,
   { connection, file, keys }: { connection: Connection; file: string; keys: string | undefined },
 ): string {
-  const config = options.text('config')
-  const trust = config !== undefined ? ` --config ${shellWord(config)}` : connection.genesis ? '' : ' --genesis <file>'
-  const executors = keys === undefined ? '' : ` --executor-keys ${typed(cwd, keys)}`
-  return `chancery evidence verify ${typed(cwd, file)}${executors}${trust}`
+  const [home, network, genesis] = [options.text('home'), options.text('network'), options.text('genesis')]
+  const trust =
+    genesis !== undefined && connection.followed !== undefined
+      ? ` --genesis ${shellWord(genesis)}`
+      : home !== undefined
+        ? ` --home ${shellWord(home)}`
+        : network !== undefined
+          ? ` --network ${shellWord(network)}`
+          : ''
+  const executors = keys === undefined ? '' : ` --with ${typed(cwd, keys)}`
+  return `chancery verify ${typed(cwd, file)}${executors}${trust}`
 }

@@ -11,7 +11,7 @@ import {
 } from '@chancery/protocol'
 import type { CommandContext } from '../../context.ts'
 import { type Result, plural, withProgress } from '../../output/screen.ts'
-import type { Arguments, Options } from '../../arguments/options.ts'
+import type { Options } from '../../arguments/options.ts'
 import { loadBoundary, loadExecutorKeys, loadTrust } from './audit-inputs.ts'
 import { type AuditKeys, keysOf } from './audit-keys.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
@@ -160,13 +160,12 @@ function isZlibError(error: unknown): boolean {
   return code.startsWith('Z_') || code.startsWith('ZSTD_')
 }
 
-/** Runs `evidence verify` without a server, with the given keys only. A folder is an archive. */
-export async function runEvidenceVerify(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
-  const file = args.required('file')
+/** `verify` of an export without a server, with the given keys only. A folder is an archive. */
+export async function verifyExport(context: CommandContext, file: string, options: Options): Promise<Result> {
   const found = await stat(resolve(context.cwd, file)).catch(() => undefined)
   if (found?.isDirectory() === true) return verifyFolder(context, file, options)
   if (options.isSet('live'))
-    throw usageError('--live is for an archive.', 'Give the folder that chancery evidence archive wrote.')
+    throw usageError('--live is for an archive.', 'Give the folder of chancery evidence export --archive.')
   const trust = await loadTrust(context, options)
   const anchors = await AnchorChecker.open(await loadAnchors(context, options), trust.keys, trust.network)
   const keys = { authority: trust.keys, executors: await loadExecutorKeys(context, options) }
@@ -191,7 +190,7 @@ export async function runEvidenceVerify(context: CommandContext, args: Arguments
   const data = reportJson(verified, { anchors: anchored, unproven, ...missing, ...nothing })
   if (isEmpty) {
     const text = `${context.style.warn('Nothing was verified:')} ${visible(file)} has no entry.`
-    return { data, text, exitCode: 2 }
+    return { data, text, exitCode: 3 }
   }
   const text = [
     ...(unjudged === 0 || verified.failures.length > 0 ? [describeStore(context, file, verified)] : []),

@@ -74,7 +74,7 @@ export async function runEvidenceWitnesses(
   const log = await describeLog(connection)
   await requireSignedKeys(connection, log)
   const state = await connection.ask((client) => client.evidenceLog.witnesses())
-  const out = options.text('policy')
+  const out = options.text('out')
   const file = out === undefined ? undefined : resolve(context.cwd, out)
   if (file !== undefined)
     await writeNewFile(file, writeLogPolicy(log.verifier_keys, log.witnesses, log.quorum), FOR_ALL)

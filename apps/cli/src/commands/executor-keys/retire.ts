@@ -6,7 +6,7 @@ import { type Result, table } from '../../output/screen.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { loadPublicKey } from '../../files/keys.ts'
 
-/** Runs `executor-key retire`: permanent, so it asks first. */
+/** Runs `evidence key retire`: permanent, so it asks first. */
 export async function runExecutorKeyRetire(
   context: CommandContext,
   args: Arguments,
@@ -31,7 +31,7 @@ export async function runExecutorKeyRetire(
   }
 }
 
-/** Runs `executor-key list`: with --json in the form that `evidence verify` reads. */
+/** Runs `evidence key list`: with --json in the form that `verify` reads. */
 export async function runExecutorKeyList(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const connection = await connectAsOperator(context, options)
   const data = await connection.ask((client) => client.evidence.executorKeys())
@@ -53,7 +53,7 @@ export async function runExecutorKeyRegister(
 ): Promise<Result> {
   const key = {
     key_id: args.required('id'),
-    public_key: await loadPublicKey(context.cwd, '--public-key', options.required('public-key')),
+    public_key: await loadPublicKey(context.cwd, '--key', options.required('key')),
     executor_sovereign_id: options.required('executor'),
   }
   const connection = await connectAsOperator(context, options)

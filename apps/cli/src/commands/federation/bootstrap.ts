@@ -6,23 +6,27 @@ import type { CommandContext } from '../../context.ts'
 import { type Result, fields } from '../../output/screen.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
 import { previewThenConfirm } from '../../prompts/preview.ts'
-import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
+import { timeSpanOrDefault } from '../../arguments/time-span.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { shellWord } from '../../output/shell-word.ts'
 import { describeTreaty, readCapabilities } from '../recognition-treaties/treaties.ts'
 import { fetchNetwork, networkData, networkRows, problemsOf, readForeignPins, refuseProblems } from './fetch-network.ts'
 import type { ForeignPins, RemoteNetwork } from './fetch-network.ts'
 
-/** Runs `federation bootstrap`: checks and shows everything before it calls the own authority. */
-export async function runBootstrap(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+/** `partner add --role`: checks and shows everything before it calls the own authority. */
+export async function addWithTreaty(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { style } = context
   const roles = options.list('role')
   const capabilities = readCapabilities(options) ?? []
-  const hours = wholeNumberOrDefault(options, 'validity-hours', 1, 26_280)
+  const hours = timeSpanOrDefault(options, 'valid-for', { unit: 'h', min: 1, max: 26_280 })
   const pins = await readForeignPins(context, options)
   const pinned = pinOf(pins, options)
-  if (options.isSet('import-feeds') && !options.isSet('partner')) throw usageError('--import-feeds needs --partner.')
-  const connection = await connectAsOperator(context, options)
+  const unused = ['authority-key', 'defer', 'label', 'every', 'max-feed-age', 'name'].find((each) =>
+    options.isSet(each),
+  )
+  if (unused !== undefined)
+    throw usageError(`--${unused} cannot be combined with --role.`, 'Register it, then change it with partner set.')
+  const connection = await connectAsOperator(context, options, 'partner')
   const remote = await fetchNetwork(context, args.required('address'))
   refuseProblems(remote, await problemsOf(context, remote, pins))
   refuseItself(connection, remote)
@@ -39,7 +43,7 @@ export async function runBootstrap(context: CommandContext, args: Arguments, opt
       ['roles', roles.join(', ')],
       ['capabilities', capabilities.join(', ') || 'none'],
       ['for', `${hours} h`],
-      ...(options.isSet('partner') ? [['partner', partnerText(options)] as const] : []),
+      ['partner', partnerText(options)],
       [
         'pinned by',
         { root_key: 'its root key', genesis: 'its genesis block', first_use: 'nothing: first use' }[pinned],
@@ -53,7 +57,7 @@ export async function runBootstrap(context: CommandContext, args: Arguments, opt
     question: `Recognise ${visible(subject)} at ${connection.url}?`,
   })
   if (only !== undefined) return only
-  const partner = options.isSet('partner') ? await registerPartner(context, connection, remote, options) : undefined
+  const partner = await registerPartner(context, connection, remote, options)
   const treaty = await connection.ask((client) =>
     client.recognitionTreaties.issue({
       subject_sovereign_id: subject,
@@ -63,15 +67,10 @@ export async function runBootstrap(context: CommandContext, args: Arguments, opt
       metadata: { genesis_fingerprint: remote.fingerprint, endpoint: remote.address, pinned_by: pinned },
     }),
   )
-  const steps = [
-    partner === undefined
-      ? `chancery feed import ${shellWord(remote.address)}`
-      : `chancery partner pull ${shellWord(subject)}`,
-    `chancery treaty inspect ${treaty.treaty_id}`,
-  ]
+  const steps = [`chancery partner pull ${shellWord(subject)}`, `chancery treaty show ${treaty.treaty_id}`]
   const next = `${style.title('Next:')}\n${steps.map((step) => `  ${context.again(step)}`).join('\n')}`
   const text = `${style.good('Recognised')} ${visible(subject)}.\n${describeTreaty(treaty, style)}\n\n${next}`
-  return { data: { ...data, treaty, ...(partner === undefined ? {} : { partner: asJson(partner) }) }, text }
+  return { data: { ...data, treaty, partner: asJson(partner) }, text }
 }
 
 function refuseItself(connection: Connection, remote: RemoteNetwork): void {
@@ -144,6 +143,6 @@ async function noteCircumstances(
   const [earlier] = found
   if (earlier !== undefined)
     context.note(
-      `${visible(genesis.network_name)} has a treaty already: ${visible(earlier.treaty.treaty_id)}. To change it use chancery treaty replace`,
+      `${visible(genesis.network_name)} has a treaty already: ${visible(earlier.treaty.treaty_id)}. To change it use chancery treaty renew`,
     )
 }

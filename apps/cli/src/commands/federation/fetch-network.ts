@@ -5,6 +5,7 @@ import type { CommandContext } from '../../context.ts'
 import { CommandError } from '../../errors/failure.ts'
 import { type Pin, genesisFingerprint, readPin } from '../../files/genesis-file.ts'
 import { loadPublicKey } from '../../files/keys.ts'
+import { runPreflight } from '../gateway/preflight.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { type Result, fields } from '../../output/screen.ts'
 
@@ -12,6 +13,7 @@ import { type Result, fields } from '../../output/screen.ts'
 export interface ForeignPins {
   readonly rootKey: string | undefined
   readonly genesis: Pin | undefined
+  readonly name?: string | undefined
 }
 
 export async function readForeignPins({ cwd }: CommandContext, options: Options): Promise<ForeignPins> {
@@ -19,6 +21,7 @@ export async function readForeignPins({ cwd }: CommandContext, options: Options)
   return {
     rootKey: key === undefined ? undefined : await loadPublicKey(cwd, '--root-key', key),
     genesis: genesis === undefined ? undefined : await readPin(cwd, genesis),
+    name: options.text('name'),
   }
 }
 
@@ -70,6 +73,8 @@ export async function problemsOf(
       code: 'metadata_mismatch',
       message: 'its /sovereign.json differs from its genesis block',
     })
+  if (pins.name !== undefined && pins.name !== genesis.network_name)
+    problems.push({ code: 'name_mismatch', message: `it is ${genesis.network_name}, not ${pins.name}` })
   const now = context.now()
   if (now < instantOf(genesis.network_authority.valid_from))
     problems.push({ code: 'authority_window', message: 'the time of its authority key has not begun' })
@@ -112,8 +117,10 @@ export function networkRows({ genesis, fingerprint }: RemoteNetwork): readonly (
   ]
 }
 
-/** Runs `sovereign inspect`: shows which network answers and checks its records; grants nothing. */
-export async function runSovereignInspect(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+/** Runs `partner inspect`: shows which network answers and checks its records; grants nothing. */
+export async function runPartnerInspect(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const ofPreflight = ['policy-fragment', 'report', 'previous', 'authority-key']
+  if (ofPreflight.some((name) => options.isSet(name))) return runPreflight(context, args.required('address'), options)
   const { style } = context
   const pins = await readForeignPins(context, options)
   const remote = await fetchNetwork(context, args.required('address'))

@@ -11,14 +11,14 @@ import { gatewayFiles, policyFileText } from './gateway-folder.ts'
 import { pinNetwork, readSource } from './network-source.ts'
 import { loadPolicyFile } from './follow.ts'
 
-/** Runs `gateway add-network`: adds a verified network to the policy in a gateway folder. */
+/** Runs `gateway network add`: adds a verified network to the policy in a gateway folder. */
 export async function runGatewayAddNetwork(
   context: CommandContext,
   _args: Arguments,
   options: Options,
 ): Promise<Result> {
   const { cwd, style } = context
-  const folder = resolve(cwd, options.required('gateway'))
+  const folder = resolve(cwd, options.text('home') ?? '.')
   const files = gatewayFiles(folder)
   const client = chooseClient(await loadPolicy(cwd, folder), options.text('client'))
   const pinned = await pinNetwork(context, await readSource(context, options))
@@ -29,7 +29,7 @@ export async function runGatewayAddNetwork(
     throw new CommandError({
       code: 'network_exists',
       message: `${typed(cwd, files.policy)} has the network ${network} already.`,
-      hint: `Nothing was changed. To pin its newest key, run: chancery gateway follow --policy ${typed(cwd, files.policy)} --network ${network} --genesis <file> --url <url>`,
+      hint: `Nothing was changed. To pin its newest key, use gateway network refresh.`,
     })
   const next = withNetwork(policy, {
     network,
@@ -45,21 +45,21 @@ export async function runGatewayAddNetwork(
     ['client', `${client} may now use ${network}`],
   ]
   const reload = 'kill -HUP <process id of the gateway>'
-  const start = `chancery gateway start --env-file ${typed(cwd, files.settings)}`
+  const start = `chancery up --home ${typed(cwd, folder)}`
   const text = `${style.good('Added')} ${network} to the gateway.\n${fields(rows, style)}\n\n${style.title('Next:')} reload the running gateway, or start it:\n  ${reload}\n  ${start}`
   const data = { network, client, genesis_fingerprint: genesisFingerprint(pinned.genesis), next: [reload, start] }
   return { data: { ...data, policy: files.policy }, text }
 }
 
-interface LoadedPolicy {
+export interface LoadedPolicy {
   readonly all: JsonObject
   readonly networks: JsonObject
   readonly clients: readonly JsonObject[]
 }
 
-async function loadPolicy(cwd: string, folder: string): Promise<LoadedPolicy> {
+export async function loadPolicy(cwd: string, folder: string): Promise<LoadedPolicy> {
   const { policy } = gatewayFiles(folder)
-  const hint = `Create a gateway with: chancery gateway init --out ${typed(cwd, folder)} --authority <url> --root-key <file>`
+  const hint = 'There is no gateway in this folder: give it with --home.'
   const all = await loadPolicyFile(cwd, policy).catch((error: unknown) => {
     if (!(error instanceof CommandError)) throw error
     throw new CommandError({ code: error.code, message: error.message, hint }, { cause: error })

@@ -32,7 +32,7 @@ afterEach(() => setup.close())
 const renew = async (): Promise<JoinCertificate> =>
   accepted(await node.renew(certificate.cert_id), 201) as unknown as JoinCertificate
 
-describe('gateway follow', () => {
+describe('gateway network refresh', () => {
   const caller = testClient('caller', ['TEST-NET'])
   let gateway: TestGateway
   let policyFile: string
@@ -54,7 +54,7 @@ describe('gateway follow', () => {
 
   /** As an operator does it: the command, then a reload of the running gateway. */
   const follow = async (): Promise<JsonValue | undefined> => {
-    const line = `gateway follow --policy ${policyFile} --network TEST-NET --genesis genesis.json --url ${setup.url} --json`
+    const line = `gateway network refresh TEST-NET --policy ${policyFile} --genesis genesis.json --url ${setup.url} --json`
     const ran = await setup.run(line)
     if (ran.code !== 0) throw new Error(ran.stderr)
     await gateway.gateway.reload()
@@ -156,9 +156,9 @@ describe('gateway follow', () => {
   })
 })
 
-describe('gateway preflight over a key succession', () => {
+describe('partner inspect over a key succession', () => {
   const preflight = (told: string): ReturnType<SuccessionSetup['run']> =>
-    setup.run(`gateway preflight --origin ${setup.url} --allow-http --json ${told}`)
+    setup.run(`partner inspect ${setup.url} --allow-http --json ${told}`)
   const failed = (report: JsonObject): readonly string[] =>
     (report['checks'] as unknown as { check: string; passed: boolean }[])
       .filter(({ passed }) => !passed)

@@ -12,6 +12,9 @@ import { loadVerifiedGenesis } from '../../files/genesis-file.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { type Change, followNetwork, issuerOf, issuersOf } from './follow-policy.ts'
 import { loadJsonObject } from '../../files/json-file.ts'
+import { requireGenesis } from '../genesis/succeed.ts'
+import { gatewayFiles } from './gateway-folder.ts'
+import { rotateIssuer } from './tools.ts'
 
 const POLICY_LIMITS = { maxDepth: 32, maxValues: Number.MAX_SAFE_INTEGER, maxNames: Number.MAX_SAFE_INTEGER }
 
@@ -33,14 +36,13 @@ export async function replacePolicy(cwd: string, path: string, before: JsonObjec
   await replaceServiceFile(path, text)
 }
 
-/** Runs `gateway follow`: adds the newest key of a network that the root of the given block signed. */
-export async function runGatewayFollow(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+/** Runs `gateway network refresh`: adds the newest key of a network that the root of the given block signed. */
+export async function runGatewayRefresh(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
-  const [policyFile, genesisFile] = ['policy', 'genesis'].map((name) => resolve(cwd, options.required(name))) as [
-    string,
-    string,
-  ]
-  const network = options.required('network')
+  const network = args.required('network')
+  if (options.isSet('old-key')) return rotateIssuer(context, network, options)
+  const genesisFile = resolve(cwd, requireGenesis(options))
+  const policyFile = await findPolicyFile(context, options)
   const policy = await loadPolicyFile(cwd, policyFile)
   const networks = policy['networks'] ?? null
   const entry = isJsonObject(networks) && Object.hasOwn(networks, network) ? networks[network] : undefined
@@ -54,7 +56,7 @@ export async function runGatewayFollow(context: CommandContext, _args: Arguments
       message: `${typed(cwd, genesisFile)} is the block of ${block.network_name}, not of ${network}.`,
     })
   const followed = await openFollowedKeys(block, keysFileOf(genesisFile))
-  const connection = await connect(context, options, options.required('genesis'))
+  const connection = await connect(context, options)
   const outcome = await connection.ask((client) => followed.follow(client))
   if (outcome !== 'changed' && outcome !== 'unchanged')
     throw new CommandError({
@@ -88,6 +90,13 @@ export async function runGatewayFollow(context: CommandContext, _args: Arguments
   const over = others.filter((id) => withoutList.has(id)).join(', ')
   const report = reportOf({ network, over, issuer: list.issuer, retired: issuerOf(entry) }, style)[change]
   return { data: { change, key_id: list.issuer, revision }, text: `${report}\nReload the gateway (SIGHUP) to use it.` }
+}
+
+/** The file of --policy, else that of the gateway in the folder. */
+async function findPolicyFile(context: CommandContext, options: Options): Promise<string> {
+  const given = options.text('policy')
+  if (given !== undefined) return resolve(context.cwd, given)
+  return gatewayFiles(resolve(context.cwd, options.text('home') ?? '.')).policy
 }
 
 interface ReportNames {

@@ -5,7 +5,7 @@ import { type Instant, type JsonObject, type JsonValue, writeInstant, writeJson 
 import { CommandError } from '../../errors/failure.ts'
 import { OWNER_ONLY, refuseExisting, typed, writeNewFile } from '../../files/files.ts'
 import { prepareHome } from '../init/home.ts'
-import { toToolError } from './doctor.ts'
+import { toToolError } from './tools.ts'
 
 /** The files of one gateway, all below its folder except a token file that the operator chose. */
 export function gatewayFiles(folder: string): GatewayFiles {
@@ -99,12 +99,12 @@ export async function refuseUsedFolder(cwd: string, folder: string): Promise<voi
     throw new CommandError({
       code: 'gateway_exists',
       message: `${path} already contains a gateway.`,
-      hint: `Choose another folder with --out. To add a network to this one, run: chancery gateway add-network --gateway ${path}`,
+      hint: `Choose another folder with --home. To add a network to this one: chancery gateway network add --genesis ${path}/genesis.json`,
     })
   throw new CommandError({
     code: 'folder_in_use',
     message: `${path} contains other files.`,
-    hint: 'Choose a new or empty folder with --out.',
+    hint: 'Choose a new or empty folder with --home.',
   })
 }
 

@@ -23,7 +23,7 @@ afterEach(() => setup.remove())
 
 describe('gateway token', () => {
   it('new: a token with its checksum, and the digest the policy needs', async () => {
-    const { json } = await setup.run('gateway token new --json')
+    const { json } = await setup.run('gateway client add service --dry-run --json')
     const { token, token_sha256 } = json() as { token: string; token_sha256: string }
     const [, head = '', sum] = /^(gw1_[A-Za-z0-9_-]{43})_([A-Za-z0-9_-]{6})$/.exec(token) ?? []
     expect(createHash('sha256').update(head).digest().subarray(0, 4).toString('base64url')).toBe(sum)
@@ -32,9 +32,9 @@ describe('gateway token', () => {
 
   it('digest: from standard input, and only of something that can be a token', async () => {
     const token = 'x'.repeat(40)
-    const good = await setup.run('gateway token digest', { stdin: `${token}\n` })
+    const good = await setup.run('gateway client add service --dry-run --token-file -', { stdin: `${token}\n` })
     expect(good.stdout.trim()).toBe(createHash('sha256').update(token).digest('hex'))
-    expect((await setup.run('gateway token digest', { stdin: 'short' })).code).toBe(1)
+    expect((await setup.run('gateway client add service --dry-run --token-file -', { stdin: 'short' })).code).toBe(1)
   })
 })
 
@@ -48,14 +48,14 @@ describe('gateway start', () => {
   })
 
   it('says which file of settings cannot be read', async () => {
-    const ran = await setup.run('gateway state floors --env-file nope.env')
+    const ran = await setup.run('status --json --home nope.env')
     expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining('nope.env cannot be read')])
-    const checked = await setup.run('gateway doctor --env-file nope.env --json')
+    const checked = await setup.run('doctor --home nope.env --json')
     expect([checked.code, checked.stderr]).toEqual([2, expect.stringContaining('nope.env cannot be read')])
   })
 })
 
-describe('gateway doctor', () => {
+describe('doctor', () => {
   it('ends with 1 and gives each finding with its fix', async () => {
     await writeFile(setup.path('broken.env'), 'GATEWAY_POLICY_FIL=x\nGATEWAY_TIMEOUT_MS=soon\n')
     const ran = await setup.run(`gateway doctor --env-file ${setup.path('broken.env')} --json`)
@@ -82,17 +82,17 @@ describe('gateway state and audit', () => {
   afterEach(() => gateway.stop())
 
   it('floors, backup, verify and export work while the gateway runs', async () => {
-    const floors = await setup.run(`gateway state floors --env-file ${env}`)
+    const floors = await setup.run(`status --json --home ${env}`)
     expect(JSON.parse(floors.stdout)).toMatchObject({ floors: [{ network: 'agency', issuer: 'na-main', sequence: 9 }] })
     await writeFile(setup.path('floors.json'), floors.stdout)
-    expect((await setup.run(`gateway state backup copy.state --env-file ${env}`)).code).toBe(0)
-    expect((await setup.run(`gateway state backup copy.state --env-file ${env}`)).code).toBe(1)
-    expect((await setup.run(`gateway state verify copy.state --floors floors.json --env-file ${env}`)).code).toBe(0)
+    expect((await setup.run(`gateway backup --out copy.state --home ${env}`)).code).toBe(0)
+    expect((await setup.run(`gateway backup --out copy.state --home ${env}`)).code).toBe(1)
+    expect((await setup.run(`verify --as gateway-state copy.state --floors floors.json --home ${env}`)).code).toBe(0)
     await writeFile(setup.path('higher.json'), floors.stdout.replace('"sequence": 9', '"sequence": 10'))
-    const below = await setup.run(`gateway state verify copy.state --floors higher.json --env-file ${env}`)
+    const below = await setup.run(`verify --as gateway-state copy.state --floors higher.json --home ${env}`)
     expect([below.code, below.stdout]).toEqual([1, 'agency: the list of na-main is below the saved floor\n'])
-    expect((await setup.run(`gateway audit verify --env-file ${env}`)).code).toBe(0)
-    const exported = await setup.run(`gateway audit export --env-file ${env}`)
+    expect((await setup.run(`doctor --offline --home ${env}`)).code).toBe(0)
+    const exported = await setup.run(`gateway audit --home ${env}`)
     const phases = exported.stdout
       .trimEnd()
       .split('\n')
@@ -103,48 +103,50 @@ describe('gateway state and audit', () => {
       ['ocsf', '"event_code":"completed"'],
       ['cloudevents', '"type":"chancery.gateway.audit.completed"'],
     ]) {
-      const other = await setup.run(`gateway audit export --format ${format} --env-file ${env}`)
+      const other = await setup.run(`gateway audit --format ${format} --home ${env}`)
       expect(other.stdout.trimEnd().split('\n')).toHaveLength(phases.length)
       expect(other.stdout).toContain(type)
       // The chain can be followed in these forms, too.
       expect(other.stdout.match(/"hash":"[0-9a-f]{64}"/g)).toEqual(hashes)
     }
-    expect((await setup.run(`gateway audit export --format xml --env-file ${env}`)).code).toBe(2)
+    expect((await setup.run(`gateway audit --format xml --home ${env}`)).code).toBe(2)
   })
 
   it('prune needs a stopped gateway and an age, keeps what waits for a collector, and the chain stays valid', async () => {
-    const prune = `gateway audit prune --older-than-days 0 --env-file ${env}`
+    const prune = `gateway audit --prune --older-than 0d --home ${env}`
     expect((await setup.run(prune)).stderr).toContain('in use by another process')
-    expect((await setup.run(`gateway audit prune --env-file ${env}`)).code).toBe(2)
+    expect((await setup.run(`gateway audit --prune --home ${env}`)).code).toBe(2)
     await gateway.stop('keep')
-    const young = await setup.run(`gateway audit prune --older-than-days 1 --env-file ${env} --json`)
+    const young = await setup.run(`gateway audit --prune --older-than 1d --home ${env} --json`)
     expect(young.json()).toMatchObject({ removed_count: 0, waiting_count: 0 })
     const pruned = (await setup.run(`${prune} --json`)).json()
     expect(pruned['removed_count']).toBeGreaterThan(1)
-    expect((await setup.run(`gateway audit verify --env-file ${env}`)).code).toBe(0)
-    const exported = await setup.run(`gateway audit export --env-file ${env}`)
+    expect((await setup.run(`doctor --offline --home ${env}`)).code).toBe(0)
+    const exported = await setup.run(`gateway audit --home ${env}`)
     expect(exported.stdout.trimEnd().split('\n')).toHaveLength(1)
     expect(exported.stdout).toContain('"event":"audit_pruned"')
     await writeFile(env, `${await readFile(env, 'utf8')}\nGATEWAY_AUDIT_URL=https://collector.example/audit\n`)
     // This event waits for the collector, so a second one stays, too.
-    await setup.run(`gateway state clear-suspect agency na-main --reason checked --env-file ${env}`)
+    await setup.run(`gateway network clear agency --suspect na-main --reason checked --home ${env}`)
     expect((await setup.run(`${prune} --json`)).json()).toMatchObject({ removed_count: 1, waiting_count: 2 })
     expect((await setup.run(`${prune} --json`)).json()).toMatchObject({ removed_count: 0, waiting_count: 2 })
   })
 
   it('overrides need a stopped gateway, a reason and something to override', async () => {
-    const clear = `gateway state clear-suspect agency na-main --reason checked --env-file ${env}`
+    const clear = `gateway network clear agency --suspect na-main --reason checked --home ${env}`
     const busy = await setup.run(clear)
     expect([busy.code, busy.stderr]).toEqual([1, expect.stringContaining('in use by another process')])
-    expect((await setup.run(`gateway state clear-suspect agency na-main --env-file ${env}`)).code).toBe(2)
+    expect((await setup.run(`gateway network clear agency --suspect na-main --home ${env}`)).code).toBe(2)
     await gateway.stop('keep')
     expect((await setup.run(clear)).code).toBe(0)
-    const release = await setup.run(`gateway state release-revocation agency na-main gone --reason x --env-file ${env}`)
+    const release = await setup.run(
+      `gateway network clear agency --certificate gone --issuer na-main --reason x --home ${env}`,
+    )
     expect([release.code, release.stderr]).toEqual([
       1,
       expect.stringContaining('the current list cannot be overridden'),
     ])
-    const exported = await setup.run(`gateway audit export --env-file ${env}`)
+    const exported = await setup.run(`gateway audit --home ${env}`)
     expect(exported.stdout).toContain('"event":"suspect_cleared"')
     gateway = await startTestGateway({
       home: gateway.home,
@@ -154,7 +156,7 @@ describe('gateway state and audit', () => {
   })
 })
 
-describe('gateway preflight', () => {
+describe('partner inspect', () => {
   let na: TestAuthority
   beforeAll(async () => {
     na = await startTestAuthority({ network: 'PRE-NET', backend: 'sqlite' })
@@ -162,11 +164,10 @@ describe('gateway preflight', () => {
   afterAll(() => na.stop())
 
   const line = (key: string, root: string): string[] => [
-    'gateway',
-    'preflight',
-    '--origin',
+    'partner',
+    'inspect',
     na.url,
-    '--network',
+    '--name',
     'PRE-NET',
     '--allow-http',
     '--authority-key',
@@ -227,23 +228,14 @@ describe('gateway preflight', () => {
   })
 
   it('needs a root key or the explicit word that none is known', async () => {
-    const { code } = await setup.run([
-      'gateway',
-      'preflight',
-      '--origin',
-      na.url,
-      '--network',
-      'n',
-      '--authority-key',
-      'k',
-    ])
+    const { code } = await setup.run(['partner', 'inspect', na.url, '--name', 'n', '--authority-key', 'k'])
     expect(code).toBe(2)
   })
 })
 
 describe('local tools', () => {
   it('cert issue and cert verify belong together; a revoked one ends with 1 and says why', async () => {
-    await setup.run('keygen network-authority --out na --key-id na-test')
+    await setup.run('keygen authority --out na --key-id na-test')
     const node = (await testIssuer('node')).signer.publicKey
     const issue = [
       'cert',
@@ -260,14 +252,14 @@ describe('local tools', () => {
     ]
     await writeFile(setup.path('cert.json'), (await setup.run(issue)).stdout)
     const key = /^[A-Za-z0-9+/]{43}=$/m.exec(await readFile(setup.path('na.pub'), 'utf8'))?.[0] ?? ''
-    const verify = ['cert', 'verify', 'cert.json', '--anchor', `na-test=${key}`]
+    const verify = ['verify', 'cert.json', '--anchor', `na-test=${key}`]
     const unchecked = await setup.run(verify)
     expect([unchecked.code, unchecked.stdout]).toEqual([2, expect.stringContaining('Revocation was not checked')])
     expect((await setup.run([...verify, '--json'])).json()).toMatchObject({ trusted: null, revocation: 'not_checked' })
     const waived = await setup.run([...verify, '--no-revocation'])
     expect([waived.code, waived.stdout]).toEqual([0, expect.stringContaining('Revocation was not checked')])
     expect((await setup.run([...verify, '--no-revocation', '--crl', 'crl.json'])).code).toBe(2)
-    const other = await setup.run(['cert', 'verify', 'cert.json', '--anchor', `na-test=${node}`])
+    const other = await setup.run(['verify', 'cert.json', '--anchor', `na-test=${node}`])
     expect([other.code, other.stdout]).toEqual([
       1,
       'not trusted:\nBadSignature { key_id: "na-test" }\nNoTrustedIssuer\nIssuerSignatureMissing\n',
@@ -276,8 +268,10 @@ describe('local tools', () => {
 
   it('canonical prints the bytes a signature covers', async () => {
     await writeFile(setup.path('in.json'), '{"b":[1.0,1,true,null],"a":"Zo\u00eb\\u007f"}')
-    expect((await setup.run('canonical in.json')).stdout).toBe('{"a":"Zo\\u00eb\\u007f","b":[1.0,1,true,null]}\n')
+    expect((await setup.run('record canonical in.json')).stdout).toBe(
+      '{"a":"Zo\\u00eb\\u007f","b":[1.0,1,true,null]}\n',
+    )
     await writeFile(setup.path('twice.json'), '{"a":1,"a":2}')
-    expect((await setup.run('canonical twice.json')).code).toBe(1)
+    expect((await setup.run('record canonical twice.json')).code).toBe(1)
   })
 })

@@ -25,7 +25,7 @@ afterEach(() => setup.remove())
 const run = (line: string, options?: TestContextOptions): Promise<CommandRun> =>
   setup.run(line, { now: () => systemClock.now(), ...options })
 const init = (flags: string, options?: TestContextOptions): Promise<CommandRun> =>
-  run(`gateway init --authority ${na.url} --root-key root.pub --json ${flags}`, options)
+  run(`gateway init --url ${na.url} --root-key root.pub --json ${flags}`, options)
 const errorOf = ({ stderr }: CommandRun): { code: string; message: string; hint: string } =>
   (JSON.parse(stderr) as { error: { code: string; message: string; hint: string } }).error
 const policyOf = async (folder: string): Promise<JsonObject> =>
@@ -74,7 +74,7 @@ describe('gateway init', () => {
 
   it('refuses another root key, another network and an address without an authority, and writes nothing', async () => {
     const { publicKey } = await testSigner('other', 'other root')
-    const at = `gateway init --json --out gateway`
+    const at = `gateway init --json --home gateway`
     const refusals = [
       [`${at} --authority ${na.url} --root-key ${publicKey}`, 'root_key_mismatch'],
       [`${at} --authority http://127.0.0.1:9 --root-key root.pub`, 'authority_unreachable'],
@@ -96,7 +96,7 @@ describe('gateway init', () => {
     await init('--out gateway')
     const before = await readFile(setup.path('gateway/policy.json'), 'utf8')
     const again = errorOf(await init('--out gateway'))
-    expect([again.code, again.hint]).toEqual(['gateway_exists', expect.stringContaining('gateway add-network')])
+    expect([again.code, again.hint]).toEqual(['gateway_exists', expect.stringContaining('gateway network add')])
     expect(await readFile(setup.path('gateway/policy.json'), 'utf8')).toBe(before)
     expect(errorOf(await init('--out .')).code).toBe('folder_in_use')
     expect(errorOf(await init('--out second --token-file root.pub')).code).toBe('file_exists')
@@ -104,12 +104,12 @@ describe('gateway init', () => {
   })
 
   it('reads address, name and root key from the folder of an authority', async () => {
-    await run('init --home other --network OTHER-NET --port 9')
-    const found = errorOf(await run(`gateway init --json --home other --authority ${na.url} --out gateway`))
+    await run('init --home other --name OTHER-NET --port 9')
+    const found = errorOf(await run(`gateway init --genesis other/genesis.json --json --url ${na.url} --home gateway`))
     expect(found.code).toBe('root_key_mismatch')
-    const missing = errorOf(await run('gateway init --json --home nowhere --out gateway'))
+    const missing = errorOf(await run('gateway init --genesis nowhere/genesis.json --json --home gateway'))
     expect([missing.code, missing.hint]).toEqual(['file_error', expect.stringContaining('chancery init')])
-    const unreachable = errorOf(await run('gateway init --json --home other --out gateway'))
+    const unreachable = errorOf(await run('gateway init --genesis other/genesis.json --json --home gateway'))
     expect([unreachable.code, unreachable.message]).toEqual([
       'authority_unreachable',
       'http://127.0.0.1:9 serves no genesis block.',
@@ -141,9 +141,7 @@ describe('gateway init with a large revocation list', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const { port } = server.address() as AddressInfo
     try {
-      const ran = await run(
-        `gateway init --authority http://127.0.0.1:${port} --root-key root.pub --json --out gateway`,
-      )
+      const ran = await run(`gateway init --url http://127.0.0.1:${port} --root-key root.pub --json --home gateway`)
       return { ran, bytes: list.length }
     } finally {
       server.closeAllConnections()
@@ -178,7 +176,7 @@ describe('gateway init with a large revocation list', () => {
   })
 })
 
-describe('gateway add-network', () => {
+describe('gateway network add', () => {
   it('adds a verified network for the client, refuses it twice, and leaves the policy after a refusal', async () => {
     const second = await startTestAuthority({ network: 'SECOND-NET' })
     try {
@@ -186,7 +184,7 @@ describe('gateway add-network', () => {
       await writeFile(setup.path('second.pub'), writePublicKeyFile(second.genesis.root_public_key, 'rs-test'))
       await init('--out gateway')
       const before = await policyOf('gateway')
-      const add = `gateway add-network --json --gateway gateway --authority ${second.url}`
+      const add = `gateway network add --json --home gateway --url ${second.url}`
       expect(errorOf(await run(`${add} --root-key ${publicKey}`)).code).toBe('root_key_mismatch')
       expect(errorOf(await run(`${add} --root-key second.pub --client other`)).code).toBe('usage')
       expect(await policyOf('gateway')).toEqual(before)
@@ -205,7 +203,7 @@ describe('gateway add-network', () => {
   })
 
   it('names the command that creates a gateway when the folder has none', async () => {
-    const { code, hint } = errorOf(await run(`gateway add-network --json --gateway gateway --home na`))
-    expect([code, hint]).toEqual(['file_error', expect.stringContaining('chancery gateway init --out ./gateway')])
+    const { code, hint } = errorOf(await run(`gateway network add --genesis na/genesis.json --json --home gateway`))
+    expect([code, hint]).toEqual(['file_error', expect.stringContaining('chancery gateway init --home ./gateway')])
   })
 })

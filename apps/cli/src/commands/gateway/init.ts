@@ -3,6 +3,7 @@ import { isIP } from 'node:net'
 import { join, resolve } from 'node:path'
 import { DAY, type JsonObject, SECOND, writeInstant } from '@chancery/protocol'
 import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
+import { timeSpanOrDefault } from '../../arguments/time-span.ts'
 import type { CommandContext } from '../../context.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
 import { OWNER_ONLY, typed, writeNewFile } from '../../files/files.ts'
@@ -21,7 +22,7 @@ import type { StartedGateway } from './start-in-background.ts'
 const AFTER_START: readonly string[] = ['ready', 'state-lock']
 
 /**
- * Runs the checks of `gateway start --check-config --online` and of `gateway doctor` on the files of a gateway. Returns
+ * Runs the checks of `gateway start --check-config --online` and of `doctor` on the files of a gateway. Returns
  * the number of passed checks of doctor, and throws an error with every problem.
  */
 async function checkGateway(context: CommandContext, settings: string): Promise<number> {
@@ -64,7 +65,7 @@ function failed(problems: readonly string[]): CommandError {
     code: 'gateway_check_failed',
     message: 'The gateway would not start with these files. Nothing was changed.',
     problems,
-    hint: 'Fix each listed problem, then run the command again. See: chancery gateway doctor --help',
+    hint: 'Fix each listed problem, then run the command again. Then: chancery doctor',
   })
 }
 
@@ -77,11 +78,11 @@ export function noteOverrides(context: CommandContext): void {
 
 const REQUESTS_PER_MINUTE = 600
 
-/** Runs `gateway init`: writes all files of a gateway for one network, checks them, and starts it with --start. */
+/** Runs `gateway init`: writes all files of a gateway for one network, checks them, and starts it with --detach. */
 export async function runGatewayInit(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const place = readPlace(context, options)
   await refuseUsedFolder(context.cwd, place.folder)
-  const isStarted = options.isSet('start')
+  const isStarted = options.isSet('detach')
   if (isStarted) await refuseUsedPort(readListener(place.address))
   const source = await readSource(context, options)
   const pinned = await pinNetwork(context, source)
@@ -107,7 +108,8 @@ async function checkOrUndo(context: CommandContext, { files, undo }: MadeGateway
 type Place = Omit<GatewayFolderOptions, 'networks' | 'now' | 'cwd'>
 
 function readPlace(context: CommandContext, options: Options): Place {
-  const folder = resolve(context.cwd, options.required('out'))
+  const folder = resolve(context.cwd, options.text('home') ?? '')
+  if (!options.isSet('home')) throw usageError('--home must be given: the new folder of the gateway.')
   // A line end would start another setting in the settings file.
   const problem = homeProblem(folder)
   if (problem !== undefined) throw usageError(problem)
@@ -115,10 +117,11 @@ function readPlace(context: CommandContext, options: Options): Place {
   if (tokenFile !== undefined && options.isSet('show-token'))
     throw usageError('Give --token-file or --show-token, not both.')
   // A failed start would lose the token.
-  if (options.isSet('start') && options.isSet('show-token')) throw usageError('Give --start or --show-token, not both.')
+  if (options.isSet('detach') && options.isSet('show-token'))
+    throw usageError('Give --detach or --show-token, not both.')
   const id = options.textOrDefault('client')
   if (!/^[A-Za-z0-9._:-]{1,128}$/.test(id)) throw usageError('--client is 1 to 128 characters of A-Z a-z 0-9 . _ : -')
-  const days = wholeNumberOrDefault(options, 'token-days', 1, 3650)
+  const days = timeSpanOrDefault(options, 'valid-for', { unit: 'd', min: 1, max: 3650 })
   return {
     folder,
     address: readAddress(options),
@@ -145,7 +148,7 @@ function readAddress(options: Options): string {
 export function readRules(options: Options): JsonObject {
   return {
     required_roles: [...options.list('role')],
-    refresh_seconds: wholeNumberOrDefault(options, 'refresh-seconds', 10, 3600),
+    refresh_seconds: timeSpanOrDefault(options, 'every', { unit: 's', min: 10, max: 3600 }),
   }
 }
 
@@ -178,8 +181,8 @@ function describe(context: CommandContext, { pinned, made, place, checks, starte
   const { genesis } = pinned
   const isShown = place.tokenFile === undefined
   const own = `http://${place.address.replace(/^0\.0\.0\.0/, '127.0.0.1').replace(/^\[::\]/, '[::1]')}`
-  const command = started === undefined ? 'start' : 'doctor'
-  const next = [`chancery gateway ${command} --env-file ${typed(cwd, files.settings)}`, `curl ${own}/ready`]
+  const command = started === undefined ? 'up' : 'status'
+  const next = [`chancery ${command} --home ${typed(cwd, place.folder)}`, `curl ${own}/ready`]
   const until = writeInstant(place.client.expiresAt)
   const fingerprint = genesisFingerprint(genesis)
   const secret = isShown ? `${token} (shown once; store it now)` : `${typed(cwd, files.token)} (a secret)`

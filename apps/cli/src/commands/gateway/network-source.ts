@@ -1,14 +1,15 @@
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { visible } from '@chancery/protocol'
 import { isLocal } from '../../connection/followed-keys.ts'
 import type { CommandContext } from '../../context.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
-import { CONFIG_FILE, loadConfig } from '../../files/config.ts'
+import { loadSaved } from '../../connection/target.ts'
+import { CONFIG_FILE, NO_CONFIG, readConfig, readIfExists } from '../../files/config.ts'
 import { loadVerifiedGenesis } from '../../files/genesis-file.ts'
 import { loadPublicKey } from '../../files/keys.ts'
 import { withProgress } from '../../output/screen.ts'
 import type { Options } from '../../arguments/options.ts'
-import { type Commands, toToolError } from './doctor.ts'
+import { type Commands, toToolError } from './tools.ts'
 
 /** What an operator knows about a network before the gateway trusts it. */
 export interface NetworkSource {
@@ -24,49 +25,34 @@ type PinProblem = Extract<Pinned, { readonly code: string }>
 /** A network that passed every check, with its entry for the policy. */
 export type PinnedNetwork = Exclude<Pinned, PinProblem>
 
-/** Reads --authority and --root-key, or --home of an authority on this machine. */
+/** Reads --network, or --genesis or --root-key with --url. A block in the folder of an authority names its address. */
 export async function readSource(context: CommandContext, options: Options): Promise<NetworkSource> {
-  const [home, url, rootKey] = [options.text('home'), options.text('authority'), options.text('root-key')]
-  if (home !== undefined && rootKey !== undefined) throw usageError('Give --home or --root-key, not both.')
-  if (home !== undefined) return readHome(context, home, url, options)
-  if (url === undefined || rootKey === undefined)
+  const [named, pin, key] = [options.text('network'), options.text('genesis'), options.text('root-key')]
+  const given = [named, pin, key].filter((each) => each !== undefined)
+  if (given.length !== 1)
     throw usageError(
-      'Give --authority and --root-key, or --home.',
-      'The operator of the authority has the root public key: keys/root.pub in the folder of chancery init.',
+      'Name the network: --network, or --genesis, or --root-key with --url.',
+      'Its operator has both: genesis.json and keys/root.pub in the folder of chancery init.',
     )
+  const config = named === undefined ? NO_CONFIG : await loadSaved(context, named, '--network')
+  const file = named === undefined ? pin : config.paths.genesis
+  const block = file === undefined ? undefined : await loadVerifiedGenesis(resolve(context.cwd, file))
+  const url = options.text('url') ?? config.network.na_endpoint ?? (await addressNextTo(context.cwd, file))
+  if (url === undefined) throw usageError('The address of the authority is missing.', 'Give it with --url.')
+  const rootKey = key === undefined ? undefined : await loadPublicKey(context.cwd, '--root-key', key)
   return {
     url,
-    rootKey: await loadPublicKey(context.cwd, '--root-key', rootKey),
+    rootKey: rootKey ?? block?.root_public_key ?? '',
+    ...(block === undefined ? {} : { network: block.network_name }),
     allowHttp: isHttpAllowed(url, options),
   }
 }
 
-/** From a folder of `init`: its configuration has the address, its genesis block the name and the root key. */
-async function readHome(
-  context: CommandContext,
-  home: string,
-  url: string | undefined,
-  options: Options,
-): Promise<NetworkSource> {
-  const folder = resolve(context.cwd, home)
-  const { network } = await loadConfig({ ...context, given: join(folder, CONFIG_FILE) }).catch(withHomeHint)
-  const address = url ?? network.na_endpoint
-  if (address === undefined)
-    throw usageError(`${home} does not name the address of its authority.`, 'Add --authority with the address.')
-  const block = await loadVerifiedGenesis(join(folder, 'genesis.json')).catch(withHomeHint)
-  return {
-    url: address,
-    rootKey: block.root_public_key,
-    network: block.network_name,
-    allowHttp: isHttpAllowed(address, options),
-  }
-}
-
-function withHomeHint(error: unknown): never {
-  if (!(error instanceof CommandError)) throw error
-  const { code, message } = error
-  const hint = 'Give --home the folder that chancery init made, or give --authority and --root-key.'
-  throw new CommandError({ code, message, hint }, { cause: error })
+async function addressNextTo(cwd: string, genesis: string | undefined): Promise<string | undefined> {
+  if (genesis === undefined) return undefined
+  const file = join(dirname(resolve(cwd, genesis)), CONFIG_FILE)
+  const text = await readIfExists(file)
+  return text === undefined ? undefined : readConfig(file, text).network.na_endpoint
 }
 
 function isHttpAllowed(url: string, options: Options): boolean {
@@ -115,7 +101,7 @@ function explain(problem: PinProblem, source: NetworkSource): { readonly message
   switch (problem.code) {
     case 'no_genesis': {
       const name = allowHttp ? '' : ' A name that resolves to a private address needs --allow-http.'
-      const hint = `Start the authority (chancery authority start), or correct the address, and run the command again.${name}`
+      const hint = `Start the authority, or correct the address, and run the command again.${name}`
       return { message: `${at} serves no genesis block.`, hint }
     }
     case 'root_key_mismatch':
@@ -126,7 +112,7 @@ function explain(problem: PinProblem, source: NetworkSource): { readonly message
     case 'genesis_invalid':
       return {
         message: `The genesis block of ${at} does not verify (${visible(problem.reason)}).`,
-        hint: 'Ask the operator of the authority to run: chancery genesis verify <file>',
+        hint: 'Ask the operator of the authority whether it is the right one.',
       }
     case 'document_too_large':
       return {
@@ -136,7 +122,7 @@ function explain(problem: PinProblem, source: NetworkSource): { readonly message
     case 'other_network':
       return {
         message: `${at} is the authority of ${visible(problem.found)}, not of ${network}.`,
-        hint: `Give the address of the authority of ${network} with --authority.`,
+        hint: `Give the address of the authority of ${network} with --url.`,
       }
     default:
       return { message: `${at} does not pass the preflight.`, hint: adviceOf(problem.failed) }

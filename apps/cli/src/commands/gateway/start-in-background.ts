@@ -1,11 +1,13 @@
 import { dirname, resolve } from 'node:path'
 import { addressOf } from '../../connection/connection.ts'
 import { findPortProblem } from '../../connection/ports.ts'
+import { findSettingsFile } from '../../connection/target.ts'
 import type { CommandContext } from '../../context.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
 import { typed } from '../../files/files.ts'
-import { describeBackground, logFile, pidFile, startInBackground } from '../up/background.ts'
-import { toToolError } from './doctor.ts'
+import { describeBackground, startInBackground } from '../up/background.ts'
+import { logFile, pidFile } from '../up/running.ts'
+import { toToolError } from './tools.ts'
 import type { Result } from '../../output/screen.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { loadService } from '../../process.ts'
@@ -32,10 +34,11 @@ export async function startGatewayInBackground(context: CommandContext, settings
   await startInBackground(context, {
     ...place,
     settings: settingsFile,
+    address: addressOf(settings.address.host, String(settings.address.port)),
     isReady: async () => (await commands.checkInstance(settings)).finding.status === 'good',
     afterFailure: {
       complete: 'Its files are complete.',
-      again: `Then run: chancery gateway start --env-file ${typed(context.cwd, settingsFile)} --detach`,
+      again: `Then run: chancery up --home ${typed(context.cwd, dirname(settingsFile))} --detach`,
     },
   })
   return { log_file: logFile(place), pid_file: pidFile(place) }
@@ -79,20 +82,31 @@ export async function runGatewayStart(context: CommandContext, _args: Arguments,
   const { commands } = await loadService(() => import('@chancery/gateway'))
   if (options.isSet('version')) return { text: commands.version(), data: { version: commands.version() } }
   if (options.isSet('detach')) return startDetached(context, options)
-  return { exitCode: await commands.start(toGatewayStart(context, options)) }
+  return { exitCode: await commands.start(toGatewayStart(context, options, await settingsOf(context, options))) }
 }
 
 async function startDetached(context: CommandContext, options: Options): Promise<Result> {
   for (const name of ['check-config', 'init-state', 'online'])
     if (options.isSet(name)) throw usageError(`Give --detach or --${name}, not both.`)
-  const envFile = options.text('env-file')
+  const envFile = await settingsOf(context, options)
   if (envFile === undefined)
-    throw usageError('--detach needs --env-file.', 'The log and the process id are written next to that file.')
+    throw usageError('--detach needs --home or --env-file.', 'The log and the process id are written there.')
   const started = await startGatewayInBackground(context, resolve(context.cwd, envFile))
   return { data: { ...started }, text: describeStarted(context, started) }
 }
 
-export function toGatewayStart({ json }: Pick<CommandContext, 'json'>, options: Options): GatewayStart {
+/** The settings of --env-file, or of the folder. Without both the environment has them. */
+async function settingsOf(context: CommandContext, options: Options): Promise<string | undefined> {
+  const given = options.text('env-file')
+  if (given !== undefined && options.isSet('home')) throw usageError('Give --home or --env-file, not both.')
+  return given ?? (options.isSet('home') ? findSettingsFile(context, options, 'gateway.env') : undefined)
+}
+
+export function toGatewayStart(
+  { json }: Pick<CommandContext, 'json'>,
+  options: Options,
+  envFile: string | undefined,
+): GatewayStart {
   const [isCheck, isInit, online] = [
     options.isSet('check-config'),
     options.isSet('init-state'),
@@ -100,7 +114,6 @@ export function toGatewayStart({ json }: Pick<CommandContext, 'json'>, options: 
   ]
   if (isCheck && isInit) throw usageError('Give --check-config or --init-state, not both.')
   if (online && !isCheck) throw usageError('--online goes with --check-config.')
-  const envFile = options.text('env-file')
   const action = isCheck ? 'check-config' : isInit ? 'init-state' : 'start'
   return envFile === undefined ? { action, json, online } : { action, json, online, envFile }
 }

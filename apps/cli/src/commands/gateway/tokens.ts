@@ -1,4 +1,4 @@
-import { basename, join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { rm } from 'node:fs/promises'
 import { type JsonObject, type JsonValue, isJsonObject, readAttestation, writeInstant } from '@chancery/protocol'
 import { TokenRefusedError } from '@chancery/sdk'
@@ -22,13 +22,11 @@ const FIRST_KEY = 'token-1.pem'
 const PUBLISHED_FIRST = 7_200_000_000n
 
 /** Runs `gateway enable tokens`: adds a first key and one service to the policy of a gateway. */
-export async function runGatewayEnableTokens(
-  context: CommandContext,
-  _args: Arguments,
-  options: Options,
-): Promise<Result> {
+export async function runEnableTokens(context: CommandContext, options: Options): Promise<Result> {
   const { cwd, style } = context
-  const folder = resolve(cwd, options.required('gateway'))
+  const needed = ['issuer', 'resource', 'scope'].filter((name) => !options.isSet(name))
+  if (needed.length > 0) throw usageError(`Access tokens need --${needed.join(', --')}.`)
+  const folder = resolve(cwd, options.text('home') ?? '.')
   const files = gatewayFiles(folder)
   const before = await loadPolicyFile(cwd, files.policy)
   if (Object.hasOwn(before, 'oauth'))
@@ -39,7 +37,7 @@ export async function runGatewayEnableTokens(
     })
   const networks = before['networks']
   if (!isJsonObject(networks)) throw usageError(`${typed(cwd, files.policy)} is not a gateway policy.`, ENABLE_HINT)
-  const network = chooseNetwork(Object.keys(networks), options.text('network'))
+  const network = chooseNetwork(Object.keys(networks), options.text('authority'))
   const { commands } = await import('@chancery/gateway')
   const alg = options.textOrDefault('alg') as Algorithm
   const { pem, kid } = commands.newTokenKey(alg)
@@ -66,20 +64,20 @@ export async function runGatewayEnableTokens(
   ]
   const steps = [
     'kill -HUP <process id of the gateway>',
-    `chancery gateway resource-metadata ${name} --gateway ${typed(cwd, folder)}`,
+    `chancery gateway resource-metadata ${name} --home ${typed(cwd, folder)}`,
   ]
   const text = `${style.good('Enabled')} access tokens.\n${fields(rows, style)}\n\n${style.title('Next:')} reload the gateway, and print what the service needs:\n  ${steps.join('\n  ')}`
   return { data: { network, name, kid, key_file: keyFile, policy: files.policy, next: steps }, text }
 }
 
-const ENABLE_HINT = 'Give --gateway <dir>, the folder that chancery gateway init made.'
+const ENABLE_HINT = 'Give --home with the folder that chancery gateway init made.'
 
 function chooseNetwork(names: readonly string[], given: string | undefined): string {
   const [only, ...more] = names
   if (given === undefined && only !== undefined && more.length === 0) return only
   if (given !== undefined && names.includes(given)) return given
   const message = given === undefined ? 'The policy has several networks.' : 'The policy has no such network.'
-  throw usageError(message, `Choose whose authority decides with --network: ${names.join(', ')}`)
+  throw usageError(message, `Choose whose authority decides with --authority: ${names.join(', ')}`)
 }
 
 /** The node that asks as a relay, unless the policy names one already. */
@@ -176,13 +174,13 @@ export async function runResourceMetadata(context: CommandContext, args: Argumen
 
 async function describe({ cwd }: CommandContext, options: Options) {
   const { commands } = await import('@chancery/gateway')
-  const { settings } = gatewayFiles(resolve(cwd, options.required('gateway')))
+  const { settings } = gatewayFiles(resolve(cwd, options.text('home') ?? '.'))
   try {
     return await commands.describeTokens(settings)
   } catch (error) {
     const problems = commands.expectedLines(error)
     if (problems === undefined) throw error
-    const hint = `Fix each listed problem. See: chancery gateway doctor --env-file ${typed(cwd, settings)}`
+    const hint = `Fix each listed problem. See: chancery doctor --home ${typed(cwd, dirname(settings))}`
     throw new CommandError(
       { code: 'gateway_check_failed', message: `${basename(settings)} cannot be used.`, problems, hint },
       { cause: error },

@@ -15,12 +15,12 @@ beforeEach(async () => {
 afterEach(() => setup.close())
 
 const follow = (more = ''): ReturnType<SuccessionSetup['run']> =>
-  setup.run(`genesis follow --genesis genesis.json --url ${setup.url} --json ${more}`)
+  setup.run(`genesis fetch --genesis genesis.json --url ${setup.url} --json ${more}`)
 const file = async (name: string): Promise<JsonObject> =>
   readJson(await readFile(setup.setup.path(name), 'utf8')) as JsonObject
 const publicKey = async (seed: string): Promise<string> => (await testSigner('key', seed)).publicKey
 
-describe('genesis follow', () => {
+describe('genesis fetch', () => {
   it('finds nothing before a succession, then takes up the announced block, then the key that signs', async () => {
     expect((await follow()).json()).toMatchObject({ outcome: 'unchanged', key_history: null })
     const next = await setup.announce(SECOND_KEY)
@@ -54,9 +54,9 @@ describe('genesis follow', () => {
 
 describe('commands of an operator over a key succession', () => {
   const lines = {
-    policy: 'network-policy show',
-    feed: 'feed export',
-    license: 'data-usage show',
+    policy: 'policy show network',
+    feed: 'partner export-feed',
+    license: 'policy show license',
   }
   const failing = async (): Promise<readonly string[]> => {
     const found: string[] = []
@@ -84,19 +84,19 @@ describe('commands of an operator over a key succession', () => {
       scope: { allowed_roles: ['role:client'] },
     }
     const treaty = accepted(await setup.na.as('privileged')('POST', '/admin/recognition-treaties', request), 201)
-    const inspect = `treaty inspect ${String(treaty['treaty_id'])}`
+    const inspect = `treaty show ${String(treaty['treaty_id'])}`
     expect(await failing()).toEqual([])
     const next = await setup.announce(SECOND_KEY)
     expect(await failing()).toEqual([])
     await setup.switchTo(next)
-    expect((await setup.asOperator('network-policy show')).stderr).toContain('chancery genesis follow')
+    expect((await setup.asOperator('policy show network')).stderr).toContain('chancery genesis fetch')
     expect((await follow()).code).toBe(0)
     expect(await failing()).toEqual([])
     // Issued by the former key, and not signed again.
     const inspected = await setup.asOperator(inspect)
     expect([inspected.code, inspected.stderr]).toEqual([0, ''])
     // The request names the new key as audience, so it is accepted after the former key is removed.
-    expect((await setup.asOperator('invite')).code).toBe(0)
+    expect((await setup.asOperator('invite create')).code).toBe(0)
   })
 })
 
@@ -115,7 +115,7 @@ describe('watch over a key succession', () => {
       if (step === undefined) stop.abort()
       else await step()
     }
-    const line = `watch --url ${setup.url} --genesis genesis.json --state watch.json --every 60 --json`
+    const line = `authority watch --url ${setup.url} --genesis genesis.json --state watch.json --every 60s --json`
     const ran = await setup.run(line, { sleep, stop: stop.signal })
     expect(ran.events().map((event) => [event['event'], event['crl'], event['feed']])).toEqual(
       Array.from({ length: 4 }, () => ['good', expect.anything(), expect.anything()]),
@@ -124,7 +124,7 @@ describe('watch over a key succession', () => {
     const sequences = ran.events().map((event) => Number((event['crl'] as JsonObject)['sequence']))
     expect(sequences[2]).toBe((sequences[1] ?? 0) + 1)
     // A later run starts with the state that was stored under the former key.
-    const again = await setup.run(`watch --url ${setup.url} --genesis genesis.json --state watch.json --json`)
+    const again = await setup.run(`authority watch --url ${setup.url} --genesis genesis.json --state watch.json --json`)
     expect([again.code, again.json()['ok']]).toEqual([0, true])
   })
 
@@ -138,7 +138,7 @@ describe('watch over a key succession', () => {
       network_authority: { ...setup.genesis.network_authority, public_key: authority.publicKey },
     })
     await writeFile(setup.setup.path('genesis.json'), writeJson(await signList(other, root)))
-    const ran = await setup.run(`watch --url ${setup.url} --genesis genesis.json --json`)
+    const ran = await setup.run(`authority watch --url ${setup.url} --genesis genesis.json --json`)
     expect([ran.code, (ran.json()['crl'] as JsonObject)['problems']]).toEqual([1, ['unauthentic']])
   })
 })

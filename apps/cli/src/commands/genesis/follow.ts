@@ -9,19 +9,20 @@ import { keysFileOf, openFollowedKeys } from '../../connection/followed-keys.ts'
 import { loadVerifiedGenesis, writeGenesisText } from '../../files/genesis-file.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { describeGenesis } from './genesis.ts'
+import { requireGenesis } from './succeed.ts'
 
-/** Runs `genesis follow`: saves the newest block that the root key of the given block signed. */
+/** Runs `genesis fetch`: saves the newest block that the root key of the given block signed. */
 export async function runGenesisFollow(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
-  const file = resolve(cwd, options.required('genesis'))
-  const outs = ['out', 'history-out'].map((name) => options.text(name)).filter((each) => each !== undefined)
+  const file = resolve(cwd, requireGenesis(options))
+  const outs = ['out', 'out-history'].map((name) => options.text(name)).filter((each) => each !== undefined)
   if (outs.length === 1)
-    throw usageError('Give --out and --history-out together: a block and its history belong together.')
+    throw usageError('Give --out and --out-history together: a block and its history belong together.')
   const [out, historyOut] = outs.map((each) => resolve(cwd, each))
   await refuseExisting([out, historyOut].filter((each) => each !== undefined))
   const pinned = await loadVerifiedGenesis(file)
   const followed = await openFollowedKeys(pinned, keysFileOf(file))
-  const connection = await connect(context, options, options.required('genesis'))
+  const connection = await connect(context, options)
   const outcome = await connection.ask((client) => followed.follow(client))
   if (outcome !== 'changed' && outcome !== 'unchanged')
     throw new CommandError({

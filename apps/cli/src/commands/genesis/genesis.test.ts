@@ -8,12 +8,12 @@ let setup: TestContext
 beforeEach(async () => {
   setup = await TestContext.make()
   await setup.run('keygen root --out root --key-id rs-1')
-  await setup.run('keygen network-authority --out na')
+  await setup.run('keygen authority --out na')
 })
 afterEach(() => setup.remove())
 
-const CREATE = 'genesis create --network EXAMPLE-NET --root-public-key root.pub --na-public-key na.pub --out g.json'
-const SIGN = 'genesis sign --genesis g.json --root-private-key root.key'
+const CREATE = 'genesis create --name EXAMPLE-NET --root-key root.pub --authority-key na.pub --out g.json'
+const SIGN = 'genesis sign g.json --root-private-key root.key'
 
 async function block(name = 'g.json'): Promise<GenesisBlock> {
   return readGenesisBlock(readJson(await readFile(setup.path(name), 'utf8')))
@@ -134,20 +134,20 @@ describe('genesis sign', () => {
   })
 })
 
-describe('genesis verify', () => {
+describe('verify', () => {
   it('says yes with the facts', async () => {
     await setup.run(CREATE)
     await setup.run(SIGN)
-    const { code, stdout } = await setup.run('genesis verify g.json')
+    const { code, stdout } = await setup.run('verify g.json')
     expect(code).toBe(0)
     expect(stdout).toContain('Valid: ./g.json')
     expect(stdout).toContain((await block()).root_public_key)
-    expect((await setup.run('genesis verify g.json --json')).json()).toMatchObject({ valid: true, window: 'open' })
+    expect((await setup.run('verify g.json --json')).json()).toMatchObject({ valid: true, window: 'open' })
   })
 
   it('says no to a block without signature', async () => {
     await setup.run(CREATE)
-    const { code, stdout } = await setup.run('genesis verify g.json')
+    const { code, stdout } = await setup.run('verify g.json')
     expect(code).toBe(1)
     expect(stdout).toContain('it carries no signature')
   })
@@ -158,7 +158,7 @@ describe('genesis verify', () => {
     const { signatures } = await block()
     const bad = { key_id: 'x', sig: `${'A'.repeat(86)}==` }
     await change('g.json', { signatures: [...signatures, bad] })
-    const { code, json } = await setup.run('genesis verify g.json --json')
+    const { code, json } = await setup.run('verify g.json --json')
     expect(code).toBe(1)
     expect(json()).toEqual({ valid: false, reason: 'invalid_signature' })
   })
@@ -169,13 +169,13 @@ describe('genesis verify', () => {
     ['not json', 'no JSON value'],
   ])('says no to %s', async (text, problem) => {
     await writeFile(setup.path('bad.json'), text)
-    const { code, stdout } = await setup.run('genesis verify bad.json')
+    const { code, stdout } = await setup.run('verify bad.json')
     expect(code).toBe(1)
     expect(stdout).toContain(problem)
   })
 
   it('says when there is no file', async () => {
-    const { code, errorJson } = await setup.run('genesis verify gone.json --json')
+    const { code, errorJson } = await setup.run('verify gone.json --json')
     expect(code).toBe(2)
     expect(errorJson()).toMatchObject({ error: { code: 'file_error' } })
   })
@@ -183,9 +183,9 @@ describe('genesis verify', () => {
 
 describe('genesis succeed', () => {
   const line = (more: string): string =>
-    `genesis succeed --root-private-key root.key --genesis g.json --na-public-key na-2.pub --former-key-id na-1 --out g2.json --history-out h2.json ${more}`
+    `genesis succeed --root-private-key root.key --genesis g.json --authority-key na-2.pub --former-key-id na-1 --out g2.json --out-history h2.json ${more}`
   beforeEach(async () => {
-    await setup.run('keygen network-authority --out na-2')
+    await setup.run('keygen authority --out na-2')
     await setup.run(`${CREATE} --valid-days 200`)
     await setup.run(SIGN)
   })
@@ -207,7 +207,7 @@ describe('genesis succeed', () => {
   it('undoes a succession, and keeps the first date of a key that is current twice', async () => {
     await setup.run(line(''))
     const undo =
-      'genesis succeed --root-private-key root.key --genesis g2.json --history h2.json --na-public-key na.pub --former-key-id na-2 --out g3.json --history-out h3.json'
+      'genesis succeed --root-private-key root.key --genesis g2.json --key-history h2.json --authority-key na.pub --former-key-id na-2 --out g3.json --out-history h3.json'
     const at = (hours: bigint) => ({ now: () => NOW + hours * HOUR })
     const { code, stderr } = await setup.run(undo, at(1n))
     expect([code, stderr]).toEqual([0, ''])
@@ -220,9 +220,9 @@ describe('genesis succeed', () => {
     const [first, second] = [(await block()).network_authority, (await block('g2.json')).network_authority]
     expect(await formerOf('h3.json')).toEqual([`na-1 ${first.valid_from}`, `na-2 ${second.valid_from}`])
     expect((await block('g3.json')).network_authority.public_key).toBe(first.public_key)
-    await setup.run('keygen network-authority --out na-3')
+    await setup.run('keygen authority --out na-3')
     const third =
-      'genesis succeed --root-private-key root.key --genesis g3.json --history h3.json --na-public-key na-3.pub'
+      'genesis succeed --root-private-key root.key --genesis g3.json --key-history h3.json --authority-key na-3.pub'
     expect((await setup.run(`${third} --former-key-id na-1 --out g4.json --history-out h4.json`, at(2n))).code).toBe(0)
     expect(await formerOf('h4.json')).toEqual([`na-2 ${second.valid_from}`, `na-1 ${first.valid_from}`])
   })

@@ -7,16 +7,18 @@ import {
   instantOf,
   signList,
   verifyGenesisBlock,
-  visible,
   writeInstant,
 } from '@chancery/protocol'
 import type { GenesisBlock, GenesisChoices, Instant, Signer } from '@chancery/protocol'
 import type { CommandContext } from '../../context.ts'
 import { type Result, type Style, fields } from '../../output/screen.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
-import { FOR_ALL, replaceFile, typed, writeNewFile } from '../../files/files.ts'
+import { FOR_ALL, typed, writeNewFile } from '../../files/files.ts'
 import { genesisFingerprint, loadGenesis, writeGenesisText } from '../../files/genesis-file.ts'
 import { loadPublicKey, loadSigner } from '../../files/keys.ts'
+import { timeSpanOrDefault } from '../../arguments/time-span.ts'
+import { successOf } from '../authority/host.ts'
+import { findSettings } from '../authority/start.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 
 /** Returns the facts of a block that a person must check before using it. */
@@ -51,25 +53,37 @@ function windowText(block: GenesisBlock, now: Instant): string {
 /** Runs `genesis create`: writes an unsigned block for the machine with the root key. */
 export async function runGenesisCreate(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
-  const rootKey = await loadPublicKey(cwd, '--root-public-key', options.required('root-public-key'))
-  const authorityKey = await loadPublicKey(cwd, '--na-public-key', options.required('na-public-key'))
+  const rootKey = await loadPublicKey(cwd, '--root-key', options.required('root-key'))
+  const authorityKey = await findAuthorityKey(context, options)
   if (rootKey === authorityKey) {
     throw usageError('The root key and the authority key must differ.', 'The root key signs once and stays offline.')
   }
   const now = context.now()
   const block = draft({
-    network_name: options.required('network'),
+    network_name: options.required('name'),
     network_version: options.textOrDefault('version'),
     root_public_key: rootKey,
-    network_authority: { public_key: authorityKey, ...validity(now, readDays(options.textOrDefault('valid-days'))) },
+    network_authority: {
+      public_key: authorityKey,
+      ...validity(now, timeSpanOrDefault(options, 'valid-for', { unit: 'd', min: 1, max: 36_500 })),
+    },
     policy_manifest: { hash: readPolicyHash(options.text('policy-hash')), url: options.text('policy-url') ?? null },
     bootstrap_anchors: options.list('anchor').map(readAnchor),
   })
   const out = resolve(cwd, options.required('out'))
   await writeNewFile(out, writeGenesisText(block), FOR_ALL)
-  const next = `Next: chancery genesis sign --genesis ${typed(cwd, out)} --root-private-key <root.key>`
+  const next = `Next, on the machine with the root key: sign ${typed(cwd, out)} with chancery genesis sign`
   const text = `${style.good('Wrote')} an unsigned genesis block to ${typed(cwd, out)}.\n${describeGenesis(block, now, style)}\n\n${next}`
   return { data: { file: out, genesis: block }, text }
+}
+
+/** The given key, else that of the authority in the folder, which may be in a hardware token. */
+async function findAuthorityKey(context: CommandContext, options: Options): Promise<string> {
+  const given = options.text('authority-key')
+  if (given !== undefined) return loadPublicKey(context.cwd, '--authority-key', given)
+  const settings = await findSettings(context, options)
+  const { commands } = await import('@chancery/authority')
+  return successOf(await commands.publicKey(settings), {}).publicKey
 }
 
 /** Signed with the block, so only a real hash is taken. */
@@ -93,12 +107,6 @@ export function validity(now: Instant, days: number): { readonly valid_from: str
   return { valid_from: writeInstant(start), valid_to: writeInstant(start + BigInt(days) * DAY) }
 }
 
-function readDays(text: string): number {
-  const days = /^[1-9][0-9]{0,4}$/.test(text) ? Number(text) : Number.NaN
-  if (!(days <= 36_500)) throw usageError('--valid-days must be a whole number from 1 to 36500.')
-  return days
-}
-
 function readAnchor(text: string): { readonly id: string; readonly endpoint: string } {
   const cut = text.indexOf('=')
   const [id, endpoint] = [text.slice(0, Math.max(cut, 0)), text.slice(cut + 1)]
@@ -106,49 +114,17 @@ function readAnchor(text: string): { readonly id: string; readonly endpoint: str
   return { id, endpoint }
 }
 
-const REASONS = {
-  missing_signature: 'it carries no signature. Sign it with: chancery genesis sign',
-  invalid_signature: 'a signature is not that of its root key. Do not use it',
-  root_key_reused: 'root and authority key are the same. Make a block with two keys',
-} as const
-
-/** Runs `genesis verify`; the exit code is 1 when the block is not valid. */
-export async function runGenesisVerify(context: CommandContext, args: Arguments, _options: Options): Promise<Result> {
-  const { cwd, style } = context
-  const file = resolve(cwd, args.required('file'))
-  const shown = visible(typed(cwd, file))
-  const block = await loadGenesis(file).catch((error: unknown) => {
-    if (error instanceof CommandError && error.code === 'invalid_genesis') return error
-    throw error
-  })
-  if (block instanceof CommandError) {
-    const data = { valid: false, reason: 'malformed', message: block.message }
-    return { data, text: `${style.bad('Not valid:')} ${visible(block.message)}`, exitCode: 1 }
-  }
-  const verdict = await verifyGenesisBlock(block)
-  const facts = describeGenesis(block, context.now(), style)
-  if (!verdict.ok) {
-    const text = `${style.bad('Not valid:')} ${shown}: ${REASONS[verdict.reason]}.\n${facts}`
-    return { data: { valid: false, reason: verdict.reason }, text, exitCode: 1 }
-  }
-  const data = { valid: true, window: windowOf(block, context.now()), genesis: block }
-  const hint = 'It proves only that its root key signed it: compare that key with the one you were given.'
-  return { data, text: `${style.good('Valid:')} ${shown}\n${facts}\n\n${hint}` }
-}
-
 /** Runs `genesis sign`: adds the signature of the root key and verifies the block before it is written. */
-export async function runGenesisSign(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runGenesisSign(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
-  const file = resolve(cwd, options.required('genesis'))
+  const file = resolve(cwd, args.required('block'))
   const block = await loadGenesis(file)
   const chooseKeyId = (noted: string | undefined): string =>
     options.text('key-id') ?? noted ?? options.textOrDefault('key-id')
   const signer = await loadSigner(context, options.required('root-private-key'), chooseKeyId)
   const signed = await addSignature(block, signer)
-  const given = options.text('out')
-  const out = given === undefined ? file : resolve(cwd, given)
-  const write = given === undefined ? replaceFile : writeNewFile
-  await write(out, writeGenesisText(signed), FOR_ALL)
+  const out = resolve(cwd, options.required('out'))
+  await writeNewFile(out, writeGenesisText(signed), FOR_ALL)
   const text = `${style.good('Signed')} ${typed(cwd, out)}.\n${describeGenesis(signed, context.now(), style)}`
   return { data: { file: out, genesis: signed }, text }
 }

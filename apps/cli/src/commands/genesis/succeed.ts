@@ -20,29 +20,29 @@ import { FOR_ALL, refuseExisting, typed, writeNewFile } from '../../files/files.
 import { loadGenesis, writeGenesisText } from '../../files/genesis-file.ts'
 import { loadJsonObject } from '../../files/json-file.ts'
 import { loadPublicKey, loadSigner } from '../../files/keys.ts'
-import { wholeNumber, wholeNumberOrDefault } from '../../arguments/numbers.ts'
+import { timeSpan, timeSpanOrDefault } from '../../arguments/time-span.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { describeGenesis, validity } from './genesis.ts'
 
 /** Runs `genesis succeed` with the root key: writes the block of the next key and the key history. */
 export async function runGenesisSucceed(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
-  const [out, historyOut] = [resolve(cwd, options.required('out')), resolve(cwd, options.required('history-out'))]
+  const [out, historyOut] = [resolve(cwd, options.required('out')), resolve(cwd, options.required('out-history'))]
   await refuseExisting([out, historyOut])
-  const block = await loadGenesis(resolve(cwd, options.required('genesis')))
+  const block = await loadGenesis(resolve(cwd, requireGenesis(options)))
   const root = await loadSigner(context, options.required('root-private-key'), (noted) => noted ?? 'rs-2025-q1')
   await requireRoot(block, root)
   const now = context.now()
-  const newKey = await loadPublicKey(cwd, '--na-public-key', options.required('na-public-key'))
-  const window = nextWindow(block, now, wholeNumber(options, 'valid-days', 1, 36_500))
+  const newKey = await loadPublicKey(cwd, '--authority-key', options.required('authority-key'))
+  const window = nextWindow(block, now, timeSpan(options, 'valid-for', { unit: 'd', min: 1, max: 36_500 }))
   const { signatures: _old, ...rest } = block
   const { hash, url } = rest.policy_manifest
   // Earlier releases wrote a text that is no hash. It is not signed again.
   const policy_manifest = { hash: hash === 'sha256:placeholder' ? NO_POLICY_MANIFEST : hash, url }
   const network_authority = { public_key: newKey, ...window }
   const next = await signList({ ...rest, policy_manifest, network_authority, signatures: [] }, root)
-  const overlap = BigInt(wholeNumberOrDefault(options, 'overlap-hours', 1, 8760)) * HOUR
-  const earlier = options.text('history')
+  const overlap = BigInt(timeSpanOrDefault(options, 'overlap', { unit: 'h', min: 1, max: 8760 })) * HOUR
+  const earlier = options.text('key-history')
   const before = earlier === undefined ? undefined : await loadHistory(cwd, earlier)
   const history = await sealHistory(
     block,
@@ -62,6 +62,14 @@ export async function runGenesisSucceed(context: CommandContext, _args: Argument
     `The present key ${last?.key_id ?? ''} may sign until ${last?.valid_to ?? ''}: switch before.`,
   ].join('\n')
   return { data: { file: out, history_file: historyOut, genesis: next, history }, text }
+}
+
+/** The block itself is needed, and no fingerprint. */
+export function requireGenesis(options: Options): string {
+  const file = options.text('genesis')
+  if (file === undefined || /^sha256:/.test(file))
+    throw usageError('Give the genesis block that you have: --genesis <file>.')
+  return file
 }
 
 /** As long as the current window, unless the operator gives another length. */
@@ -128,7 +136,7 @@ async function loadHistory(cwd: string, file: string): Promise<KeyHistory> {
   try {
     return readKeyHistory(await loadJsonObject(cwd, file))
   } catch (error) {
-    if (error instanceof FormError) throw usageError(`--history is not a key history: ${error.message}.`)
+    if (error instanceof FormError) throw usageError(`--key-history is not a key history: ${error.message}.`)
     throw error
   }
 }

@@ -1,16 +1,19 @@
 import { open } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { SUBJECT_KINDS, writeTrustHistoryPage } from '@chancery/protocol'
-import type { Arguments, Options } from '../../arguments/options.ts'
-import { connectAsOperator, genesisWord } from '../../connection/connection.ts'
+import { usageError } from '../../errors/failure.ts'
+import type { Options } from '../../arguments/options.ts'
+import { connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { OWNER_ONLY, refuseExisting, toFailure, typed } from '../../files/files.ts'
 import { type Result, plural, withProgress } from '../../output/screen.ts'
 
-/** Runs `trusted archive`: writes page after page. The statements are verified when the archive is used. */
-export async function runTrustedArchive(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+/** `record history --all`: writes page after page. The statements are verified when the archive is used. */
+export async function writeHistory(context: CommandContext, options: Options): Promise<Result> {
   const { cwd, style } = context
-  const file = resolve(cwd, options.required('out'))
+  const out = options.text('out')
+  if (out === undefined) throw usageError('--all needs --out, the file of the history.')
+  const file = resolve(cwd, out)
   await refuseExisting([file])
   const connection = await connectAsOperator(context, options)
   const handle = await open(file, 'wx', OWNER_ONLY).catch((error: unknown) => {
@@ -39,7 +42,7 @@ export async function runTrustedArchive(context: CommandContext, _args: Argument
   const name = typed(cwd, file)
   const text = [
     `${style.good('Written:')} ${name}, with ${plural(records, 'record')}.`,
-    `Ask it: chancery trusted <record> --at <time> --offline ${name} --genesis ${genesisWord(cwd, connection)}`,
+    `It answers without a network: record history with --offline ${name}.`,
   ]
   return { data: { records, file }, text: text.join('\n') }
 }

@@ -107,6 +107,6 @@ function tooLong(path: string): CommandError {
   return new CommandError({
     code: 'file_too_large',
     message: `${path} has a line that is too long.`,
-    hint: 'Give a file that chancery trusted --out, chancery trusted archive or chancery evidence pack wrote.',
+    hint: 'Give a file that chancery record history --out, chancery record history --all or chancery evidence pack wrote.',
   })
 }

@@ -32,7 +32,7 @@ beforeAll(async () => {
 afterAll(() => network.close())
 
 async function stateAt(at: bigint, pack = 'allowed.json', subject = id): Promise<readonly unknown[]> {
-  const asked = `trusted ${subject} --kind attestation --at ${writeInstant(at)} --genesis genesis.json`
+  const asked = `record history ${subject} --kind attestation --at ${writeInstant(at)} --genesis genesis.json`
   const run = await network.run(`${asked} --offline ${pack} --json`)
   return [run.code, run.json()['state'], run.json()['reason']]
 }

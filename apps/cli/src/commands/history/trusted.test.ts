@@ -35,21 +35,21 @@ const offline = (line: string) => network.run(`${line} --genesis genesis.json`)
 
 describe('trusted', () => {
   it('verifies the records of the authority, prints them, and exits with the state', async () => {
-    const good = await network.asOperator(`trusted ${id} --at ${before} --out answer.jsonl`)
+    const good = await network.asOperator(`record history ${id} --at ${before} --out answer.jsonl`)
     expect([good.code, good.stderr]).toEqual([0, ''])
     expect(good.stdout).toMatch(/^Trusted at .*attestation [^]*Revoked at .* \(left\) by feed[^]*PROOF/)
-    const bad = await network.asOperator(`trusted member.json --at ${after} --json`)
+    const bad = await network.asOperator(`record history member.json --at ${after} --json`)
     expect([bad.code, bad.json()]).toEqual([1, expect.objectContaining({ state: 'not_trusted', reason: 'revoked' })])
-    const none = await network.asOperator(`trusted no-such-record --at ${after}`)
+    const none = await network.asOperator(`record history no-such-record --at ${after}`)
     expect([none.code, none.stdout]).toEqual([2, expect.stringContaining('Unknown at')])
   })
 
   it('verifies a saved answer and an archive without the authority', async () => {
-    expect((await network.asOperator('trusted archive --out history.jsonl')).code).toBe(0)
+    expect((await network.asOperator('record history --all --out history.jsonl')).code).toBe(0)
     for (const file of ['answer.jsonl', 'history.jsonl']) {
-      const good = await offline(`trusted ${id} --kind attestation --at ${before} --offline ${file} --json`)
+      const good = await offline(`record history ${id} --kind attestation --at ${before} --offline ${file} --json`)
       expect([good.code, good.json()['state']]).toEqual([0, 'trusted'])
-      const bad = await offline(`trusted member.json --at ${after} --offline ${file} --json`)
+      const bad = await offline(`record history member.json --at ${after} --offline ${file} --json`)
       expect([bad.code, bad.json()['state']]).toEqual([1, 'not_trusted'])
     }
   })
@@ -58,7 +58,7 @@ describe('trusted', () => {
     const feed = accepted(await network.na.request('GET', '/sovereign-revocation-feed'), 200)
     await writeFile(network.setup.path('feed.json'), writeJson(feed))
     const later = String(feed['issued_at'])
-    const ask = `trusted ${id} --kind attestation --offline history.jsonl`
+    const ask = `record history ${id} --kind attestation --offline history.jsonl`
     const alone = await offline(`${ask} --at ${before} --json`)
     expect([alone.code, alone.json()['notes']]).toEqual([0, ['statement_only']])
     expect((await offline(`${ask} --at ${before}`)).stdout).toContain('No list or feed of this time is here')
@@ -76,7 +76,7 @@ describe('trusted', () => {
     const standings = page.history.standings.map((each) => ({ ...each, is_revoked: false, revoked_at: null }))
     const changed = { ...page, history: { ...page.history, standings } }
     await writeFile(network.setup.path('changed.jsonl'), writeTrustHistoryPage(changed))
-    const run = await offline(`trusted ${id} --kind attestation --at ${after} --offline changed.jsonl --json`)
+    const run = await offline(`record history ${id} --kind attestation --at ${after} --offline changed.jsonl --json`)
     expect([run.code, run.json()]).toEqual([
       2,
       expect.objectContaining({ state: 'unknown', notes: ['refused_records'] }),
@@ -89,7 +89,7 @@ describe('trusted', () => {
     try {
       const page = readTrustHistoryPage(readJson(await readFile(network.setup.path('answer.jsonl'), 'utf8')))
       await writeFile(other.setup.path('answer.jsonl'), writeTrustHistoryPage(page))
-      const asked = `trusted ${id} --kind attestation --at ${before} --genesis genesis.json`
+      const asked = `record history ${id} --kind attestation --at ${before} --genesis genesis.json`
       const refused = await other.run(`${asked} --offline answer.jsonl`)
       expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('not of the trusted network')])
       await writeFile(other.setup.path('other.jsonl'), '{"format":"something"}\n')
@@ -110,13 +110,13 @@ describe('trusted', () => {
     ['--at 2030-01-02T03:30:00Z --offline answer.jsonl', '--offline needs --genesis'],
     ['--at 2030-01-02T03:30:00Z --offline answer.jsonl --genesis genesis.json', 'needs --kind'],
   ])('refuses %s', async (flags, message) => {
-    const run = await network.run(`trusted ${id} ${flags}`)
+    const run = await network.run(`record history ${id} ${flags}`)
     expect([run.code, run.stderr]).toEqual([2, expect.stringContaining(message)])
   })
 
   it('reads the record out of a response', async () => {
     await writeFile(network.setup.path('row.json'), writeJson({ attestation: record, status: 'revoked' }))
-    const run = await network.asOperator(`trusted row.json --at ${before} --json`)
+    const run = await network.asOperator(`record history row.json --at ${before} --json`)
     expect(isJsonObject(run.json()) && run.json()['state']).toBe('trusted')
   })
 })

@@ -33,6 +33,7 @@ import { OWNER_ONLY, refuseExisting, writeNewFile } from '../../files/files.ts'
 import { loadJsonObject } from '../../files/json-file.ts'
 import { type Result, type Style, table } from '../../output/screen.ts'
 import { loadPackTrust } from '../verify/pack.ts'
+import { writeHistory } from './archive.ts'
 import { NOTE_WORDS, REASON_WORDS, STATE_WORDS, openHistoryFile } from './read-file.ts'
 
 /** What is asked: the id, and the record where a file was given. */
@@ -43,9 +44,13 @@ interface Asked {
   readonly at: Instant
 }
 
-/** Runs `trusted`. The answer of the authority is verdict here: only its signed records count. */
-export async function runTrusted(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
-  const asked = await readAsked(context, args.required('record'), options)
+/** Runs `record history`. The answer of the authority is verdict here: only its signed records count. */
+export async function runRecordHistory(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  if (options.isSet('all')) return writeHistory(context, options)
+  const [named] = args.list('record')
+  if (named === undefined || !options.isSet('at'))
+    throw usageError('Name a record, and the past time with --at.', 'To write the whole history give --all and --out.')
+  const asked = await readAsked(context, named, options)
   const file = options.text('offline')
   if (file !== undefined && options.isSet('out'))
     throw usageError('--out saves an answer of the authority.', 'Leave out --out, or --offline.')
@@ -57,7 +62,7 @@ export async function runTrusted(context: CommandContext, args: Arguments, optio
 
 const FIRST_TIME = readInstant('2000-01-01T00:00:00Z') ?? 0n
 const SAVED_LIMITS = { maxDepth: 64, maxValues: 5_000_000, maxNames: 200_000 }
-const EXIT_CODES = { trusted: 0, not_trusted: 1, unknown: 2 } as const
+const EXIT_CODES = { trusted: 0, not_trusted: 1, unknown: 3 } as const
 
 async function readAsked(context: CommandContext, record: string, options: Options): Promise<Asked> {
   const text = options.required('at')

@@ -10,7 +10,7 @@ beforeEach(async () => {
 })
 afterEach(() => setup.remove())
 
-const INIT = 'init --home na --network EXAMPLE-NET'
+const INIT = 'init --home na --name EXAMPLE-NET'
 
 async function read(...names: string[]): Promise<string> {
   return readFile(setup.path(...names), 'utf8')
@@ -90,12 +90,12 @@ describe('init', () => {
     const { stdout } = await setup.run(INIT)
     expect(stdout.trimEnd().split('\n').slice(-2)).toEqual([
       '  chancery authority start --env-file ./na/authority.env',
-      '  chancery network-policy show --config ./na/chancery.toml',
+      '  chancery policy show network --home ./na',
     ])
-    const { json } = await setup.run('init --home ../elsewhere --network X --json', { cwd: setup.path('na') })
+    const { json } = await setup.run('init --home ../elsewhere --name X --json', { cwd: setup.path('na') })
     expect(json()['next']).toEqual([
       `chancery authority start --env-file ${setup.path('elsewhere', 'authority.env')}`,
-      `chancery network-policy show --config ${setup.path('elsewhere', 'chancery.toml')}`,
+      `chancery policy show network --home ${setup.path('elsewhere')}`,
     ])
   })
 
@@ -181,11 +181,11 @@ describe('choices', () => {
   it.each([
     ['init', '--home and --network must be given'],
     ['init --home na', '--network must be given'],
-    ['init --network X', '--home must be given'],
+    ['init --name X', '--home must be given'],
     [`${INIT} --port 0`, 'The port must be'],
     [`${INIT} --port 65536`, 'The port must be'],
     [`${INIT} --host a/b`, 'The host must be'],
-    ['init --home na --network a/b', 'The name of a network is'],
+    ['init --home na --name a/b', 'The name of a network is'],
   ])('of "%s" are refused', async (line, problem) => {
     const { code, stderr } = await setup.run(line)
     expect(code).toBe(2)

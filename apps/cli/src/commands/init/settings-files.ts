@@ -32,8 +32,8 @@ export interface Choices {
 
 /** Reads the choices from flags; asks for missing ones on a terminal, else reports them. */
 export async function readChoices(context: CommandContext, options: Options): Promise<Choices> {
-  let [home, network, port] = [options.text('home'), options.text('network'), options.text('port')]
-  const missing = [...(home === undefined ? ['--home'] : []), ...(network === undefined ? ['--network'] : [])]
+  let [home, network, port] = [options.text('home'), options.text('name'), options.text('port')]
+  const missing = [...(home === undefined ? ['--home'] : []), ...(network === undefined ? ['--name'] : [])]
   if (missing.length > 0 && !context.isInteractive) {
     throw usageError(`${missing.join(' and ')} must be given: the terminal is not interactive.`)
   }
@@ -122,7 +122,7 @@ export function configText(choices: Choices, files: HomeFiles): string {
     na: { key_id: KEY_IDS.authority, host: choices.host, port: Number(choices.port) },
     operator: { key_id: KEY_IDS.operator },
   }
-  return `# Configuration of the chancery commands for ${choices.network}. It contains no secret.\n${stringify(document)}`
+  return `# Home of an authority: configuration of the chancery commands for ${choices.network}. It contains no secret.\n${stringify(document)}`
 }
 
 // protocol/core 4: the usual lifetime of an authority key.
@@ -186,8 +186,8 @@ interface Made {
 }
 
 function describe({ cwd, style }: CommandContext, choices: Choices, { files, keys, movedTo }: Made): Result {
-  const start = `chancery authority start --env-file ${typed(cwd, files.settings)}`
-  const check = `chancery network-policy show --config ${typed(cwd, files.config)}`
+  const start = `chancery up --home ${typed(cwd, choices.home)}`
+  const check = `chancery status --home ${typed(cwd, choices.home)}`
   const data = {
     home: choices.home,
     network: choices.network,

@@ -5,15 +5,16 @@ import { typed } from '../../files/files.ts'
 import { checkKeyId, makeKeyPair } from '../../files/keys.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 
-/** Runs `keygen root | network-authority | operator | node`: creates one key pair for one purpose. */
-export async function runKeygen(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
-  const kind = context.command.path.at(-1) ?? ''
+/** Runs `keygen`: creates one key pair for one purpose. */
+export async function runKeygen(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const kind = args.required('kind')
   const keyId = options.text('key-id')
   const made = await makeKeyPair({
     base: resolve(context.cwd, options.required('out')),
     keyId: keyId === undefined ? undefined : checkKeyId(keyId),
     force: options.isSet('force'),
   })
+  const { style, cwd } = context
   const data = {
     kind,
     key_id: made.keyId ?? null,
@@ -21,7 +22,6 @@ export async function runKeygen(context: CommandContext, _args: Arguments, optio
     private_key_file: made.privateFile,
     public_key_file: made.publicFile,
   }
-  const { style, cwd } = context
   const rows = fields(
     [
       ['key id', made.keyId ?? '-'],
@@ -31,5 +31,5 @@ export async function runKeygen(context: CommandContext, _args: Arguments, optio
     ],
     style,
   )
-  return { data, ids: [made.publicKey], text: `${style.good('Made')} a key pair (${kind}).\n${rows}` }
+  return { data, ids: [typed(cwd, made.publicFile)], text: `${style.good('Made')} a key pair (${kind}).\n${rows}` }
 }

@@ -18,7 +18,7 @@ const MODERN = { 'io.modelcontextprotocol/protocolVersion': VERSION, 'io.modelco
 beforeAll(async () => {
   network = await openGuardNetwork(['mcp:files:read'])
   const url = await upstream.listen()
-  await network.run(['mcp', 'pin', '--home', 'agent', '--server', 'files', '--upstream', url])
+  await network.run(['agent', 'guard-mcp', '--pin', '--home', 'agent', '--server', 'files', '--upstream', url])
   session = new GuardSession(network, ['--upstream', url, '--listen', '127.0.0.1:0'])
   address = await session.address()
   secretFile = network.setup.path('agent', 'mcp', 'files', 'client.secret')

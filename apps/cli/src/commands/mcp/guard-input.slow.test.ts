@@ -40,7 +40,7 @@ beforeAll(async () => {
   upstream.listen(0, '127.0.0.1')
   await once(upstream, 'listening')
   const url = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}/mcp`
-  await network.run(['mcp', 'pin', '--home', 'agent', '--server', 'files', '--upstream', url])
+  await network.run(['agent', 'guard-mcp', '--pin', '--home', 'agent', '--server', 'files', '--upstream', url])
   session = new GuardSession(network, ['--upstream', url, '--listen', '127.0.0.1:0'])
   address = await session.address()
   const text = await readFile(network.setup.path('agent', 'mcp', 'files', 'client.secret'), 'utf8')

@@ -27,8 +27,8 @@ export async function openGuardNetwork(capabilities: readonly string[], rules = 
   await network.join('agent')
   const flags = capabilities.map((each) => `--capability ${each}`).join(' ')
   const lines = [
-    `attestation issue agent-1 --role role:client --public-key agent/node.pub ${flags} --out agent/attestation.json`,
-    'executor-key register guard-1 --public-key executor.pub --executor agent-1',
+    `attestation issue agent-1 --role role:client --node agent/node.pub ${flags} --out agent/attestation.json`,
+    'evidence key add guard-1 --key executor.pub --executor agent-1',
   ]
   await requireDone(network.run('keygen executor --out executor --key-id guard-1'))
   for (const line of lines) await requireDone(network.asOperator(line))
@@ -43,11 +43,11 @@ export async function openGuardNetwork(capabilities: readonly string[], rules = 
     server,
     executed: async () => readExecuted(setup.path('executed')),
     pin: async () => {
-      const words = ['mcp', 'pin', '--home', 'agent', '--server', 'files', '--', ...server]
+      const words = ['agent', 'guard-mcp', '--pin', '--home', 'agent', '--server', 'files', '--', ...server]
       return requireDone(network.run(words, { env: process.env as Record<string, string> }))
     },
     executions: async () => {
-      const found = await network.asOperator('evidence search --kind execution --json')
+      const found = await network.asOperator('evidence list --kind execution --json')
       return (found.json()['entries'] as JsonObject[]).map(({ payload }) => payload as Json)
     },
   }
@@ -78,7 +78,7 @@ export class GuardSession {
 
   constructor(network: GuardNetwork, words: readonly string[] = ['--', ...network.server]) {
     const raw = Object.assign(this.#stdout, { isTTY: false })
-    this.ended = runProgram(['mcp', 'guard', '--home', 'agent', '--server', 'files', ...words], {
+    this.ended = runProgram(['agent', 'guard-mcp', '--home', 'agent', '--server', 'files', ...words], {
       stdin: this.stdin,
       stdout: raw,
       stderr: this.#stderr,

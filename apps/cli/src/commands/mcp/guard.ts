@@ -4,6 +4,7 @@ import type { CommandContext } from '../../context.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
 import type { Result } from '../../output/screen.ts'
 import { Gate } from './gate.ts'
+import { pinTools } from './pin.ts'
 import { type Upstream, openHome, openUpstream, readTarget } from './upstream.ts'
 import { guardStdio } from './stdio.ts'
 import { ToolGuard } from './tool-guard.ts'
@@ -103,8 +104,9 @@ function isLoopbackHost(address: string): boolean {
   return URL.canParse(address) && LOOPBACK.has(new URL(address).hostname)
 }
 
-/** Runs `mcp guard` until the client or the server ends, or until it is stopped. */
+/** Runs `agent guard-mcp` until the client or the server ends, or until it is stopped. */
 export async function runMcpGuard(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  if (options.isSet('pin')) return pinTools(context, args.list('command'), options)
   const target = readTarget(args.list('command'), options)
   const address = readListen(options, 'upstream' in target)
   const home = await openHome(context, options, target)

@@ -24,7 +24,11 @@ export async function loadPins(path: string): Promise<Pins> {
   const tools = value === undefined || member(value, 'format') !== FORMAT ? undefined : member(value, 'tools')
   if (!isJsonObject(tools) || !Object.values(tools).every(isDigests)) {
     const message = `${path} does not contain pinned tools.`
-    throw new CommandError({ code: 'invalid_file', message, hint: 'Delete it, then run: chancery mcp pin' })
+    throw new CommandError({
+      code: 'invalid_file',
+      message,
+      hint: 'Delete it, then run: chancery agent guard-mcp --pin',
+    })
   }
   return new Map(Object.entries(tools) as [string, readonly string[]][])
 }

@@ -1,5 +1,5 @@
 import { type JsonObject, visible, writeJson } from '@chancery/protocol'
-import type { Arguments, Options } from '../../arguments/options.ts'
+import type { Options } from '../../arguments/options.ts'
 import type { CommandContext } from '../../context.ts'
 import { CommandError } from '../../errors/failure.ts'
 import { type Result, table } from '../../output/screen.ts'
@@ -23,9 +23,9 @@ const PROBE_MS = 3000
 
 type List = (lister: Lister) => Promise<readonly JsonObject[] | undefined>
 
-/** Runs `mcp pin`: stores the digests of the tools as the server describes them now. */
-export async function runMcpPin(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
-  const target = readTarget(args.list('command'), options)
+/** `agent guard-mcp --pin`: stores the digests of the tools as the server describes them now. */
+export async function pinTools(context: CommandContext, words: readonly string[], options: Options): Promise<Result> {
+  const target = readTarget(words, options)
   const home = await openHome(context, options, target)
   const { pinsFile, server } = home
   const pins = await readEras((list, ms) => {

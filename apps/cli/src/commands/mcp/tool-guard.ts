@@ -242,7 +242,7 @@ export class ToolGuard {
   /** Returns why a tool is not the approved one, with the command that approves it. */
   #pinProblem(tool: string, current: string | undefined, pinned: readonly string[] | undefined): string | undefined {
     const name = visible(tool, { maxLength: 128 })
-    const again = `An operator approves it with: chancery mcp pin --server ${this.#parts.server}`
+    const again = `An operator approves it with: chancery agent guard-mcp --pin --server ${this.#parts.server}`
     if (current === undefined) return `the server does not list the tool ${name}.`
     if (pinned === undefined) return `the tool ${name} is not pinned. ${again}`
     if (pinned.includes(current)) return undefined

@@ -16,7 +16,7 @@ async function read(name: string): Promise<string> {
 
 beforeEach(async () => {
   setup = await TestContext.make()
-  await setup.run('init --home na --network EXAMPLE-NET')
+  await setup.run('init --home na --name EXAMPLE-NET')
   const audience = readPublicKeyFile(await read('keys/network-authority.pub'))?.value ?? ''
   const operator = readPublicKeyFile(await read('keys/operator.pub'))?.value ?? ''
   policy = await signedPolicy(readPrivateKeyFile(await read('keys/network-authority.key'))?.value ?? '', 'p-1')
@@ -31,10 +31,10 @@ afterEach(async () => {
 })
 
 function run(line: string, options: TestContextOptions = {}): Promise<CommandRun> {
-  return setup.run(`network-policy ${line} --config na/chancery.toml --url ${server.url}`, options)
+  return setup.run(`network-policy ${line} --home na --url ${server.url}`, options)
 }
 
-describe('network-policy show', () => {
+describe('policy show network', () => {
   it('prints the manifest and that its signature holds', async () => {
     const { code, stdout } = await run('show')
     expect(code).toBe(0)
@@ -56,7 +56,7 @@ describe('network-policy show', () => {
   })
 
   it('says so when nothing pins the authority', async () => {
-    const { code, stdout } = await setup.run(`network-policy show --url ${server.url}`)
+    const { code, stdout } = await setup.run(`policy show network --url ${server.url}`)
     expect(code).toBe(0)
     expect(stdout).toContain('not checked (no genesis block is configured)')
   })
@@ -109,7 +109,7 @@ describe('network-policy show', () => {
   })
 })
 
-describe('network-policy publish', () => {
+describe('policy publish', () => {
   it('sends the file, signed, and prints what came into force', async () => {
     await writeFile(setup.path('p.json'), '{"policy_id":"p-1","allowed_ports":[443]}')
     reply = () => ({ status: 201, json: policy })
@@ -150,13 +150,13 @@ describe('network-policy publish', () => {
 
   it('asks for an operator key when none is known', async () => {
     await writeFile(setup.path('p.json'), '{}')
-    const { code, stderr } = await setup.run(`network-policy publish p.json --url ${server.url}`)
+    const { code, stderr } = await setup.run(`policy publish p.json --url ${server.url}`)
     expect(code).toBe(2)
     expect(stderr).toContain('Give --operator-key <file>')
   })
 })
 
-describe('network-policy rollback', () => {
+describe('policy activate network', () => {
   beforeEach(() => {
     const version = { policy_id: 'p-1', active: false, created_at: '2030-01-01T00:00:00Z', policy }
     reply = ({ route }) => ({
@@ -193,7 +193,7 @@ describe('network-policy rollback', () => {
     const { code, stderr } = await run('rollback p-2', { isTTY: true })
     expect(code).toBe(1)
     expect(stderr).toContain('No policy version with this id is stored.')
-    expect(stderr).toContain('chancery network-policy show --history')
+    expect(stderr).toContain('chancery policy list')
   })
 
   it('needs --yes where the terminal is not interactive', async () => {

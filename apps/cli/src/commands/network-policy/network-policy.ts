@@ -1,10 +1,10 @@
 import { type PolicyManifest, verifyList, visible } from '@chancery/protocol'
 import { type Result, type Style, fields, table } from '../../output/screen.ts'
 import { type Connection, FOLLOW_HINT, connect, connectAsOperator, signersAt } from '../../connection/connection.ts'
-import { CommandError } from '../../errors/failure.ts'
+import { CommandError, usageError } from '../../errors/failure.ts'
 import type { CommandContext } from '../../context.ts'
-import { loadJsonObject } from '../../files/json-file.ts'
-import type { Arguments, Options } from '../../arguments/options.ts'
+import { loadStructured, saveRecord } from '../../files/json-file.ts'
+import type { Options } from '../../arguments/options.ts'
 import { missingRecord, requireConsent } from '../../prompts/preview.ts'
 import type { PolicyVersion } from '@chancery/sdk/authority'
 
@@ -46,14 +46,12 @@ async function checkSignature(connection: Connection, policy: PolicyManifest): P
   })
 }
 
-/** Runs `network-policy publish`: sends the file unchanged; the authority reads, signs and activates it. */
-export async function runNetworkPolicyPublish(
-  context: CommandContext,
-  args: Arguments,
-  options: Options,
-): Promise<Result> {
+/** `policy publish` of a network policy: sends the file unchanged; the authority reads, signs and activates it. */
+export async function publishNetworkPolicy(context: CommandContext, file: string, options: Options): Promise<Result> {
   const { style } = context
-  const request = await loadJsonObject(context.cwd, args.required('file'))
+  const request = await loadStructured(context.cwd, file)
+  if (options.isSet('dry-run'))
+    throw usageError('A network policy has no preview.', 'Compare it with: chancery policy show network')
   const connection = await connectAsOperator(context, options)
   const { manifest, created } = await connection.ask((client) => client.policy.publish(request))
   const signature = await checkSignature(connection, manifest)
@@ -61,13 +59,10 @@ export async function runNetworkPolicyPublish(
   return { data: manifest, ids: [manifest.policy_id], text: `${title}\n${describePolicy(manifest, signature, style)}` }
 }
 
-/** Runs `network-policy rollback`: every node follows the active policy, so it asks first. */
-export async function runNetworkPolicyRollback(
-  context: CommandContext,
-  args: Arguments,
-  options: Options,
-): Promise<Result> {
-  const policyId = args.required('policy_id')
+/** `policy activate network`: every node follows the active policy, so it asks first. */
+export async function rollBack(context: CommandContext, policyId: string, options: Options): Promise<Result> {
+  if (options.isSet('dry-run'))
+    throw usageError('A network policy has no preview.', 'Compare it with: chancery policy show network')
   const connection = await connectAsOperator(context, options)
   const question = `Make ${visible(policyId)} the active policy at ${connection.url}?`
   await requireConsent(context, options, question, () => findVersion(connection, policyId))
@@ -87,20 +82,21 @@ async function findVersion(connection: Connection, id: string): Promise<void> {
   throw missingRecord('policy_not_found')
 }
 
-/** Runs `network-policy show`: the active manifest, or with --history every stored version. */
-export async function runNetworkPolicyShow(
-  context: CommandContext,
-  _args: Arguments,
-  options: Options,
-): Promise<Result> {
-  if (options.isSet('history')) return showHistory(context, await connectAsOperator(context, options))
+/** `policy show network`: the active manifest, which is public. */
+export async function showNetworkPolicy(context: CommandContext, options: Options): Promise<Result> {
   const connection = await connect(context, options)
-  const policy = await connection.ask((client) => client.policy.current())
+  const { record: policy, saved } = await saveRecord(context.cwd, options, () =>
+    connection.ask((client) => client.policy.current()),
+  )
   const signature = await checkSignature(connection, policy)
-  return { data: policy, text: describePolicy(policy, signature, context.style) }
+  return { data: policy, text: `${describePolicy(policy, signature, context.style)}${saved}` }
 }
 
-async function showHistory({ style }: CommandContext, connection: Connection): Promise<Result> {
+/** Every stored version, for `policy list`. */
+export async function describeNetworkVersions(
+  { style }: CommandContext,
+  connection: Connection,
+): Promise<{ readonly versions: readonly PolicyVersion[]; readonly text: string }> {
   const versions = await connection.ask(async (client) => {
     const all: PolicyVersion[] = []
     for (let cursor: string | undefined; ;) {
@@ -111,14 +107,13 @@ async function showHistory({ style }: CommandContext, connection: Connection): P
       cursor = page.next_cursor
     }
   })
-  if (versions.length === 0) return { data: { versions: [] }, text: 'No policy version is stored yet.' }
+  if (versions.length === 0) return { versions, text: 'No version of the network policy is stored yet.' }
   const rows = versions.map(({ active, policy_id, created_at, policy }) => [
-    active ? 'active' : '',
     policy_id,
+    active ? 'active' : '-',
     created_at,
     policy.min_client_version,
     policy.allowed_ports.join(','),
   ])
-  const text = table(['', 'POLICY ID', 'CREATED', 'MIN CLIENT', 'PORTS'], rows, style)
-  return { data: { versions: versions.map((version) => ({ ...version })) }, text }
+  return { versions, text: table(['NETWORK POLICY', 'STATE', 'CREATED', 'MIN CLIENT', 'PORTS'], rows, style) }
 }

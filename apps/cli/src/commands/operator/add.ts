@@ -1,11 +1,12 @@
 import { writeInstant } from '@chancery/protocol'
+import { dirname, join } from 'node:path'
 import type { OperatorTier, OperatorsFile } from '@chancery/contract'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import { findConfig } from '../../connection/connection.ts'
+import { findConfig } from '../../connection/target.ts'
 import type { CommandContext } from '../../context.ts'
-import { CommandError } from '../../errors/failure.ts'
+import { CommandError, usageError } from '../../errors/failure.ts'
 import { replaceServiceFile, typed } from '../../files/files.ts'
-import { checkKeyId, loadPublicKey } from '../../files/keys.ts'
+import { checkKeyId, loadPublicKey, makeKeyPair } from '../../files/keys.ts'
 import {
   NO_OPERATORS,
   loadOperators,
@@ -22,9 +23,9 @@ import type { Result } from '../../output/screen.ts'
 export async function runOperatorAdd(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const key_id = checkKeyId(args.required('key_id'))
   const { paths } = await findConfig(context, options)
-  const path = operatorsPath(context.cwd, options.text('file'), paths.home)
+  const path = operatorsPath(paths.home)
   const { content, moved } = await loadOrMove(path)
-  const public_key = await loadPublicKey(context.cwd, '--key', options.required('key'))
+  const public_key = await findKey(context, options, key_id, dirname(path))
   refuseListed(content, key_id, public_key, options.isSet('again'))
   const tier = options.textOrDefault('tier') as OperatorTier
   await saveOperators(path, moved === undefined ? content : NO_OPERATORS, {
@@ -42,6 +43,16 @@ export async function runOperatorAdd(context: CommandContext, args: Arguments, o
     ids: [key_id],
     text: `${style.good('Added')} operator ${key_id} (${tier}). ${effect}`,
   }
+}
+
+/** The given key; with --create a new pair, whose private half is for the operator. */
+async function findKey(context: CommandContext, options: Options, keyId: string, folder: string): Promise<string> {
+  const given = options.text('key')
+  if ((given === undefined) !== options.isSet('create')) throw usageError('Give --key <key>, or --create.')
+  if (given !== undefined) return loadPublicKey(context.cwd, '--key', given)
+  const made = await makeKeyPair({ base: join(folder, 'keys', keyId), keyId })
+  context.note(`the private key is ${typed(context.cwd, made.privateFile)}; give it to the operator`)
+  return made.publicKey
 }
 
 interface Loaded {

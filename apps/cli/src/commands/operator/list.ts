@@ -1,7 +1,8 @@
 import { RefusedError } from '@chancery/sdk'
 import type { Client } from '@chancery/sdk/authority'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import { connectAsOperator, findConfig } from '../../connection/connection.ts'
+import { connectAsOperator } from '../../connection/connection.ts'
+import { findConfig } from '../../connection/target.ts'
 import type { CommandContext } from '../../context.ts'
 import { loadOperators, operatorsPath, refuseUnusedFile, saveOperators } from '../../files/operators-file.ts'
 import { type Result, plural, table } from '../../output/screen.ts'
@@ -9,12 +10,13 @@ import { writeInstant } from '@chancery/protocol'
 import { CommandError } from '../../errors/failure.ts'
 import { checkKeyId } from '../../files/keys.ts'
 import { requireConsent } from '../../prompts/preview.ts'
+import { showActivity } from './revoke.ts'
 
 /** Runs `operator remove`: the authority reads the changed file with its next request. */
 export async function runOperatorRemove(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const key_id = checkKeyId(args.required('key_id'))
   const { paths } = await findConfig(context, options)
-  const path = operatorsPath(context.cwd, options.text('file'), paths.home)
+  const path = operatorsPath(paths.home)
   const before = await loadOperators(path)
   const { operators, removed } = before
   const found = operators.find((each) => each.key_id === key_id)
@@ -31,7 +33,7 @@ export async function runOperatorRemove(context: CommandContext, args: Arguments
     throw new CommandError({
       code: 'last_privileged_operator',
       message: `${key_id} is the last operator with the tier privileged.`,
-      hint: 'Add another one first: chancery operator add <key_id> --key <file> --tier privileged. Or add --force.',
+      hint: 'Add another one first: chancery operator add ops-2 --create --tier privileged',
     })
   await requireConsent(context, options, `Remove operator ${key_id} from ${path}?`)
   const { public_key, tier } = found
@@ -46,9 +48,11 @@ export async function runOperatorRemove(context: CommandContext, args: Arguments
 }
 
 /** Runs `operator list`. */
-export async function runOperatorList(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+export async function runOperatorList(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const [keyId] = args.list('key_id')
+  if (keyId !== undefined) return showActivity(context, options, keyId)
   const { paths } = await findConfig(context, options)
-  const path = operatorsPath(context.cwd, options.text('file'), paths.home)
+  const path = operatorsPath(paths.home)
   const { operators } = await loadOperators(path)
   const states = options.isSet('check')
     ? await checkStates(
@@ -64,7 +68,7 @@ export async function runOperatorList(context: CommandContext, _args: Arguments,
     operators: operators.map((each) => ({ ...each, state: stateOf(each.key_id) })),
   }
   if (operators.length === 0)
-    return { data, ids: [], text: 'No operator. Add one with: chancery operator add <key_id> --key <file>' }
+    return { data, ids: [], text: 'No operator. Add one with: chancery operator add ops-1 --create --tier privileged' }
   const head = ['KEY ID', 'TIER', ...(states === undefined ? [] : ['STATE']), 'ADDED', 'PUBLIC KEY']
   const rows = operators.map(({ key_id, tier, added_at, public_key }) => [
     key_id,

@@ -10,7 +10,7 @@ import { type CommandRun, TestContext } from '../../testing/run-command.suite.ts
 let setup: TestContext
 beforeAll(async () => {
   setup = await TestContext.make()
-  await setup.run('init --home na --network NET')
+  await setup.run('init --home na --name NET')
   await setup.run('use na')
   for (const name of ['ops-2', 'ops-3', 'ops-4']) await setup.run(`keygen operator --out ${name}`)
 })
@@ -100,23 +100,23 @@ describe('operator list, add and remove', () => {
 
   it('move operators out of the settings of an earlier release', async () => {
     const { publicKey } = await testSigner('op-old')
-    await setup.run('init --home old --network OLD')
+    await setup.run('init --home old --name OLD')
     const [env, file] = [setup.path('old', 'authority.env'), setup.path('old', 'operators.json')]
     const inline = `OPERATOR_PUBLIC_KEYS_JSON={"op-old":"${publicKey}"}\nOPERATOR_KEY_TIERS_JSON={"op-old":"privileged"}`
     const before = (await readFile(env, 'utf8')).replace(`OPERATOR_PUBLIC_KEYS_JSON=${file}`, inline)
     await writeFile(env, before)
-    const unused = await run('remove operator-local --yes --force --config old/chancery.toml')
+    const unused = await run('remove operator-local --yes --force --home old')
     expect(unused.stderr).toContain('the authority does not read')
     await rm(file)
     await writeFile(env, before.replace('{"op-old"', '{op-old'))
-    expect((await run('add ops-4 --key ops-4.pub --config old/chancery.toml')).stderr).toContain('is not a JSON object')
+    expect((await run('add ops-4 --key ops-4.pub --home old')).stderr).toContain('is not a JSON object')
     await writeFile(env, before)
-    const added = await run('add ops-4 --key ops-4.pub --config old/chancery.toml')
+    const added = await run('add ops-4 --key ops-4.pub --home old')
     expect(added.stdout).toContain('Restart the authority once')
     const after = await readFile(env, 'utf8')
     expect(after).toContain(`OPERATOR_PUBLIC_KEYS_JSON=${file}\n`)
     expect(after).not.toContain('OPERATOR_KEY_TIERS_JSON')
-    const { operators } = (await run('list --json --config old/chancery.toml')).json()
+    const { operators } = (await run('list --json --home old')).json()
     expect((operators as JsonObject[]).map(({ key_id, tier }) => [key_id, tier])).toEqual([
       ['op-old', 'privileged'],
       ['ops-4', 'standard'],
@@ -132,8 +132,7 @@ it('a running authority accepts an added operator at once, refuses a removed one
   const network = await openNetwork({ OPERATOR_PUBLIC_KEYS_JSON: file, OPERATOR_KEY_TIERS_JSON: '{}' })
   try {
     const key = (await testSigner('op-standard')).publicKey
-    const asNew = (): Promise<CommandRun> =>
-      network.asOperator('invite list --operator-key standard.key --operator-key-id op-standard')
+    const asNew = (): Promise<CommandRun> => network.asOperator('invite list --tokens --operator-key standard.key')
     expect((await asNew()).code).toBe(1)
     const added = await network.run(['operator', 'add', 'op-standard', '--key', key, '--file', file])
     expect(added.code).toBe(0)

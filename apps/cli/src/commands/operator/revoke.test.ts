@@ -18,7 +18,7 @@ async function read(name: string): Promise<string> {
 
 beforeEach(async () => {
   setup = await TestContext.make()
-  await setup.run('init --home na --network EXAMPLE-NET')
+  await setup.run('init --home na --name EXAMPLE-NET')
   audience = readPublicKeyFile(await read('network-authority.pub'))?.value ?? ''
   const operator = readPublicKeyFile(await read('operator.pub'))?.value ?? ''
   reply = ({ body }) => ({ json: body['dry_run'] === true ? PREVIEWED : REVOKED })
@@ -49,7 +49,7 @@ const PREVIEWED = {
 }
 
 function line(words = 'operator revoke ops-2 --yes'): string {
-  return `${words} --config na/chancery.toml --url ${server.url}`
+  return `${words} --home na --url ${server.url}`
 }
 
 describe('operator revoke', () => {

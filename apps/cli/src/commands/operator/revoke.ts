@@ -11,9 +11,9 @@ import { checkKeyId } from '../../files/keys.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
 
-/** Runs `operator activity`: shows the actions of a key from the audit log. */
-export async function runOperatorActivity(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
-  const keyId = checkKeyId(args.required('key_id'))
+/** `operator list <key_id>`: shows the actions of a key from the audit log. */
+export async function showActivity(context: CommandContext, options: Options, given: string): Promise<Result> {
+  const keyId = checkKeyId(given)
   const days = wholeNumberOrDefault(options, 'days', 1, 3650)
   const connection = await connectAsOperator(context, options)
   const found = await connection.ask((client) => client.operatorKeys.activity(keyId, { days }))
@@ -34,7 +34,7 @@ export function activityLines({ again }: Pick<CommandContext, 'again'>, found: O
     sum === 0 ? `${key} did nothing that is audited ${span}.` : `${key} did ${plural(sum, 'audited thing')} ${span}.`,
     ...(found.complete
       ? []
-      : ['There are too many earlier events. On the host of the authority, chancery audit export has them.']),
+      : ['There are too many earlier events. On the host of the authority, chancery authority audit has them.']),
     ...(found.open_invites === 0
       ? []
       : [
@@ -99,7 +99,7 @@ async function findActivity(
   } catch (error) {
     if (!(error instanceof ChanceryError) && !(error instanceof CommandError)) throw error
     return [
-      `What the key did could not be read. Later: ${context.again(`chancery operator activity ${shellWord(key_id)}`)}`,
+      `What the key did could not be read. Later: ${context.again(`chancery operator list ${shellWord(key_id)}`)}`,
     ]
   }
 }

@@ -77,10 +77,10 @@ describe('partner pull', () => {
     expect(stdout).toMatch(/treaties +1 reported, 0 left out$/m)
     const second = await pull()
     expect([second.code, second.stdout.split('\n')[0]]).toEqual([0, 'Pulled: unchanged.'])
-    const treaties = await own.asOperator('partner treaties PARTNER-NET')
+    const treaties = await own.asOperator('partner show --treaties PARTNER-NET')
     expect(treaties.stdout).toContain('PARTNER-NET ──▶ THIRD-NET')
     expect(treaties.stdout).toContain('1 reported treaty, which decide nothing here.')
-    const rows = (await own.asOperator('partner treaties PARTNER-NET --json')).json()['treaties'] as JsonObject[]
+    const rows = (await own.asOperator('partner show --treaties PARTNER-NET --json')).json()['treaties'] as JsonObject[]
     expect(rows).toMatchObject([{ treaty: { subject_sovereign_id: 'THIRD-NET' } }])
     const list = await own.asOperator('partner list --state fresh')
     expect(list.stdout).toMatch(/^PARTNER-NET +fresh +.* ago +unchanged +1 +on +1 +http/m)
@@ -97,7 +97,7 @@ describe('partner pull', () => {
 
 describe('partner set', () => {
   it('changes what is given', async () => {
-    const line = 'partner set PARTNER-NET --pause --every 900 --import-feeds off --max-feed-age 0 --json'
+    const line = 'partner set PARTNER-NET --pause --every 900s --import-feeds off --max-feed-age 0s --json'
     expect((await own.asOperator(line)).json()).toMatchObject({
       paused: true,
       state: 'paused',
@@ -120,17 +120,17 @@ describe('partner set', () => {
 
 describe('partner repin, clear-alarm and remove', () => {
   it('pins keys that the partner shows, after a question', async () => {
-    const wrong = `partner repin PARTNER-NET --root-key ${own.genesis.root_public_key} --reason x --yes --json`
+    const wrong = `partner set PARTNER-NET --root-key ${own.genesis.root_public_key} --reason x --yes --json`
     expect((await own.asOperator(wrong)).errorJson()).toMatchObject({ error: { code: 'partner_mismatch' } })
     const key = partner.genesis.network_authority.public_key
-    const unasked = await own.asOperator(`partner repin PARTNER-NET --authority-key ${key} --reason x`)
+    const unasked = await own.asOperator(`partner set PARTNER-NET --authority-key ${key} --reason x`)
     expect([unasked.code, unasked.stderr.includes('add --yes')]).toEqual([2, true])
-    const done = await own.asOperator(`partner repin PARTNER-NET --authority-key ${key} --reason x --yes --json`)
+    const done = await own.asOperator(`partner set PARTNER-NET --authority-key ${key} --reason x --yes --json`)
     expect(done.json()).toMatchObject({ pin: { kind: 'keys', authority_public_keys: [key] } })
   })
 
   it('clears no alarm that is not there', async () => {
-    const { code, errorJson } = await own.asOperator('partner clear-alarm PARTNER-NET none --reason x --json')
+    const { code, errorJson } = await own.asOperator('partner set PARTNER-NET --clear-alarm none --reason x --json')
     expect([code, errorJson()]).toMatchObject([1, { error: { code: 'alarm_not_found' } }])
   })
 
@@ -146,9 +146,9 @@ describe('partner repin, clear-alarm and remove', () => {
   })
 })
 
-describe('federation bootstrap --partner', () => {
+describe('partner add', () => {
   const bootstrap = (flags: string): string =>
-    `federation bootstrap ${third.na.url} --role role:client --root-key ${third.genesis.root_public_key} ${flags}`
+    `partner add ${third.na.url} --role role:client --root-key ${third.genesis.root_public_key} ${flags}`
 
   it('issues the treaty and registers the partner, once', async () => {
     expect((await own.asOperator(bootstrap('--import-feeds --yes'))).code).toBe(2)

@@ -9,7 +9,11 @@ import type { CommandContext } from '../../context.ts'
 import { usageError } from '../../errors/failure.ts'
 import { loadPublicKey } from '../../files/keys.ts'
 import { requireConsent } from '../../prompts/preview.ts'
-import { wholeNumber } from '../../arguments/numbers.ts'
+import { timeSpan } from '../../arguments/time-span.ts'
+import { showTrustPath } from '../connectome/trust-path.ts'
+import { addWithTreaty } from '../federation/bootstrap.ts'
+import { fetchNetwork, problemsOf, readForeignPins, refuseProblems } from '../federation/fetch-network.ts'
+import { showReported } from './treaties.ts'
 
 /** Returns a partner with everything a person needs, and what to do next. */
 function describePartner(partner: Partner, now: Instant, style: Style): string {
@@ -83,7 +87,7 @@ function alarmTable(alarms: readonly PartnerAlarm[], style: Style): string {
 function nextSteps({ sovereign_id, reasons }: Partner, open: readonly PartnerAlarm[], style: Style): readonly string[] {
   const name = shellWord(sovereign_id)
   const steps = [
-    ...open.map(({ alarm_id }) => `chancery partner clear-alarm ${name} ${alarm_id} --reason <text>`),
+    ...open.map(({ alarm_id }) => `chancery partner set ${name} --clear-alarm ${alarm_id} --reason checked`),
     ...(reasons.includes('treaty_key_outdated') ? [`chancery treaty list --subject ${name}`] : []),
   ]
   return steps.length === 0 ? [] : ['', style.title('Next:'), ...steps.map((step) => `  ${step}`)]
@@ -91,31 +95,37 @@ function nextSteps({ sovereign_id, reasons }: Partner, open: readonly PartnerAla
 
 /** Runs `partner show`. */
 export async function runPartnerShow(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const name = args.required('partner')
+  const from = options.text('path-from')
+  if (from !== undefined) return showTrustPath(context, options, from, name)
+  if (options.isSet('treaties')) return showReported(context, options, name)
   const connection = await connectAsOperator(context, options)
-  const partner = await connection.ask((client) => client.partners.find(args.required('sovereign')))
+  const partner = await connection.ask((client) => client.partners.find(name))
   return { data: asJson(partner), text: describePartner(partner, context.now(), context.style) }
 }
 
-/** Runs `partner clear-alarm`. */
-export async function runPartnerClearAlarm(
-  context: CommandContext,
-  args: Arguments,
-  options: Options,
-): Promise<Result> {
+/** `partner set --clear-alarm`. */
+async function clearAlarm(context: CommandContext, options: Options, sovereign: string): Promise<Result> {
   const { style } = context
-  const [sovereign, alarm_id] = [args.required('sovereign'), args.required('alarm')]
-  const reason = options.required('reason')
+  const alarm_id = options.text('clear-alarm') ?? ''
+  const reason = requireReason(options)
   const connection = await connectAsOperator(context, options)
   const partner = await connection.ask((client) => client.partners.clearAlarm(sovereign, { alarm_id, reason }))
   const text = `${style.good('Cleared')} alarm ${visible(alarm_id)}.\n${describePartner(partner, context.now(), style)}`
   return { data: asJson(partner), ids: [partner.sovereign_id], text }
 }
 
+function requireReason(options: Options): string {
+  const reason = options.text('reason')
+  if (reason === undefined) throw usageError('--reason must be given.', 'It is written to the audit log.')
+  return reason
+}
+
 /** Runs `partner pull`: exit code 1 when the partner could not be read in full. */
 export async function runPartnerPull(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { style } = context
   const connection = await connectAsOperator(context, options)
-  const done = await connection.ask((client) => client.partners.pull(args.required('sovereign')))
+  const done = await connection.ask((client) => client.partners.pull(args.required('partner')))
   const isGood = done.outcome === 'ok' || done.outcome === 'unchanged'
   const changed = done.changed.length === 0 ? '' : ` New: ${done.changed.join(', ')}.`
   const first = `${isGood ? style.good('Pulled') : style.bad('Not pulled in full')}: ${visible(done.outcome)}.${visible(changed)}`
@@ -133,8 +143,8 @@ async function readPinOptions({ cwd }: CommandContext, options: Options): Promis
   const [root, keys] = [options.text('root-key'), options.list('authority-key')]
   if ((root === undefined) === (keys.length === 0))
     throw usageError(
-      'Give --root-key or --authority-key, not both.',
-      'Get the key from the other side, by another way than its address.',
+      root === undefined ? 'The identity of the partner is missing.' : 'Give --root-key or --authority-key, not both.',
+      'Get its genesis block or root key from the partner, not from this address.',
     )
   if (root !== undefined) return { root_public_key: await loadPublicKey(cwd, '--root-key', root) }
   return {
@@ -142,17 +152,27 @@ async function readPinOptions({ cwd }: CommandContext, options: Options): Promis
   }
 }
 
-/** Runs `partner repin`: the owner of the new keys is the partner from then on, so it asks first. */
-export async function runPartnerRepin(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+/** The pin of a new partner: a key, its genesis block, or what answers now when that is accepted. */
+async function readPin(context: CommandContext, address: string, options: Options): Promise<PartnerPin> {
+  const pins = await readForeignPins(context, options)
+  if (pins.genesis === undefined && !options.isSet('trust-first-use')) return readPinOptions(context, options)
+  if (options.isSet('root-key') || options.isSet('authority-key')) throw usageError('Give one identity of the partner.')
+  const remote = await fetchNetwork(context, address)
+  refuseProblems(remote, await problemsOf(context, remote, pins))
+  if (pins.genesis === undefined) context.note(`trusted on first use; compare the fingerprint ${remote.fingerprint}`)
+  return { root_public_key: remote.genesis.root_public_key }
+}
+
+/** `partner set` with a key: the owner of the new keys is the partner from then on, so it asks first. */
+async function repin(context: CommandContext, options: Options, sovereign: string): Promise<Result> {
   const { style } = context
-  const sovereign = args.required('sovereign')
+  const reason = requireReason(options)
   const pin = await readPinOptions(context, options)
   const connection = await connectAsOperator(context, options)
   const question = `Accept these keys of ${visible(sovereign)} at ${connection.url}?`
   await requireConsent(context, options, question, async () => {
     await connection.ask((client) => client.partners.find(sovereign))
   })
-  const reason = options.required('reason')
   const partner = await connection.ask((client) => client.partners.repin(sovereign, { ...pin, reason }))
   const text = `${style.good('Pinned')} the new keys of ${visible(partner.sovereign_id)}.\n${describePartner(partner, context.now(), style)}`
   return { data: asJson(partner), ids: [partner.sovereign_id], text }
@@ -160,20 +180,21 @@ export async function runPartnerRepin(context: CommandContext, args: Arguments, 
 
 /** Reads `--max-feed-age`: 0, or 60 seconds to 30 days. */
 function readFeedAge(options: Options): number | undefined {
-  const age = wholeNumber(options, 'max-feed-age', 0, 2_592_000)
+  const age = timeSpan(options, 'max-feed-age', { unit: 's', min: 0, max: 2_592_000 })
   if (age !== undefined && age > 0 && age < 60) throw usageError('--max-feed-age must be 0, or at least 60 seconds.')
   return age
 }
 
 /** Runs `partner add`. */
 export async function runPartnerAdd(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  if (options.list('role').length > 0) return addWithTreaty(context, args, options)
   const { style } = context
-  const pin = await readPinOptions(context, options)
+  const pin = await readPin(context, args.required('address'), options)
   const [name, label] = [options.text('name'), options.text('label')]
-  const [every, age] = [wholeNumber(options, 'every', 60, 86_400), readFeedAge(options)]
+  const [every, age] = [timeSpan(options, 'every', { unit: 's', min: 60, max: 86_400 }), readFeedAge(options)]
   if (options.isSet('defer') && name === undefined)
     throw usageError('--defer reads nothing, so the name is not known. Give --name.')
-  const connection = await connectAsOperator(context, options)
+  const connection = await connectAsOperator(context, options, 'partner')
   const partner = await connection.ask((client) =>
     client.partners.add({
       ...pin,
@@ -196,10 +217,16 @@ export async function runPartnerAdd(context: CommandContext, args: Arguments, op
 
 /** Runs `partner set`: changes what is given. */
 export async function runPartnerSet(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const sovereign = args.required('partner')
   const changes = readChanges(options)
+  const isPin = options.isSet('root-key') || options.isSet('authority-key')
+  const kinds = [isPin, options.isSet('clear-alarm'), Object.keys(changes).length > 0].filter(Boolean)
+  if (kinds.length > 1) throw usageError('Pin keys, clear an alarm and change other facts one after the other.')
+  if (isPin) return repin(context, options, sovereign)
+  if (options.isSet('clear-alarm')) return clearAlarm(context, options, sovereign)
   if (Object.keys(changes).length === 0) throw usageError('Give what to change. See: chancery partner set --help')
   const connection = await connectAsOperator(context, options)
-  const partner = await connection.ask((client) => client.partners.update(args.required('sovereign'), changes))
+  const partner = await connection.ask((client) => client.partners.update(sovereign, changes))
   const text = `${context.style.good('Changed')} ${visible(partner.sovereign_id)}.\n${describePartner(partner, context.now(), context.style)}`
   return { data: asJson(partner), ids: [partner.sovereign_id], text }
 }
@@ -217,7 +244,7 @@ function readChanges(options: Options): PartnerChanges {
     options.text('import-feeds'),
     options.text('allow-http'),
   ]
-  const [every, age] = [wholeNumber(options, 'every', 60, 86_400), readFeedAge(options)]
+  const [every, age] = [timeSpan(options, 'every', { unit: 's', min: 60, max: 86_400 }), readFeedAge(options)]
   return {
     ...(url === undefined ? {} : { url }),
     ...(label === undefined ? {} : { label }),

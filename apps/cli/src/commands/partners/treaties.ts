@@ -10,11 +10,10 @@ import type { Client, ListedPartner, PartnerState } from '@chancery/sdk/authorit
 import { ago, stateText } from './partners.ts'
 import { previewThenConfirm } from '../../prompts/preview.ts'
 
-/** Runs `partner treaties`: what the partner reports. */
-export async function runPartnerTreaties(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+/** `partner show --treaties`: what the partner reports. */
+export async function showReported(context: CommandContext, options: Options, sovereign: string): Promise<Result> {
   const limit = wholeNumberOrDefault(options, 'limit', 1, 1000)
   if (options.isSet('all') && options.isSet('limit')) throw usageError('Give --all or --limit, not both.')
-  const sovereign = args.required('sovereign')
   const connection = await connectAsOperator(context, options)
   const most = options.isSet('all') ? Number.POSITIVE_INFINITY : limit
   const { rows, isCut } = await connection.ask((client) =>
@@ -94,7 +93,7 @@ function lineOf(row: ListedPartner, now: Instant): readonly string[] {
 
 /** Runs `partner remove`: shows the treaties that stay in force, then asks. */
 export async function runPartnerRemove(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
-  const [sovereign, reason] = [args.required('sovereign'), options.textOrDefault('reason')]
+  const [sovereign, reason] = [args.required('partner'), options.textOrDefault('reason')]
   const connection = await connectAsOperator(context, options)
   const { only } = await previewThenConfirm(context, options, {
     preview: async () => {

@@ -7,78 +7,93 @@ import { TestContext } from '../../testing/run-command.suite.ts'
 let setup: TestContext
 beforeAll(async () => {
   setup = await TestContext.make()
+  const now = (): bigint => BigInt(Date.now()) * 1000n
   await mkdir(setup.path('empty'))
   await mkdir(setup.path('elsewhere'))
-  for (const name of ['one', 'two']) {
-    await mkdir(setup.path(name))
-    await writeFile(setup.path(name, 'chancery.toml'), `[network]\nname = "NET-${name}"\n[paths]\nhome = "."\n`)
-  }
+  for (const name of ['one', 'two']) await setup.run(`init --home ${name} --name NET-${name} --port 1`, { now })
 })
 afterAll(() => setup.remove())
 
-async function inUse(cwd = setup.path('elsewhere')): Promise<unknown> {
-  return (await setup.run('use --json', { cwd })).json()['network']
+async function selected(cwd = setup.path('elsewhere')): Promise<unknown> {
+  return (await setup.run('use --json', { cwd })).json()['selected']
 }
 
 describe('use', () => {
-  it('says that nothing is in use, and how to choose', async () => {
+  it('says that nothing is saved, and how to save a network', async () => {
     const { code, stdout } = await setup.run('use')
     expect(code).toBe(0)
-    expect(stdout).toContain('chancery use <dir>')
+    expect(stdout).toContain('No network is saved')
+    const { code: refused, stderr } = await setup.run('node list', { cwd: setup.path('elsewhere') })
+    expect([refused, stderr]).toEqual([2, expect.stringContaining('No network is selected.')])
   })
 
-  it('chooses the network of later commands, in any folder', async () => {
-    const { code, stdout } = await setup.run('use one')
-    expect(code).toBe(0)
-    expect(stdout).toContain('NET-one')
-    expect(await inUse()).toBe('NET-one')
-    expect((await setup.run(['use', setup.path('two', 'chancery.toml')])).code).toBe(0)
-    expect(await inUse()).toBe('NET-two')
+  it('saves and selects a folder, and selects a saved network by its name', async () => {
+    expect((await setup.run('use one')).stdout).toContain('Using NET-one')
+    expect((await setup.run('use two')).code).toBe(0)
+    expect(await selected()).toBe('NET-two')
+    expect((await setup.run('use NET-one', { cwd: setup.path('elsewhere') })).code).toBe(0)
+    expect(await selected()).toBe('NET-one')
+    const { items } = (await setup.run('use --json')).json()
+    expect(items).toMatchObject([
+      { name: 'NET-one', selected: true, home: setup.path('one') },
+      { name: 'NET-two', selected: false },
+    ])
   })
 
-  it('yields to a configuration that is nearer, and notes it', async () => {
-    expect(await inUse(setup.path('one'))).toBe('NET-one')
+  it('notes what takes precedence', async () => {
     expect((await setup.run('use ../two', { cwd: setup.path('one') })).stderr).toContain('takes precedence')
-    const env = { CHANCERY_CONFIG: setup.path('one', 'chancery.toml') }
-    expect((await setup.run('use --json', { env })).json()['network']).toBe('NET-one')
+    const env = { CHANCERY_HOME: setup.path('one') }
+    expect((await setup.run('use NET-one', { env })).stderr).toContain('CHANCERY_HOME is set')
   })
 
-  it('comes before the configuration file of the user', async () => {
-    await writeFile(setup.path('user', '.chancery', 'config.toml'), '[network]\nname = "OWN"\n')
-    expect(await inUse()).toBe('NET-two')
-    expect((await setup.run('use --none')).stdout).toContain('Removed')
-    expect(await inUse()).toBe('OWN')
-    expect((await setup.run('use --none')).stdout).toContain('There was no default.')
+  it('refuses a folder whose genesis block was changed since', async () => {
+    await setup.run('use two')
+    const text = await readFile(setup.path('one', 'genesis.json'), 'utf8')
+    const own = await readFile(setup.path('two', 'genesis.json'), 'utf8')
+    await writeFile(setup.path('two', 'genesis.json'), text)
+    const { code, stderr } = await setup.run('node list', { cwd: setup.path('elsewhere') })
+    await writeFile(setup.path('two', 'genesis.json'), own)
+    expect([code, stderr]).toEqual([5, expect.stringContaining('has changed')])
+  })
+
+  it('removes a saved network, and keeps its files', async () => {
+    expect((await setup.run('use --remove NET-two')).code).toBe(0)
+    expect((await setup.run('use two')).code).toBe(0)
+    expect((await setup.run('use --remove NOBODY')).code).toBe(2)
+  })
+
+  it('saves a network elsewhere, with its genesis block', async () => {
+    const line = 'use NET-one --url http://127.0.0.1:1 --genesis one/genesis.json'
+    expect((await setup.run(line)).code).toBe(0)
+    expect((await setup.run(line.replace('NET-one', 'NET-two'))).code).toBe(2)
   })
 
   it.each([
-    ['gone', 'gone cannot be read', 'Check the path.'],
-    ['empty', 'empty has no chancery.toml', 'chancery init or chancery join'],
-    ['one --none', 'not both', 'See: chancery use --help'],
-  ])('refuses %s and says what to do', async (words, problem, hint) => {
+    ['gone', 'There is no network in gone'],
+    ['empty', 'There is no network in empty'],
+    ['one --remove NET-one', 'not both'],
+  ])('refuses %s and says what to do', async (words, problem) => {
     const { code, stderr } = await setup.run(`use ${words}`)
-    expect(code).toBeGreaterThan(0)
-    expect(stderr).toContain(problem)
-    expect(stderr).toContain(hint)
+    expect([code, stderr]).toEqual([2, expect.stringContaining(problem)])
   })
 
-  it('names the way out when the chosen file is gone', async () => {
-    await writeFile(setup.path('user', '.chancery', 'profile'), `${setup.path('gone', 'chancery.toml')}\n`)
-    const { code, stderr } = await setup.run('nodes')
-    expect(code).toBe(2)
-    expect(stderr).toContain('chancery use --none')
-    await setup.run('use --none')
+  it('refuses unknown members of its file, with the line', async () => {
+    const file = setup.path('user', '.config', 'chancery', 'config.toml')
+    const before = await readFile(file, 'utf8')
+    await writeFile(file, 'selected = "A"\n\n[networks.A]\nhaus = "/a"\n')
+    const { code, stderr } = await setup.run('use')
+    await writeFile(file, before)
+    expect([code, stderr]).toEqual([2, expect.stringContaining('line 4')])
   })
 })
 
-describe('version', () => {
+describe('--version', () => {
   it.each(['-v', '--version'])('%s prints the version only', async (flag) => {
     expect((await setup.run(flag)).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
   })
 
-  it('is also a command', async () => {
-    expect((await setup.run('version')).stdout).toMatch(/^chancery \d+\.\d+\.\d+, Node\.js \d+/)
-    expect((await setup.run('version --json')).json()).toEqual({
+  it('prints the version of Node.js, too, in JSON', async () => {
+    expect((await setup.run('--version --json')).json()).toEqual({
       version: expect.stringMatching(/^\d/) as unknown,
       node: process.versions.node,
     })
@@ -90,7 +105,7 @@ describe('the program on an old Node.js', () => {
   const start = (node: string): Promise<{ code: unknown; stderr: string }> =>
     new Promise((resolve) => {
       const fake = `data:text/javascript,Object.defineProperty(process,'versions',{value:{node:'${node}'}})`
-      execFile(process.execPath, ['--import', fake, program, 'version'], (error, _stdout, stderr) => {
+      execFile(process.execPath, ['--import', fake, program, '--version'], (error, _stdout, stderr) => {
         resolve({ code: error?.code ?? 0, stderr })
       })
     })

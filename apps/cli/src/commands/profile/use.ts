@@ -1,99 +1,123 @@
-import { mkdir, rm, stat } from 'node:fs/promises'
-import { dirname, join, resolve } from 'node:path'
-import { CONFIG_FILE, findProfile, loadConfig, profileFile, readConfig } from '../../files/config.ts'
-import { OWNER_ONLY, readText, replaceFile, toFailure, typed } from '../../files/files.ts'
+import { stat } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
 import type { Arguments, Options } from '../../arguments/options.ts'
+import { openForeign } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
-import { type Result, fields } from '../../output/screen.ts'
-import { packageVersion } from '../../process.ts'
+import { CONFIG_FILE, loadConfig } from '../../files/config.ts'
+import { typed } from '../../files/files.ts'
+import { genesisFingerprint, loadVerifiedGenesis } from '../../files/genesis-file.ts'
+import { type SavedNetwork, type SavedNetworks, loadSavedNetworks, saveNetworks } from '../../files/saved-networks.ts'
+import { type Result, table } from '../../output/screen.ts'
 
-/** Runs `version`. */
-export async function runVersion(_context: CommandContext, _args: Arguments, _options: Options): Promise<Result> {
-  const [version, node] = [packageVersion(), process.versions.node]
-  return { data: { version, node }, text: `chancery ${version}, Node.js ${node}` }
-}
-
-/** Runs `use`: stores, removes or shows the default configuration of this user. */
+/** Runs `use`: saves, selects, lists or removes networks of this user. */
 export async function runUse(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
-  const [given] = args.list('dir')
-  const isNone = options.isSet('none')
-  if (given !== undefined && isNone) throw usageError('Give a folder or --none, not both.')
-  if (isNone) return remove(context)
-  return given === undefined ? show(context, options) : store(context, given)
-}
-
-async function store(context: CommandContext, given: string): Promise<Result> {
-  const { cwd, userHome, style } = context
-  const file = await configIn(resolve(cwd, given), given)
-  const { network } = readConfig(file, await readText(file))
-  const profile = profileFile(userHome)
-  await mkdir(dirname(profile), { recursive: true, mode: 0o700 }).catch((error: unknown) => {
-    throw toFailure(error, dirname(profile), 'made')
-  })
-  await replaceFile(profile, `${file}\n`, OWNER_ONLY)
-  await noteOverride(context, file)
-  const name = network.name ?? network.na_endpoint ?? typed(cwd, file)
+  const [given] = args.list('network')
+  const removed = options.text('remove')
+  if (given !== undefined && removed !== undefined) throw usageError('Give a network or --remove, not both.')
+  const saved = await loadSavedNetworks(context)
+  if (removed !== undefined) return remove(context, saved, removed)
+  if (given === undefined) return list(context, saved)
+  const found = await findNetwork(context, options, saved, given)
+  await saveNetworks(context, { selected: found.name, networks: { ...saved.networks, [found.name]: found.network } })
+  await noteOverride(context)
+  const answers = found.url === undefined ? '' : ` ${await describeServer(context, found.url, found.name)}`
   return {
-    data: { config: file, network: network.name ?? null, url: network.na_endpoint ?? null },
-    text: `${style.good('Using')} ${name} from now on, with ${typed(cwd, file)}. Check it with: chancery nodes`,
+    data: { selected: found.name, ...found.network },
+    ids: [found.name],
+    text: `${context.style.good('Using')} ${found.name} from now on.${answers}`,
   }
 }
 
-/** Accepts the folder or its configuration file. */
-async function configIn(path: string, given: string): Promise<string> {
-  const found = await stat(path).catch((error: unknown) => {
-    throw toFailure(error, given, 'read')
-  })
-  if (found.isFile()) return path
-  const file = join(path, CONFIG_FILE)
-  const isThere = await stat(file).then(
-    (each) => each.isFile(),
-    () => false,
-  )
-  if (isThere) return file
-  throw new CommandError({
-    code: 'no_configuration',
-    message: `${given} has no ${CONFIG_FILE}.`,
-    hint: 'Give the folder that chancery init or chancery join made.',
-  })
+interface Found {
+  readonly name: string
+  readonly network: SavedNetwork
+  readonly url: string | undefined
 }
 
-/** A file in the current folder or the environment takes precedence, which can surprise. */
-async function noteOverride(context: CommandContext, file: string): Promise<void> {
-  if ((context.env['CHANCERY_CONFIG'] ?? '') !== '')
-    return context.note('CHANCERY_CONFIG is set and takes precedence over this default')
-  const near = join(context.cwd, CONFIG_FILE)
-  const isThere = await stat(near).then(
+/** A folder, the name of a saved network, or with --url and --genesis a network elsewhere. */
+async function findNetwork(
+  context: CommandContext,
+  options: Options,
+  { networks }: SavedNetworks,
+  given: string,
+): Promise<Found> {
+  const { cwd } = context
+  const [url, genesis, key] = [options.text('url'), options.text('genesis'), options.text('operator-key')]
+  if (url !== undefined && genesis !== undefined) {
+    const file = resolve(cwd, genesis)
+    const block = await loadVerifiedGenesis(file)
+    if (block.network_name !== given)
+      throw usageError(`${genesis} is the block of ${block.network_name}, not of ${given}.`)
+    const operator = key === undefined ? {} : { operator_key: resolve(cwd, key) }
+    return { name: given, network: { url, genesis: file, ...operator }, url }
+  }
+  if (url !== undefined || genesis !== undefined) throw usageError('Give --url and --genesis together.')
+  const saved = Object.hasOwn(networks, given) ? networks[given] : undefined
+  const folder = resolve(cwd, given)
+  const isFolder = await stat(join(folder, CONFIG_FILE)).then(
+    (found) => found.isFile(),
+    () => false,
+  )
+  if (!isFolder && saved !== undefined) return { name: given, network: saved, url: saved.url }
+  if (!isFolder)
+    throw new CommandError({
+      code: 'no_configuration',
+      message: `There is no network in ${given}.`,
+      hint: 'Give the folder that chancery init or chancery join made, or the name of a saved network.',
+      exitCode: 2,
+    })
+  const { network, paths } = await loadConfig(folder, given)
+  const block = paths.genesis === undefined ? undefined : await loadVerifiedGenesis(paths.genesis)
+  const name = block?.network_name ?? network.name
+  if (name === undefined) throw usageError(`${given} does not name its network.`, 'Give another folder.')
+  const fingerprint = block === undefined ? {} : { fingerprint: genesisFingerprint(block) }
+  return { name, network: { home: folder, ...fingerprint }, url: network.na_endpoint }
+}
+
+/** Whether the server answers, and is this network. `use` works without it. */
+async function describeServer(context: CommandContext, url: string, name: string): Promise<string> {
+  const served = await openForeign({ ...context, showProgress: false }, url)
+    .ask((client) => client.sovereign.genesis())
+    .catch((error: unknown) => {
+      if (error instanceof Error) return undefined
+      throw error
+    })
+  if (served === undefined) return `Nothing answers at ${url} now.`
+  if (served.network_name !== name) return `Attention: ${url} is the authority of ${served.network_name}.`
+  return `It answers at ${url}.`
+}
+
+/** What takes precedence over the choice, which can surprise. */
+async function noteOverride({ env, cwd, note }: CommandContext): Promise<void> {
+  const set = ['CHANCERY_HOME', 'CHANCERY_NETWORK'].find((name) => (env[name] ?? '') !== '')
+  if (set !== undefined) return note(`${set} is set and takes precedence over this choice`)
+  const isThere = await stat(join(cwd, CONFIG_FILE)).then(
     () => true,
     () => false,
   )
-  if (isThere && near !== file) context.note(`./${CONFIG_FILE} takes precedence in this folder`)
+  if (isThere) note(`./${CONFIG_FILE} takes precedence in this folder`)
 }
 
-async function remove({ userHome, style }: CommandContext): Promise<Result> {
-  const chosen = await findProfile(userHome)
-  await rm(profileFile(userHome), { force: true })
-  const text = chosen === undefined ? 'There was no default.' : `${style.good('Removed')} the default ${chosen}.`
-  return { data: { removed: chosen ?? null }, text }
+async function remove(context: CommandContext, saved: SavedNetworks, name: string): Promise<Result> {
+  const { [name]: found, ...networks } = saved.networks
+  if (found === undefined) throw usageError(`No network ${name} is saved.`, `Saved: ${namesOf(saved)}`)
+  await saveNetworks(context, { selected: saved.selected === name ? undefined : saved.selected, networks })
+  return { data: { removed: name }, ids: [name], text: `${context.style.good('Removed')} ${name}. Its files stay.` }
 }
 
-async function show(context: CommandContext, options: Options): Promise<Result> {
-  const chosen = await findProfile(context.userHome)
-  const config = await loadConfig({ ...context, given: options.text('config') })
-  const { file, network } = config
-  const data = {
-    config: file ?? null,
-    default: chosen ?? null,
-    network: network.name ?? null,
-    url: network.na_endpoint ?? null,
-  }
-  if (file === undefined) return { data, text: 'No configuration is in use. Choose one with: chancery use <dir>' }
-  const rows: [string, string][] = [
-    ['configuration', file],
-    ['network', network.name ?? '-'],
-    ['authority', network.na_endpoint ?? '-'],
-    ['default', chosen ?? 'none; set it with: chancery use <dir>'],
-  ]
-  return { data, text: fields(rows, context.style) }
+function namesOf({ networks }: SavedNetworks): string {
+  return `${Object.keys(networks).join(', ') || 'none'}.`
+}
+
+function list({ cwd, style }: CommandContext, { selected, networks }: SavedNetworks): Result {
+  const items = Object.entries(networks).map(([name, each]) => ({ name, selected: name === selected, ...each }))
+  const data = { selected: selected ?? null, items }
+  if (items.length === 0) return { data, ids: [], text: 'No network is saved. Save one: chancery use ./folder' }
+  const rows = items.map(({ name, home, url }) => [
+    name === selected ? '*' : '',
+    name,
+    home === undefined ? (url ?? '-') : typed(cwd, home),
+  ])
+  return { data, ids: items.map(({ name }) => name), text: table(['', 'NETWORK', 'WHERE'], rows, style) }
 }

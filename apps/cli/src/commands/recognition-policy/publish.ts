@@ -1,5 +1,5 @@
 import { type RecognitionPolicy, readRecognitionPolicy, visible } from '@chancery/protocol'
-import type { Arguments, Options } from '../../arguments/options.ts'
+import type { Options } from '../../arguments/options.ts'
 import { connect, connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { loadRecord } from '../../files/json-file.ts'
@@ -20,12 +20,8 @@ function describeRecognition(policy: RecognitionPolicy, style: Style): string {
   return `${table(['ISSUER', 'KEYS', 'ROLES', 'STATUSES'], rows, style)}\n${end}`
 }
 
-/** Runs `recognition-policy show`. */
-export async function runRecognitionPolicyShow(
-  context: CommandContext,
-  _args: Arguments,
-  options: Options,
-): Promise<Result> {
+/** `policy show recognition`. */
+export async function showRecognition(context: CommandContext, options: Options): Promise<Result> {
   const connection = await connect(context, options)
   const policy = await connection.ask((client) => client.recognitionPolicy.current())
   return { data: policy, text: describeRecognition(policy, context.style) }
@@ -35,14 +31,9 @@ const POLICY = { name: 'a recognition policy', member: 'recognition_policy', rea
 /** As many revoked ids as the route takes. */
 const LIMITS = { maxDepth: 16, maxValues: 1_000_000, maxNames: 1_000_000 }
 
-/** Runs `recognition-policy publish`: it replaces what is accepted now, so it shows the new policy and asks first. */
-export async function runRecognitionPolicyPublish(
-  context: CommandContext,
-  args: Arguments,
-  options: Options,
-): Promise<Result> {
-  const recognition_policy = await loadRecord(context.cwd, args.required('file'), POLICY, LIMITS)
-  const policy_id = options.text('policy-id')
+/** `policy publish` of a recognition policy: it replaces what is accepted now, so it shows the new policy and asks first. */
+export async function publishRecognition(context: CommandContext, file: string, options: Options): Promise<Result> {
+  const recognition_policy = await loadRecord(context.cwd, file, POLICY, LIMITS)
   const connection = await connectAsOperator(context, options)
   const text = describeRecognition(recognition_policy, context.style)
   const { only } = await previewThenConfirm(context, options, {
@@ -50,9 +41,7 @@ export async function runRecognitionPolicyPublish(
     question: `Replace the recognition policy at ${connection.url}?`,
   })
   if (only !== undefined) return only
-  const saved = await connection.ask((client) =>
-    client.recognitionPolicy.publish({ recognition_policy, ...(policy_id === undefined ? {} : { policy_id }) }),
-  )
+  const saved = await connection.ask((client) => client.recognitionPolicy.publish({ recognition_policy }))
   return {
     data: { ...saved, recognition_policy },
     ids: [saved.policy_id],

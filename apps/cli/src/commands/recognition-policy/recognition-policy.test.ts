@@ -27,21 +27,21 @@ afterAll(() => network.close())
 
 describe('recognition-policy', () => {
   it('is not there until one is published', async () => {
-    const ran = await network.asOperator('recognition-policy show --json')
+    const ran = await network.asOperator('policy show recognition --json')
     expect([ran.code, ran.errorJson()]).toMatchObject([1, { error: { code: 'recognition_policy_not_configured' } }])
   })
 
   it('does not publish without a yes, nor a file that is no policy', async () => {
-    expect((await network.asOperator('recognition-policy publish accept.json')).code).not.toBe(0)
-    const broken = await network.asOperator('recognition-policy publish broken.json --yes')
+    expect((await network.asOperator('policy publish accept.json')).code).not.toBe(0)
+    const broken = await network.asOperator('policy publish broken.json --yes')
     expect([broken.code, broken.stderr]).toEqual([1, expect.stringContaining('broken.json')])
   })
 
   it('is published, and shows what it accepts', async () => {
-    const line = 'recognition-policy publish accept.json --policy-id accept-1 --yes'
+    const line = 'policy publish accept.json --policy-id accept-1 --yes'
     const ran = await network.asOperator(`${line} --quiet`)
     expect([ran.stdout, ran.stderr]).toEqual(['accept-1\n', ''])
-    const shown = await network.asOperator('recognition-policy show')
+    const shown = await network.asOperator('policy show recognition')
     expect(shown.stdout).toMatch(/PARTNER-NET +1 key +role:client +active/)
     expect(shown.stdout).toContain('1 attestation revoked by this policy.')
   })

@@ -1,17 +1,17 @@
-import { readRecognitionTreaty, treatyCapabilities, verifyList, visible } from '@chancery/protocol'
+import { treatyCapabilities, verifyList, visible } from '@chancery/protocol'
 import type { JsonObject, RecognitionTreaty } from '@chancery/protocol'
 import { type Connection, FOLLOW_HINT, connect, connectAsOperator, signersAt } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/screen.ts'
-import { CommandError, usageError } from '../../errors/failure.ts'
+import { CommandError } from '../../errors/failure.ts'
 import { type Preview, countedText, previewThenConfirm } from '../../prompts/preview.ts'
-import { wholeNumber } from '../../arguments/numbers.ts'
+import { timeSpan } from '../../arguments/time-span.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { loadPublicKeys } from '../../files/keys.ts'
 import { describeTreaty, findPredecessor, readCapabilities, readStatuses, sameAs, succeed } from './treaties.ts'
 import type { Terms } from './treaties.ts'
 import type { TreatyPreview } from '@chancery/sdk/authority'
-import { loadRecord, saveRecord } from '../../files/json-file.ts'
+import { saveRecord } from '../../files/json-file.ts'
 import { treatyReasonText } from './reasons.ts'
 
 /** Returns the effects of ending a treaty as text lines. */
@@ -27,16 +27,13 @@ function previewLines(preview: TreatyPreview): readonly string[] {
   return [accepted, `Would be cut off: ${least}${countedText({ count: paths.count, sample }, 'path')}`]
 }
 
-/** Runs `treaty replace`: new terms for the same network; the preview shows what they remove. */
-export async function runTreatyReplace(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+/** `treaty renew` with other terms: new terms for the same network; the preview shows what they remove. */
+export async function replaceTreaty(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { style } = context
   const keys = await loadPublicKeys(context.cwd, options, 'key')
   const [roles, statuses] = [options.list('role'), readStatuses(options)]
   const capabilities = readCapabilities(options)
-  const hours = wholeNumber(options, 'validity-hours', 1, 26_280)
-  const isSameScope = roles.length === 0 && statuses === undefined && capabilities === undefined
-  if (keys === undefined && isSameScope && hours === undefined)
-    throw usageError('Nothing would differ.', 'Give new terms, or use: chancery treaty renew')
+  const hours = timeSpan(options, 'valid-for', { unit: 'h', min: 1, max: 26_280 })
   const connection = await connectAsOperator(context, options)
   const { treaty: old } = await findPredecessor(connection, args.required('id'))
   const same = sameAs(old, hours)
@@ -106,56 +103,27 @@ export async function runTreatyRevoke(context: CommandContext, args: Arguments, 
   return { data: { ...done, reason, forecast: preview.data }, ids: [done.treaty_id], text }
 }
 
-const TREATY = { name: 'a recognition treaty', member: 'treaty', read: readRecognitionTreaty } as const
-
-function isTreatyFile(given: string): boolean {
-  return given.endsWith('.json')
-}
-
-function loadTreaty(cwd: string, file: string): Promise<RecognitionTreaty> {
-  return loadRecord(cwd, file, TREATY)
-}
-
-/** Returns a treaty by its id at the authority, or from a .json file. */
-export async function findTreaty(
-  { cwd }: CommandContext,
-  connection: Connection,
-  given: string,
-): Promise<RecognitionTreaty> {
-  if (isTreatyFile(given)) return loadTreaty(cwd, given)
-  return (await connection.ask((client) => client.recognitionTreaties.find(given))).treaty
-}
-
-/** Runs `treaty inspect`; the exit code is 1 when the treaty is not valid. */
-export async function runTreatyInspect(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+/** Runs `treaty show`; the exit code is 1 when the treaty is not valid. */
+export async function runTreatyShow(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
-  const given = args.required('treaty')
-  const keys = await loadPublicKeys(cwd, options, 'issuer-key')
   const connection = await connect(context, options)
-  const row = isTreatyFile(given) ? undefined : await connection.ask((client) => client.recognitionTreaties.find(given))
-  const treaty = row?.treaty ?? (await loadTreaty(cwd, given))
+  const row = await connection.ask((client) => client.recognitionTreaties.find(args.required('id')))
+  const { treaty, lifecycle } = row
   await requireOwnSignature(connection, treaty)
   const { saved } = await saveRecord(cwd, options, async () => treaty)
-  const supplied = keys === undefined ? {} : { issuer_public_keys: keys }
-  const verdict = await connection.ask((client) => client.recognitionTreaties.verify({ treaty, ...supplied }))
+  const verdict = await connection.ask((client) => client.recognitionTreaties.verify({ treaty }))
   const title = verdict.accepted ? style.good('Valid:') : style.bad('Not valid:')
   const text =
-    `${title} ${treatyReasonText(verdict.reason)}\n${describeTreaty(treaty, style, row?.lifecycle)}` +
-    `\nBasis: ${visible(verdict.trust_basis)}` +
-    (verdict.accepted && !verdict.counts_here ? FOREIGN : '') +
-    saved
+    `${title} ${treatyReasonText(verdict.reason)}\n${describeTreaty(treaty, style, lifecycle)}` +
+    `\nBasis: ${visible(verdict.trust_basis)}${saved}`
   const data = {
     ...verdict,
     revocation: verdict.trust_basis === 'this_authority' ? 'checked' : 'not_checked',
     treaty,
-    ...(row === undefined ? {} : { lifecycle: row.lifecycle }),
+    lifecycle,
   }
   return { data, text, exitCode: verdict.accepted ? 0 : 1 }
 }
-
-const FOREIGN =
-  '\nNot checked: whether its issuer has revoked it. Ask the authority of the issuer.' +
-  '\nIt lets no member in here: only own treaties do.'
 
 /** Verifies the signature with the pinned keys, if the pinned authority issued the treaty. */
 async function requireOwnSignature(connection: Connection, treaty: RecognitionTreaty): Promise<void> {

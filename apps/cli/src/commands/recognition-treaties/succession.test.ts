@@ -34,7 +34,7 @@ function row(treaty_id: string, status: string): JsonObject {
 
 beforeEach(async () => {
   setup = await TestContext.make()
-  await setup.run('init --home na --network EXAMPLE-NET')
+  await setup.run('init --home na --name EXAMPLE-NET')
   const key = async (name: string): Promise<string> =>
     readPublicKeyFile(await readFile(setup.path('na', 'keys', name), 'utf8'))?.value ?? ''
   const keys = {
@@ -56,7 +56,7 @@ afterEach(async () => {
 })
 
 function renew(): ReturnType<TestContext['run']> {
-  return setup.run(`treaty renew old --config na/chancery.toml --url ${server.url}`)
+  return setup.run(`treaty renew old --home na --url ${server.url}`)
 }
 
 it('renews in one request, with the lifetime of the old treaty', async () => {

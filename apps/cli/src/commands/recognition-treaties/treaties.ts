@@ -16,10 +16,12 @@ import type { Client, TreatyFilter, TreatyRequest, TreatyRow } from '@chancery/s
 import { type Connection, connect, connectAsOperator } from '../../connection/connection.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
 import type { CommandContext } from '../../context.ts'
-import { wholeNumber, wholeNumberOrDefault } from '../../arguments/numbers.ts'
+import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
+import { timeSpan, timeSpanOrDefault } from '../../arguments/time-span.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { readPairs } from '../../arguments/pairs.ts'
 import { loadPublicKeys } from '../../files/keys.ts'
+import { replaceTreaty } from './replace.ts'
 
 export type Succession = 'renewed_by' | 'replaced_by'
 
@@ -30,7 +32,7 @@ export async function findPredecessor(connection: Connection, id: string): Promi
   const next = row.lifecycle.replacement_treaty_id
   const hint =
     next === null
-      ? 'Issue a new treaty: chancery treaty issue, or chancery federation bootstrap.'
+      ? 'Issue a new treaty: chancery treaty issue, or chancery partner add.'
       : `It was followed by ${visible(next)}: use that one.`
   throw new CommandError({ code: 'treaty_ended', message: `Treaty ${visible(id)} has ended already.`, hint })
 }
@@ -72,7 +74,7 @@ export async function succeed(
     throw new CommandError({
       code: 'treaty_ended',
       message: `Treaty ${visible(treaty.treaty_id)}, which followed, was revoked since.`,
-      hint: 'Issue a new treaty: chancery treaty issue, or chancery federation bootstrap.',
+      hint: 'Issue a new treaty: chancery treaty issue, or chancery partner add.',
     })
   return treaty
 }
@@ -108,10 +110,16 @@ function stateText(lifecycle: TreatyLifecycle): string {
 
 /** Runs `treaty renew`: it removes no recognition, so it does not ask. */
 export async function runTreatyRenew(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  if (['key', 'role', 'accept-status', 'capability'].some((name) => options.isSet(name)))
+    return replaceTreaty(context, args, options)
   const { style } = context
-  const hours = wholeNumber(options, 'validity-hours', 1, 26_280)
+  const hours = timeSpan(options, 'valid-for', { unit: 'h', min: 1, max: 26_280 })
   const connection = await connectAsOperator(context, options)
   const { treaty: old } = await findPredecessor(connection, args.required('id'))
+  if (options.isSet('dry-run')) {
+    const text = `Would renew treaty ${visible(old.treaty_id)} with the same terms.\nNothing was changed.`
+    return { data: { dry_run: true, treaty: old }, text }
+  }
   const treaty = await succeed(connection, old, sameAs(old, hours), 'renewed_by')
   const text = `${style.good('Renewed')} treaty ${visible(old.treaty_id)} by:\n${describeTreaty(treaty, style)}`
   return { data: { renewed: old.treaty_id, treaty }, ids: [treaty.treaty_id], text }
@@ -137,20 +145,20 @@ export function readCapabilities(options: Options): readonly string[] | undefine
   return given
 }
 
-/** Runs `treaty issue` with keys that the operator has checked; federation bootstrap checks them itself. */
+/** Runs `treaty issue` with keys that the operator has checked; partner add --role checks them itself. */
 export async function runTreatyIssue(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { style } = context
   const [roles, statuses] = [options.list('role'), readStatuses(options)]
   const capabilities = readCapabilities(options)
   const request = {
-    subject_sovereign_id: args.required('sovereign'),
+    subject_sovereign_id: args.required('partner'),
     subject_public_keys: (await loadPublicKeys(context.cwd, options, 'key')) ?? [],
     scope: {
       allowed_roles: roles,
       ...(statuses === undefined ? {} : { accepted_statuses: statuses }),
       ...(capabilities === undefined ? {} : { claims: { capabilities } }),
     },
-    validity_hours: wholeNumberOrDefault(options, 'validity-hours', 1, 26_280),
+    validity_hours: timeSpanOrDefault(options, 'valid-for', { unit: 'h', min: 1, max: 26_280 }),
     metadata: readPairs(options, 'metadata'),
   }
   if (roles.length === 0) context.note('without --role no member of the network is accepted')
@@ -177,12 +185,11 @@ export async function runTreatyList(context: CommandContext, _args: Arguments, o
 }
 
 function readFilter(options: Options): TreatyFilter {
-  const [subject, status, prefix] = [options.text('subject'), options.text('status'), options.text('prefix')]
+  const [subject, prefix] = [options.text('subject'), options.text('prefix')]
   // The parser allows these words only.
   const state = options.text('state') as TreatyFilter['lifecycle']
   return {
     ...(subject === undefined ? {} : { subject_sovereign_id: subject }),
-    ...(status === undefined ? {} : { status }),
     ...(prefix === undefined ? {} : { q: prefix }),
     ...(state === undefined ? {} : { lifecycle: state }),
     ...(options.isSet('by-end') ? { sort: 'expires_at' } : {}),

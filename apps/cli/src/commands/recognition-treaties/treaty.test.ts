@@ -24,13 +24,13 @@ async function issue(flags = '--role role:client --role role:service'): Promise<
 }
 
 async function rowOf(id: string): Promise<JsonObject> {
-  const { json } = await network.asOperator(`treaty inspect ${id} --json`)
+  const { json } = await network.asOperator(`treaty show ${id} --json`)
   return json()
 }
 
 describe('treaty issue', () => {
   it('shows what was signed', async () => {
-    const line = `treaty issue OTHER-NET --key ${key} --role role:client --validity-hours 24 --metadata note=a`
+    const line = `treaty issue OTHER-NET --key ${key} --role role:client --valid-for 24h --metadata note=a`
     const { code, stdout } = await network.asOperator(line)
     expect(code).toBe(0)
     for (const part of ['TEST-NET', 'OTHER-NET', 'role:client', '2030-01-03T03:00:00Z', key, 'note=a'])
@@ -41,7 +41,7 @@ describe('treaty issue', () => {
     const line = `treaty issue LEDGER-NET --key ${key} --role role:client --capability ledger.* --capability vault.open`
     const { json } = await network.asOperator(`${line} --json`)
     expect(json()).toMatchObject({ scope: { claims: { capabilities: ['ledger.*', 'vault.open'] } } })
-    const { stdout } = await network.asOperator(`treaty inspect ${String(json()['treaty_id'])}`)
+    const { stdout } = await network.asOperator(`treaty show ${String(json()['treaty_id'])}`)
     expect(stdout).toMatch(/capabilities +ledger\.\*, vault\.open\n/)
   })
 
@@ -58,7 +58,7 @@ describe('treaty issue', () => {
     ['treaty issue X --key nonsense', 'neither a .pub file'],
     ['treaty issue X --key KEY --accept-status well', '--accept-status must be one of'],
     ['treaty issue X --key KEY --capability *.read', '--capability must be a capability or a pattern'],
-    ['treaty issue X --key KEY --validity-hours 0', 'whole number from 1 to 26280'],
+    ['treaty issue X --key KEY --valid-for 0h', 'whole number from 1 to 26280'],
   ])('%s is explained', async (line, hint) => {
     const { code, stderr } = await network.asOperator(line.replaceAll('KEY', key))
     expect(code).toBeGreaterThan(0)
@@ -85,16 +85,16 @@ describe('treaty renew', () => {
 
   it('may be for another time', async () => {
     const { id } = await issue()
-    const { stdout } = await network.asOperator(`treaty renew ${id} --validity-hours 720`)
+    const { stdout } = await network.asOperator(`treaty renew ${id} --valid-for 720h`)
     expect(stdout).toContain('2030-02-01T03:00:00Z')
   })
 })
 
-describe('treaty replace', () => {
+describe('treaty renew', () => {
   it('shows what the new terms leave out, then replaces', async () => {
     const { id, subject } = await issue()
     const { code, stderr, stdout } = await network.asOperator(
-      `treaty replace ${id} --role role:client --key ${newKey} --yes`,
+      `treaty renew ${id} --role role:client --key ${newKey} --yes`,
     )
     expect(code).toBe(0)
     expect(stderr).toContain(`all attestations of ${subject}`)
@@ -103,13 +103,13 @@ describe('treaty replace', () => {
     expect(stdout).toContain(`Replaced treaty ${id} by:`)
     const row = await rowOf(id)
     expect((row['lifecycle'] as JsonObject)['revocation_reason']).toMatch(/^replaced_by:/)
-    const path = await network.asOperator(`trust path TEST-NET ${subject}`)
+    const path = await network.asOperator(`partner show ${subject} --path-from TEST-NET`)
     expect(path.code).toBe(0)
   })
 
   it('replaces the capabilities and leaves out nothing else', async () => {
     const { id } = await issue('--role role:client --capability ledger.* --capability vault.open')
-    const { json } = await network.asOperator(`treaty replace ${id} --capability ledger.* --yes --json`)
+    const { json } = await network.asOperator(`treaty renew ${id} --capability ledger.* --yes --json`)
     expect(json()).toMatchObject({
       treaty: { scope: { allowed_roles: ['role:client'], claims: { capabilities: ['ledger.*'] } } },
       forecast: { no_longer_accepted: { roles: [], capabilities: ['vault.open'], keys: [] } },
@@ -122,7 +122,7 @@ describe('treaty replace', () => {
 
   it('changes nothing with --dry-run', async () => {
     const { id } = await issue()
-    const { json } = await network.asOperator(`treaty replace ${id} --role role:client --dry-run --json`)
+    const { json } = await network.asOperator(`treaty renew ${id} --role role:client --dry-run --json`)
     expect(json()).toMatchObject({
       dry_run: true,
       no_longer_accepted: { roles: ['role:service'], capabilities: [], keys: [] },
@@ -132,7 +132,7 @@ describe('treaty replace', () => {
 
   it('needs something to change', async () => {
     const { id } = await issue()
-    expect((await network.asOperator(`treaty replace ${id} --yes`)).code).toBe(2)
+    expect((await network.asOperator(`treaty renew ${id} --yes`)).code).toBe(2)
   })
 })
 
@@ -187,24 +187,27 @@ describe('treaty list and inspect', () => {
     const { id } = await issue()
     const row = await rowOf(id)
     await writeFile(network.setup.path('good.json'), writeJson(row['treaty'] as JsonObject))
-    expect((await network.asOperator('treaty inspect good.json')).code).toBe(0)
+    expect((await network.asOperator('verify good.json')).code).toBe(0)
     const changed = { ...(row['treaty'] as JsonObject), subject_sovereign_id: 'EVIL-NET' }
     await writeFile(network.setup.path('bad.json'), writeJson(changed))
-    const bad = await network.asOperator('treaty inspect bad.json --json')
+    const bad = await network.asOperator('verify bad.json --json')
     expect(bad.errorJson()).toMatchObject({ error: { code: 'invalid_signature' } })
     // Without a pin the authority says so.
-    const unpinned = await network.run(`treaty inspect bad.json --url ${network.na.url}`)
+    const unpinned = await network.run(`verify bad.json --url ${network.na.url}`)
     expect([unpinned.code, unpinned.stdout.includes('(not_held)')]).toEqual([1, true])
     await writeFile(network.setup.path('other.json'), '{}')
-    expect((await network.asOperator('treaty inspect other.json')).stderr).toContain('is not a recognition treaty')
+    expect((await network.asOperator('verify other.json')).stderr).toContain('is not a recognition treaty')
   })
 })
 
-describe('trust path', () => {
+describe('partner show', () => {
   it('says why there is none', async () => {
-    const none = await network.asOperator('trust path TEST-NET NOWHERE')
+    const none = await network.asOperator('partner show NOWHERE --path-from TEST-NET')
     expect([none.code, none.stdout.includes('no chain of active treaties')]).toEqual([1, true])
-    expect((await network.asOperator('trust path A A')).stdout).toContain('no treaty with itself')
-    expect((await network.asOperator('trust path A B --json')).json()).toMatchObject({ trusted: false, hop_count: 0 })
+    expect((await network.asOperator('partner show A --path-from A')).stdout).toContain('no treaty with itself')
+    expect((await network.asOperator('partner show B --path-from A --json')).json()).toMatchObject({
+      trusted: false,
+      hop_count: 0,
+    })
   })
 })

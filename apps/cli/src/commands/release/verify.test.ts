@@ -33,7 +33,7 @@ interface Verdict {
 }
 
 async function verify(options = `--key ${release.signer.publicKey}`): Promise<Verdict> {
-  const ran = await setup.run(`release verify release ${options} --json`.split(' ').filter((word) => word !== ''))
+  const ran = await setup.run(`verify release ${options} --json`.split(' ').filter((word) => word !== ''))
   const data = ran.json() as { valid: boolean; checks: { name: string; status: string; details: string[] }[] }
   const checks = data.checks.map(({ name, status, details }) => [name, status === 'failed' ? details : status] as const)
   return { code: ran.code, valid: data.valid, checks: Object.fromEntries(checks) }
@@ -48,13 +48,13 @@ const UNSIGNED = {
   contents: 'unchecked',
 }
 
-describe('release verify', () => {
+describe('verify', () => {
   it('accepts a release with the key of the project, as text or file', async () => {
     await release.sign()
     expect(await verify()).toEqual({ code: 0, valid: true, checks: ALL })
     await writeFile(setup.path('project.pub'), writePublicKeyFile(release.signer.publicKey, undefined))
     expect(await verify('--key project.pub')).toMatchObject({ code: 0, valid: true })
-    const { stdout, code } = await setup.run('release verify release --key project.pub')
+    const { stdout, code } = await setup.run('verify release --key project.pub')
     expect(code).toBe(0)
     expect(stdout).toMatch(/^Valid: release 0\.2\.0, signed by the given key\.$/m)
     expect(stdout).toMatch(/^contents +yes +both lists name the 3 packages of package-lock\.json$/m)
@@ -64,7 +64,7 @@ describe('release verify', () => {
   it('proves nothing with the key of the folder: exit code 2 and the next step', async () => {
     await release.sign()
     expect(await verify('')).toEqual({ code: 2, valid: false, checks: ALL })
-    const { stdout } = await setup.run('release verify release')
+    const { stdout } = await setup.run('verify release')
     expect(stdout).toMatch(/^Not verified: .*\n.*key/)
     expect(stdout).toContain('add --key <file>')
   })
@@ -130,7 +130,7 @@ describe('release verify', () => {
   it('prints the changed file and what to do', async () => {
     await release.sign()
     await release.flip('chancery-0.2.0-linux-x64', 0)
-    const { stdout, code } = await setup.run(['release', 'verify', 'release', '--key', release.signer.publicKey])
+    const { stdout, code } = await setup.run(['verify', 'release', '--key', release.signer.publicKey])
     expect(code).toBe(1)
     expect(stdout).toMatch(/^Not valid: do not install anything from release\.$/m)
     expect(stdout).toMatch(/^files +no +chancery-0\.2\.0-linux-x64 was changed$/m)
@@ -222,7 +222,7 @@ describe('release verify, of a folder that was made to harm', () => {
     for (const [problem, make] of makers) {
       await rm(path, { recursive: true })
       await make()
-      const { code, stderr } = await setup.run(['release', 'verify', 'release'])
+      const { code, stderr } = await setup.run(['verify', 'release'])
       expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining(`${name} is ${problem}`) })
     }
   })
@@ -243,7 +243,7 @@ describe('release verify, of a folder that was made to harm', () => {
   it('prints no control characters of a name', async () => {
     await release.sign()
     await release.write({ '\u001B[2J\u202Eexe': '' })
-    const { stdout } = await setup.run(['release', 'verify', 'release', '--key', release.signer.publicKey])
+    const { stdout } = await setup.run(['verify', 'release', '--key', release.signer.publicKey])
     expect(stdout).toContain('\\u001b[2J\\u202eexe is not part of the release')
   })
 
@@ -253,9 +253,7 @@ describe('release verify, of a folder that was made to harm', () => {
       await release.sign()
       await symlink(join(release.folder, KEY_FILE), setup.path('link.pub'))
       expect(await verify(`--key ${key}`)).toEqual({ code: 2, valid: false, checks: ALL })
-      expect((await setup.run(`release verify release --key ${key}`)).stdout).toContain(
-        'the key is from the same folder',
-      )
+      expect((await setup.run(`verify release --key ${key}`)).stdout).toContain('the key is from the same folder')
     },
   )
 })
@@ -264,7 +262,7 @@ describe('release verify, called wrongly', () => {
   it.each(['missing', 'file', 'empty'])('names the problem of a folder that is %s', async (name) => {
     await writeFile(setup.path('file'), '')
     await mkdir(setup.path('empty'))
-    const { code, stderr } = await setup.run(['release', 'verify', name, '--key', release.signer.publicKey])
+    const { code, stderr } = await setup.run(['verify', name, '--key', release.signer.publicKey])
     expect(code).toBe(name === 'missing' ? 2 : 1)
     expect(stderr).toMatch(/^error: .+\n.*(Give the folder|Download all files)/m)
   })
@@ -272,7 +270,7 @@ describe('release verify, called wrongly', () => {
   it('refuses a private key as --key', async () => {
     await release.sign()
     await setup.run('keygen operator --out operator')
-    const { code, stderr } = await setup.run('release verify release --key operator.key')
+    const { code, stderr } = await setup.run('verify release --key operator.key')
     expect(code).toBe(2)
     expect(stderr).toContain('--key is neither a .pub file nor')
   })

@@ -1,7 +1,7 @@
 import { realpath, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { asJson, dsseKeyId, readPublicKeyFile, readTrustedPublicKey, visible } from '@chancery/protocol'
-import type { Arguments, Options } from '../../arguments/options.ts'
+import type { Options } from '../../arguments/options.ts'
 import type { CommandContext } from '../../context.ts'
 import { CommandError } from '../../errors/failure.ts'
 import { toFailure } from '../../files/files.ts'
@@ -13,14 +13,9 @@ import { KEY_FILE, RELEASE_FILE } from './release-files.ts'
 const MAX_STATEMENT_BYTES = 1_048_576
 const MAX_KEY_BYTES = 4096
 
-/** Runs `release verify` offline. The exit code is 0 only with a key from --key that is not a file of the folder. */
-export async function runReleaseVerify(
-  { cwd, style }: CommandContext,
-  args: Arguments,
-  options: Options,
-): Promise<Result> {
+/** `verify` of a release folder, offline. The exit code is 0 only with a key from --key that is not a file of the folder. */
+export async function verifyRelease({ cwd, style }: CommandContext, folder: string, options: Options): Promise<Result> {
   const given = options.text('key')
-  const folder = args.required('dir')
   const path = resolve(cwd, folder)
   const loaded = given === undefined ? undefined : await loadPublicKey(cwd, '--key', given)
   await requireFolder(path, folder)
@@ -29,7 +24,7 @@ export async function runReleaseVerify(
   const key = loaded ?? (await readOwnKey(path))
   const report = await checkRelease(path, statement, key)
   const isWhole = report.checks.every(({ status }) => status === 'passed')
-  const exitCode = !isWhole ? 1 : trusted === undefined ? 2 : 0
+  const exitCode = !isWhole ? 1 : trusted === undefined ? 3 : 0
   return {
     data: asJson({
       kind: 'release',
@@ -94,7 +89,7 @@ async function readOwnKey(folder: string): Promise<string> {
 interface Verdict {
   readonly folder: string
   readonly key: string
-  readonly exitCode: 0 | 1 | 2
+  readonly exitCode: 0 | 1 | 3
 }
 
 function releaseText(report: ReleaseReport, { folder, key, exitCode }: Verdict, style: Style): string {
@@ -106,16 +101,16 @@ function releaseText(report: ReleaseReport, { folder, key, exitCode }: Verdict, 
       detail,
     ]),
   )
-  const headings = [
-    `${style.good('Valid:')} release ${visible(report.version ?? '')}, signed by the given key.`,
-    `${style.bad('Not valid:')} do not install anything from ${visible(folder)}.`,
-    `${style.warn('Not verified:')} the files belong together, but the key is from the same folder.`,
-  ] as const
-  const next = [
-    'Not proven: that this is the newest release, that its source is free of mistakes, and that its commit was reviewed.',
-    'Next: delete the folder, download the release again, and check it again. If it fails again, report it (SECURITY.md).',
-    'Next: get the key of the project from another place than this folder, and add --key <file>.',
-  ] as const
+  const headings = {
+    0: `${style.good('Valid:')} release ${visible(report.version ?? '')}, signed by the given key.`,
+    1: `${style.bad('Not valid:')} do not install anything from ${visible(folder)}.`,
+    3: `${style.warn('Unknown:')} the files belong together, but the key is from the same folder.`,
+  } as const
+  const next = {
+    0: 'Not proven: that this is the newest release, that its source is free of mistakes, and that its commit was reviewed.',
+    1: 'Next: delete the folder, download the release again, and check it again. If it fails again, report it (SECURITY.md).',
+    3: 'Next: get the key of the project from another place than this folder, and add it with --key.',
+  } as const
   return [
     headings[exitCode],
     `  key ${key}`,

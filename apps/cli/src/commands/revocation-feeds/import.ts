@@ -11,10 +11,10 @@ import { loadPublicKeys } from '../../files/keys.ts'
 
 const FEED = { name: 'a revocation feed', member: 'feed', read: readRevocationFeed } as const
 
-/** Runs `feed import`: from a file, or fetched from the other authority; the own authority checks it. */
+/** Runs `partner import-feed`: from a file, or fetched from the other authority; the own authority checks it. */
 export async function runFeedImport(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { style } = context
-  const keys = await loadPublicKeys(context.cwd, options, 'issuer-key')
+  const keys = await loadPublicKeys(context.cwd, options, 'key')
   const issuer = options.text('issuer')
   const connection = await connectAsOperator(context, options)
   const found = await findFeed(context, args.required('feed'))

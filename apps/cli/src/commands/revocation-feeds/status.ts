@@ -1,13 +1,13 @@
 import { type JsonObject, asJson, isJsonObject, verifyList, writeJson } from '@chancery/protocol'
-import { FOLLOW_HINT, connect, signersAt } from '../../connection/connection.ts'
+import { type Connection, FOLLOW_HINT, connect, signersAt } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
-import { type Result, fields, table } from '../../output/screen.ts'
+import { type Result, type Style, fields, table } from '../../output/screen.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { resolve } from 'node:path'
 import { CommandError } from '../../errors/failure.ts'
 import { FOR_ALL, typed, writeNewFile } from '../../files/files.ts'
 
-/** Runs `feed export`: prints the feed, or writes it to a file. */
+/** Runs `partner export-feed`: prints the feed, or writes it to a file. */
 export async function runFeedExport(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const connection = await connect(context, options)
@@ -36,13 +36,14 @@ export async function runFeedExport(context: CommandContext, _args: Arguments, o
   return { data: feed, text: `${style.good('Written')} to ${typed(cwd, file)}.\n${rows}` }
 }
 
-/** Runs `feed status`: the own feed, and the newest imported feed of each issuer. */
-export async function runFeedStatus(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
-  const { style } = context
-  const connection = await connect(context, options)
+/** The own feed, and the newest imported feed of each issuer, for `status`. */
+export async function feedRows(
+  connection: Connection,
+  style: Style,
+): Promise<{ readonly data: JsonObject; readonly text: string }> {
   const { own_feed: own, revocation_feeds: rows } = await connection.ask((client) => client.dashboard.view())
   const imported = rows.filter(isJsonObject)
-  const data = { own_feed: own, imported }
+  const data = { own_feed: own, imported_feeds: imported }
   const ownText =
     own === null
       ? '  not signed yet'

@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { open, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { open } from 'node:fs/promises'
 import { visible } from '@chancery/protocol'
 import { waitUntilPassed } from '../../connection/ports.ts'
 import type { CommandContext } from '../../context.ts'
 import { CommandError } from '../../errors/failure.ts'
-import { OWNER_ONLY, typed, writeNewFile } from '../../files/files.ts'
+import { OWNER_ONLY, typed } from '../../files/files.ts'
+import { type Place, type ServiceName, logFile, noteRunning } from './running.ts'
 import { programWords } from './service-files.ts'
 
 const READY_SECONDS = 60
@@ -14,11 +14,13 @@ const READY_SECONDS = 60
 /** A service that a command starts and then waits for. */
 export interface StartedService {
   /** Also the command that starts it, and the name of its log and of the file with its process id. */
-  readonly name: 'authority' | 'gateway'
+  readonly name: ServiceName
   /** Absolute. The log and the process id are written here. */
   readonly folder: string
-  /** Absolute. */
+  /** Absolute: the settings file, or the folder of a node. */
   readonly settings: string
+  /** Where it answers; null for a node. */
+  readonly address: string | null
   readonly isReady: () => Promise<boolean>
   /** The reasons for which it runs but must not serve. An operator ends them; waiting does not. */
   readonly findHalts?: () => Promise<readonly string[]>
@@ -26,21 +28,12 @@ export interface StartedService {
   readonly afterFailure: { readonly complete: string; readonly again: string }
 }
 
-type Place = Pick<StartedService, 'name' | 'folder'>
-
-export function logFile({ name, folder }: Place): string {
-  return join(folder, `${name}.log`)
-}
-
-export function pidFile({ name, folder }: Place): string {
-  return join(folder, `${name}.pid`)
-}
-
 /** Starts a service as a process that continues after this command, and waits until it is ready. */
 export async function startInBackground(context: CommandContext, service: StartedService): Promise<void> {
   const [program = '', ...words] = programWords()
   const log = await open(logFile(service), 'a', OWNER_ONLY)
-  const child = spawn(program, [...words, service.name, 'start', '--env-file', service.settings], {
+  const start = service.name === 'node' ? ['run', '--home'] : ['start', '--env-file']
+  const child = spawn(program, [...words, service.name, ...start, service.settings], {
     detached: true,
     stdio: ['ignore', log.fd, log.fd],
   })
@@ -50,16 +43,14 @@ export async function startInBackground(context: CommandContext, service: Starte
     child.kill()
     throw notReady(context, service, outcome)
   }
-  // The file of an earlier start names a process that has ended: its port was free.
-  await rm(pidFile(service), { force: true })
-  await writeNewFile(pidFile(service), `${child.pid}\n`, OWNER_ONLY)
+  await noteRunning(service, child.pid ?? 0, service.address)
   child.unref()
 }
 
 /** Describes where the log of a service in the background is, and how to stop it. */
 export function describeBackground({ cwd }: CommandContext, place: Place): string {
-  const [log, pid] = [typed(cwd, logFile(place)), typed(cwd, pidFile(place))]
-  return `The ${place.name} runs. Its log is ${log}. Stop it with: kill $(cat ${pid})`
+  const log = typed(cwd, logFile(place))
+  return `The ${place.name} runs. Its log is ${log}. Stop it with: chancery down --home ${typed(cwd, place.folder)}`
 }
 
 export type StartOutcome = 'ready' | 'late' | 'ended' | { readonly halts: readonly string[] }
@@ -96,12 +87,12 @@ export function notReady(
   service: StartedService,
   outcome: Exclude<StartOutcome, 'ready'>,
 ): CommandError {
-  const { name, afterFailure, settings } = service
+  const { name, afterFailure } = service
   if (typeof outcome === 'object')
     return new CommandError({
       code: `${name}_halted`,
       message: `The ${name} started, but does not serve: ${outcome.halts.map((halt) => visible(halt)).join(', ')}.`,
-      hint: `What to do: chancery doctor --env-file ${typed(cwd, settings)}`,
+      hint: `What to do: chancery doctor --home ${typed(cwd, service.folder)}`,
     })
   const what = outcome === 'ended' ? 'ended during its start' : `was not ready after ${READY_SECONDS} s`
   return new CommandError({

@@ -1,8 +1,8 @@
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { type GenesisBlock, type JsonObject, readPublicKeyFile } from '@chancery/protocol'
 import type { CommandContext } from '../../context.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
-import { CONFIG_FILE, loadConfig } from '../../files/config.ts'
+import { loadConfig } from '../../files/config.ts'
 import { readText, refuseExisting, typed } from '../../files/files.ts'
 import { loadVerifiedGenesis } from '../../files/genesis-file.ts'
 import type { Options } from '../../arguments/options.ts'
@@ -10,7 +10,7 @@ import { type Choices, homeProblem, makeNetwork, readChoices } from '../init/set
 import { type HomeFiles, homeFiles, prepareHome } from '../init/home.ts'
 import { serviceFile } from './service-files.ts'
 
-export type StartMode = 'foreground' | 'background' | 'systemd' | 'compose' | 'none'
+export type StartMode = 'foreground' | 'background' | 'systemd' | 'compose'
 
 /** What `up` will do, read before anything is created. */
 export interface Plan {
@@ -28,9 +28,9 @@ export async function readPlan(context: CommandContext, options: Options): Promi
   const choices = earlier ?? (await readChoices(context, options))
   refuseFolderName(choices.home, mode)
   const files = homeFiles(choices.home)
-  const sheet = options.text('sheet')
+  const sheet = options.text('out')
   const sheetFile = sheet === undefined ? undefined : resolve(context.cwd, sheet)
-  if (sheetFile !== undefined) await refuseExisting([sheetFile], 'Choose another file with --sheet.')
+  if (sheetFile !== undefined) await refuseExisting([sheetFile], 'Choose another file with --out.')
   if (mode === 'systemd' || mode === 'compose') await refuseExisting([serviceFile(files, mode)])
   return { mode, choices, files, isNew: earlier === undefined, sheetFile }
 }
@@ -44,15 +44,14 @@ function refuseFolderName(home: string, mode: StartMode): void {
 }
 
 function readMode(options: Options): StartMode {
-  const given = (['systemd', 'compose', 'detach', 'create-only'] as const).filter((name) => options.isSet(name))
+  const given = (['systemd', 'compose', 'detach'] as const).filter((name) => options.isSet(name))
   const [first, second] = given
   if (second !== undefined) throw usageError(`Give --${first ?? ''} or --${second}, not both.`)
-  if (first === 'create-only') return 'none'
   return first === 'detach' ? 'background' : (first ?? 'foreground')
 }
 
 /** The network of an earlier run in this folder, so that a second run continues with its keys. */
-async function findEarlier({ cwd, ...context }: CommandContext, options: Options): Promise<Choices | undefined> {
+async function findEarlier({ cwd }: CommandContext, options: Options): Promise<Choices | undefined> {
   const given = options.text('home')
   if (given === undefined) return undefined
   const home = resolve(cwd, given)
@@ -61,14 +60,14 @@ async function findEarlier({ cwd, ...context }: CommandContext, options: Options
     [files.genesis, files.settings, files.config].map((file) => readText(file).catch(() => undefined)),
   )
   if (texts.includes(undefined)) return undefined
-  const config = await loadConfig({ ...context, cwd, given: join(home, CONFIG_FILE) })
+  const config = await loadConfig(home, given)
   const { network_name: network } = await loadVerifiedGenesis(files.genesis)
-  const asked = options.text('network')
+  const asked = options.text('name')
   if (asked !== undefined && asked !== network)
     throw new CommandError({
       code: 'home_exists',
       message: `${typed(cwd, home)} contains the network ${network}, not ${asked}.`,
-      hint: 'Choose another folder with --home, or omit --network to start the network in this folder.',
+      hint: 'Choose another folder with --home, or omit --name to start the network in this folder.',
     })
   for (const name of ['host', 'port'])
     if (options.isSet(name))

@@ -1,19 +1,23 @@
+import { dirname } from 'node:path'
 import { member } from '@chancery/protocol'
 import { RefusedError } from '@chancery/sdk'
 import { createAuthorityClient } from '@chancery/sdk/authority'
 import { addressOf } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/screen.ts'
-import { type StartedService, logFile, notReady, readyOrEnded } from './background.ts'
+import { type StartedService, notReady, readyOrEnded } from './background.ts'
+import { logFile } from './running.ts'
 import type { Plan } from './plan.ts'
 
-/** The authority of a plan, as a service to start. */
-export function authorityOf({ choices, files }: Plan): StartedService {
-  const client = createAuthorityClient({ url: addressOf(choices.host, choices.port), retry: false, timeoutMs: 2000 })
+/** An authority with these settings at this address, as a service to start. */
+export function authorityAt(settings: string, host: string, port: string): StartedService {
+  const address = addressOf(host, port)
+  const client = createAuthorityClient({ url: address, retry: false, timeoutMs: 2000 })
   return {
     name: 'authority',
-    folder: choices.home,
-    settings: files.settings,
+    folder: dirname(settings),
+    settings,
+    address,
     isReady: () =>
       client.health.readyz().then(
         () => true,
@@ -25,6 +29,10 @@ export function authorityOf({ choices, files }: Plan): StartedService {
       again: 'Then run the same command with --home only: the keys stay.',
     },
   }
+}
+
+export function authorityOf({ choices, files }: Plan): StartedService {
+  return authorityAt(files.settings, choices.host, choices.port)
 }
 
 /** The reasons of the readiness document, whatever their names are. */

@@ -18,7 +18,7 @@ let setup: TestContext
 let up: string
 beforeEach(async () => {
   setup = await TestContext.make()
-  up = `up --home na --network TEAM-NET --port ${await freePort()}`
+  up = `up --home na --name TEAM-NET --port ${await freePort()}`
 })
 afterEach(() => setup.remove())
 
@@ -50,7 +50,7 @@ describe('up', () => {
     expect(sheet).toContain('PRIVATE FILE')
     for (const seed of await seeds()) expect(sheet).not.toContain(seed)
     expect((await stat(setup.path('sheet.txt'))).mode & 0o777).toBe(0o600)
-    const again = await setup.run(`up --home na --create-only --sheet sheet.txt --json`)
+    const again = await setup.run(`up --home na --create-only --out sheet.txt --json`)
     expect(again.errorJson()['error']).toMatchObject({ code: 'file_exists' })
   })
 
@@ -60,7 +60,7 @@ describe('up', () => {
     const again = await setup.run('up --home na --create-only')
     expect([again.code, again.stdout]).toEqual([0, expect.stringContaining('Its keys were not changed.')])
     expect(await seeds()).toEqual(before)
-    expect((await setup.run('up --home na --network OTHER --create-only --json')).errorJson()['error']).toMatchObject({
+    expect((await setup.run('up --home na --name OTHER --create-only --json')).errorJson()['error']).toMatchObject({
       code: 'home_exists',
     })
     await rm(setup.path('na/keys/root.key'))
@@ -75,7 +75,7 @@ describe('up', () => {
     await once(taken, 'listening')
     const { port } = taken.address() as AddressInfo
     try {
-      const { code, stderr } = await setup.run(`up --home na --network TEAM-NET --port ${port}`)
+      const { code, stderr } = await setup.run(`up --home na --name TEAM-NET --port ${port}`)
       expect([code, stderr]).toEqual([
         1,
         expect.stringContaining(`port: 127.0.0.1:${port} is used by another program. Stop that program`),
@@ -88,7 +88,7 @@ describe('up', () => {
 
   it('refuses two ways to start and a folder with other files', async () => {
     expect((await setup.run(`${up} --systemd --compose`)).code).toBe(2)
-    const { errorJson } = await setup.run(`up --home . --network N --port ${await freePort()} --create-only --json`, {
+    const { errorJson } = await setup.run(`up --home . --name N --port ${await freePort()} --create-only --json`, {
       cwd: ROOT,
     })
     expect(errorJson()['error']).toMatchObject({ code: 'folder_in_use' })

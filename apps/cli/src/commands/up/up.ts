@@ -2,17 +2,21 @@ import { existsSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { addressOf } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
-import { CommandError } from '../../errors/failure.ts'
+import { CommandError, usageError } from '../../errors/failure.ts'
 import { OWNER_ONLY, typed, writeNewFile } from '../../files/files.ts'
 import { genesisFingerprint } from '../../files/genesis-file.ts'
 import { type Result, fields, table } from '../../output/screen.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { report } from '../doctor/report.ts'
-import { describeBackground, logFile, startInBackground } from './background.ts'
+import { describeBackground, startInBackground } from './background.ts'
+import { logFile } from './running.ts'
 import { checkMachine } from './check-machine.ts'
 import { type Plan, planData, prepareNetwork, readPlan } from './plan.ts'
 import { authorityOf, startHere } from './start-authority.ts'
 import { UNIT_NAME, composeText, serviceFile, unitText } from './service-files.ts'
+import { serviceIn, startFolder } from './services.ts'
+import { join, resolve } from 'node:path'
+import { loadService } from '../../process.ts'
 import { type GenesisBlock, type Instant, sha256Hex, toUtf8, writeInstant } from '@chancery/protocol'
 import type { HomeFiles } from '../init/home.ts'
 import { KEY_IDS } from '../init/settings-files.ts'
@@ -53,7 +57,7 @@ function recoverySheet({ genesis, files, operatorKey, now }: SheetInputs): strin
     fields([
       ['machine', 'restore the last backup on a new machine: chancery authority restore (docs/operate/backup.md)'],
       ['authority key', 'sign a successor with the root key (docs/operate/keys.md)'],
-      ['operator key', 'revoke it with another privileged operator: chancery operator revoke'],
+      ['operator key', 'node revoke it with another privileged operator: chancery operator revoke'],
       ['root key', 'create a new network; no other key can replace the root key'],
     ]),
     '',
@@ -80,8 +84,38 @@ function fingerprint(publicKey: string): string {
   return (sha256Hex(toUtf8(publicKey)).slice(0, 32).match(/.{4}/g) ?? []).join(' ')
 }
 
-/** Runs `up`: checks the machine, creates a network with its recovery sheet, and starts its authority. */
-export async function runUp(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+/** Runs `up`: starts what is in the folders. An empty folder gets a network first. */
+export async function runUp(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const homes = options.list('home')
+  if (homes.length > 1) return startSeveral(context, args, options)
+  const [home] = homes
+  const place = home === undefined ? undefined : serviceIn(resolve(context.cwd, home))
+  if (place === undefined || place.name === 'authority') return startNetwork(context, options)
+  const unused = ['name', 'port', 'host', 'out', 'systemd', 'compose'].find((each) => options.isSet(each))
+  if (unused !== undefined) throw usageError(`--${unused} is for a network. ${home ?? ''} has a ${place.name}.`)
+  const settings = place.name === 'gateway' ? join(place.folder, 'gateway.env') : place.folder
+  if (options.isSet('detach')) return startFolder(context, { kind: place.name, settings })
+  if (place.name === 'node')
+    return (await import('../enrollment/run.ts')).runNodeRun(
+      context,
+      args,
+      options.with({ status: undefined, crl: undefined, once: undefined }),
+    )
+  const { commands } = await loadService(() => import('@chancery/gateway'))
+  return { exitCode: await commands.start({ action: 'start', json: context.json, online: false, envFile: settings }) }
+}
+
+/** Several folders run in the background only: a terminal shows one service. */
+async function startSeveral(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  if (!options.isSet('detach')) throw usageError('Several folders need --detach.', 'A terminal shows one service.')
+  const started: Result[] = []
+  for (const home of options.list('home')) started.push(await runUp(context, args, options.with({ home: [home] })))
+  const text = started.map((each) => each.text ?? '').join('\n\n')
+  return { data: { services: started.map(({ data = {} }) => data) }, ids: started.flatMap(({ ids = [] }) => ids), text }
+}
+
+/** Checks the machine, creates a network with its recovery sheet when there is none, and starts its authority. */
+async function startNetwork(context: CommandContext, options: Options): Promise<Result> {
   const plan = await readPlan(context, options)
   const checks = await requireMachine(context, plan)
   const { genesis, operatorKey } = await prepareNetwork(context, plan)
@@ -94,6 +128,7 @@ export async function runUp(context: CommandContext, _args: Arguments, options: 
     ...planData(plan),
     genesis_fingerprint: genesisFingerprint(genesis),
     console: `${url}/`,
+    address: url,
     service_file: service ?? null,
     next: next.map(({ line }) => line),
   }
@@ -154,12 +189,8 @@ function startLines({ cwd }: CommandContext, { mode, files }: Plan): readonly st
       `sudo systemctl enable --now ${UNIT_NAME}`,
     ]
   }
-  if (mode === 'compose')
-    return [
-      'export CHANCERY_IMAGE=<image by digest; docs/operate/deploy.md builds one>',
-      `docker compose -f ${typed(cwd, serviceFile(files, mode))} up -d`,
-    ]
-  return mode === 'none' ? [`chancery authority start --env-file ${typed(cwd, files.settings)}`] : []
+  if (mode === 'compose') return [`docker compose -f ${typed(cwd, serviceFile(files, mode))} up -d`]
+  return []
 }
 
 interface NextStep {
@@ -169,20 +200,18 @@ interface NextStep {
 
 function nextSteps({ cwd }: CommandContext, { files, choices }: Plan): readonly NextStep[] {
   const at = (path: string): string => typed(cwd, path)
-  const root = `${files.root}.key`
   const steps: readonly NextStep[] = [
-    ...(existsSync(root) ? [{ title: 'Move the root key offline', line: `mv ${at(root)} <offline storage>` }] : []),
     {
       title: 'Invite the first node',
-      line: `chancery invite --role role:client --out invite.token --config ${at(files.config)}`,
+      line: `chancery invite create --role role:client --out invite.token --home ${at(choices.home)}`,
     },
     {
       title: 'Make the first backup',
-      line: `chancery authority backup --env-file ${at(files.settings)} --to ${at(`${choices.home}-backup`)}`,
+      line: `chancery authority backup --home ${at(choices.home)} --out ${at(`${choices.home}-backup`)}`,
     },
     {
       title: 'Protect a service with a gateway',
-      line: `chancery gateway init --home ${at(choices.home)} --out ${at(`${choices.home}-gateway`)}`,
+      line: `chancery gateway init --home ${at(`${choices.home}-gateway`)} --genesis ${at(files.genesis)}`,
     },
   ]
   return steps.slice(0, 3)
@@ -202,6 +231,9 @@ function describeEnd(
     `  operator page: ${url}/operator, with the key ${typed(cwd, `${plan.files.operator}.key`)}`,
     ...(isLocal ? [] : ['  This is plain HTTP. Put a proxy with TLS in front: docs/operate/deploy.md']),
     '',
+    ...(existsSync(`${plan.files.root}.key`)
+      ? [`Move ${typed(cwd, `${plan.files.root}.key`)} to a machine without network.`, '']
+      : []),
     style.title('Next three steps:'),
     ...next.flatMap(({ title, line }, index) => [`  ${index + 1}. ${title}`, `     ${line}`]),
   ]

@@ -1,11 +1,11 @@
 import { resolve } from 'node:path'
 import { asJson, visible } from '@chancery/protocol'
-import { verifyBundle, readBundle, type BundleReason } from '@chancery/sdk/evidence'
-import { DecisionBundleError, MAX_BUNDLE_LENGTH } from '@chancery/sdk/internal'
-import type { Arguments, Options } from '../../arguments/options.ts'
+import { readBundle, verifyBundle as checkBundle } from '@chancery/sdk/evidence'
+import type { BundleReason } from '@chancery/sdk/evidence'
+import { DecisionBundleError } from '@chancery/sdk/internal'
+import type { Options } from '../../arguments/options.ts'
 import type { CommandContext } from '../../context.ts'
 import { CommandError } from '../../errors/failure.ts'
-import { readText } from '../../files/files.ts'
 import { loadKeyHistory, loadVerifiedGenesis } from '../../files/genesis-file.ts'
 import type { Result } from '../../output/screen.ts'
 import { decisionText } from '../boundary/describe.ts'
@@ -21,15 +21,20 @@ const REASONS: Readonly<Record<BundleReason, string>> = {
   decision_network: 'the decision is of another network',
 }
 
-/** Runs `verify bundle` offline. */
-export async function runVerifyBundle(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+/** `verify` of a bundle, offline. */
+export async function verifyBundle(context: CommandContext, text: string, options: Options): Promise<Result> {
   const { cwd, style } = context
-  const text = await readText(resolve(cwd, args.required('file')), MAX_BUNDLE_LENGTH)
-  const genesis = await loadVerifiedGenesis(resolve(cwd, options.required('genesis')))
+  const block = options.text('genesis')
+  if (block === undefined) {
+    const data = { kind: 'decision-bundle', valid: false, reason: 'keys_needed' }
+    const unknown = `${style.warn('Unknown:')} decision bundle; no key was given. Add --genesis.`
+    return { data, text: unknown, exitCode: 3 }
+  }
+  const genesis = await loadVerifiedGenesis(resolve(cwd, block))
   const given = options.text('key-history')
   const history = given === undefined ? undefined : await loadKeyHistory(cwd, given, genesis)
   const { envelope, form } = read(text)
-  const verdict = await verifyBundle(envelope, { genesis, history })
+  const verdict = await checkBundle(envelope, { genesis, history })
   if (!verdict.valid) {
     const data = { kind: 'decision-bundle', valid: false, form, reason: verdict.reason }
     return { data, text: `${style.bad('Not valid:')} ${REASONS[verdict.reason]}.`, exitCode: 1 }
@@ -67,7 +72,7 @@ function read(text: string): ReturnType<typeof readBundle> {
     throw new CommandError(
       {
         code: 'invalid_decision_bundle',
-        message: `This is not a bundle of evidence bundle: ${error.message}.`,
+        message: `This is not a bundle of evidence receipt: ${error.message}.`,
         hint: 'Ask for the file again, unchanged.',
       },
       { cause: error },

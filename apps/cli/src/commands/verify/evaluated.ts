@@ -28,10 +28,10 @@ export const OFFLINE_REASONS: Readonly<Record<string, string>> = {
   malformed: 'it does not have the form of such a record.',
   keys_needed: 'no key was given. Add --key or --genesis.',
   party_keys_needed:
-    'the keys of each party are needed, so that none signs for the other. Add --offerer-key and --responder-key.',
-  validator_keys_needed: 'the keys of its validators are needed. Add --validator-key.',
+    'the keys of each party are needed, so that none signs for the other. Add them: --key <name>=<key>.',
+  validator_keys_needed: 'the keys of its validators are needed. Add them: --key <name>=<key>.',
   duplicate_validator_key: 'one key was given for two validators, so one holder would count twice.',
-  commitment_needed: 'it proves nothing without its commitment. Add --commitment.',
+  commitment_needed: 'it proves nothing without its commitment. Add it with --with.',
   missing_signature: 'it has no signature.',
   invalid_signature: 'no given key signed it, or it was changed since. Do not use it.',
   unknown_field: 'it contains a signed field that this release does not support. Update Chancery, or ask the signer.',
@@ -74,7 +74,7 @@ export type VerifiedFile =
     }
   | RefusedRecord
 
-/** The file of `evaluate --out` and `ask --out`: the response of the authority with decision and justification. */
+/** The file of `ask --out`: the response of the authority with decision and justification. */
 export interface EvaluatedFile {
   readonly decision: JsonObject
   readonly proof: JsonObject

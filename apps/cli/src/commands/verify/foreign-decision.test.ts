@@ -45,11 +45,11 @@ it('verifies the context in a file, also without attestation and treaty', async 
 it('shows whether the decision allows or denies', async () => {
   await verify(`allowed.json --context context.json ${FLAGS}`)
   const now = (): bigint => instantOf(vectors.now)
-  const allow = await setup.run(`verify allowed.json --context context.json ${FLAGS}`, { now })
+  const allow = await setup.run(`verify allowed.json --with context.json ${FLAGS}`, { now })
   expect(allow.stdout).toContain('Allowed: authorized\n')
-  const deny = await setup.run(`verify denied.json --context denied-context.json ${FLAGS}`, { now })
+  const deny = await setup.run(`verify denied.json --with denied-context.json ${FLAGS}`, { now })
   expect(deny.stdout).toContain('Denied: unauthorized_attestation_basis\n')
-  const data = await setup.run(`verify denied.json --context denied-context.json ${FLAGS} --json`, { now })
+  const data = await setup.run(`verify denied.json --with denied-context.json ${FLAGS} --json`, { now })
   expect(data.json()).toMatchObject({ valid: true, result: 'unauthorized_attestation_basis' })
 })
 
@@ -71,6 +71,6 @@ it.each([
 
 it('needs all records', async () => {
   const run = async (line: string): Promise<number> => (await setup.run(line)).code
-  expect(await run('verify allowed.json --context context.json')).toBe(2)
+  expect(await run('verify allowed.json --with context.json')).toBe(2)
   expect(await run(`verify allowed.json ${FLAGS}`)).toBe(2)
 })

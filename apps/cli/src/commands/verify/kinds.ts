@@ -117,7 +117,7 @@ export const KIND_WORDS: Readonly<Record<RecordKindName, KindWords>> = {
   },
   'data-access-intent': {
     name: 'data access intent',
-    proves: 'The agent declared this use. Whether it is licensed: chancery data-usage verify.',
+    proves: 'The agent declared this use. Whether it is licensed: give the license with --with.',
   },
 }
 

@@ -246,8 +246,8 @@ describe('a pack with an earlier genesis block than the trusted one', () => {
     expect((await check({}, { genesis: next.genesis, keyHistory: next.history })).valid).toBe(true)
     await writeFile(network.setup.path('next.json'), writeJson(next.genesis))
     await writeFile(network.setup.path('history.json'), writeJson(next.history))
-    expect((await network.run('verify pack pack.json --genesis next.json')).code).toBe(1)
-    for (const line of ['verify pack pack.json', 'verify pack.json'])
+    expect((await network.run('verify pack.json --genesis next.json')).code).toBe(1)
+    for (const line of ['verify pack.json', 'verify pack.json'])
       expect((await network.run(`${line} --genesis next.json --key-history history.json`)).code).toBe(0)
   })
 

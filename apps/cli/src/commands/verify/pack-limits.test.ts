@@ -17,7 +17,7 @@ beforeAll(async () => {
   network = await openNetwork({ EVIDENCE_STORE: 'on', NA_ANCHOR_INTERVAL_SECONDS: '0' })
   const member = { subject_id: 'vendor-1', roles: ['role:client'], claims: { capabilities: ['secret.rotate'] } }
   const { attestation_id } = accepted(await network.na.as('privileged')('POST', '/admin/attestations', member), 201)
-  const line = `evaluate secret.rotate --attestation ${String(attestation_id)} --quiet`
+  const line = `ask --as operator secret.rotate --attestation ${String(attestation_id)} --quiet`
   const id = (await network.asOperator(line)).stdout.trim()
   await network.na.features.evidenceLog.append()
   const { code, stderr } = await network.asOperator(`evidence pack ${id} --out pack.json`)
@@ -73,7 +73,7 @@ it('refuses an entry and a file of more than their limits', async () => {
   expect(() => reread({ entries: ['x'.repeat(16 * 1024 * 1024 + 1)] })).toThrow(EvidencePackError)
   await writeFile(network.setup.path('large.json'), '')
   await truncate(network.setup.path('large.json'), MAX_PACK_LENGTH + 1)
-  for (const line of ['verify pack large.json', 'verify large.json', 'boundary-policy replay large.json']) {
+  for (const line of ['verify large.json', 'verify large.json', 'verify --replay large.json']) {
     const { code, stderr } = await network.run(`${line} --genesis genesis.json`)
     expect([code, stderr]).toEqual([1, expect.stringContaining('The limit is')])
   }
@@ -107,7 +107,7 @@ describe('a trusted witness', () => {
   })
 
   it('is refused when its key is malformed', async () => {
-    const { code, stderr } = await network.run('verify pack pack.json --genesis genesis.json --witness witness.example')
+    const { code, stderr } = await network.run('verify pack.json --genesis genesis.json --key witness.example')
     expect([code, stderr]).toEqual([2, expect.stringContaining('not the verifier key of a witness')])
   })
 })

@@ -70,7 +70,7 @@ async function verify(changed: JsonValue, flags = '--genesis genesis.json'): Pro
 
 async function verifyText(changed: string, flags = '--genesis genesis.json'): Promise<[number, JsonObject]> {
   await writeFile(network.setup.path('changed.json'), changed)
-  const { code, json } = await network.run(`verify pack changed.json ${flags} --json`)
+  const { code, json } = await network.run(`verify changed.json ${flags} --json`)
   return [code, json()]
 }
 
@@ -83,7 +83,7 @@ const notPassed = (report: JsonObject): readonly string[] =>
 /** No witness cosigns the log of this network. */
 const OPEN = 'witnesses unchecked'
 
-describe('verify pack', () => {
+describe('verify', () => {
   it('passes every check of an unchanged pack but that of witnesses', async () => {
     const [code, report] = await verifyText(text)
     expect([code, notPassed(report)]).toEqual([0, [OPEN]])
@@ -106,12 +106,12 @@ describe('verify pack', () => {
   it('is not valid without a trusted genesis block, and says that the root key was not compared', async () => {
     const [code, report] = await verifyText(text, '')
     expect([code, report['valid'], notPassed(report)]).toEqual([2, false, ['root_key unchecked', OPEN]])
-    for (const line of ['verify pack pack.json', 'verify pack.json']) {
+    for (const line of ['verify pack.json', 'verify pack.json']) {
       const { code: exit, stdout } = await network.run(line)
       expect([exit, stdout.split('\n')[0]]).toEqual([2, expect.stringContaining('the root key was not compared')])
       expect(stdout).toContain('It is not proven.')
     }
-    expect((await network.run('boundary-policy replay pack.json')).code).toBe(2)
+    expect((await network.run('verify --replay pack.json')).code).toBe(2)
     expect(report['not_proven']).toContainEqual(
       expect.stringContaining('Not proven: that this is the network you mean.'),
     )
@@ -237,7 +237,7 @@ describe('a changed pack whose counts and digest were computed again', () => {
     for (const entries of [[justification], [decision, decision], [decision, execution, execution], []])
       expect((await verify({ ...file, log: null, entries }))[0]).toBe(1)
     const id = String((await verifyText(text))[1]['decision_id'])
-    const { stdout } = await network.asOperator('evidence decisions --quiet')
+    const { stdout } = await network.asOperator('evidence list --quiet')
     const other = stdout.split('\n').find((each) => each !== id && each !== '') ?? ''
     await network.asOperator(`evidence pack ${other} --out ${other}.json`)
     const stranger = readJson(await readFile(network.setup.path(`${other}.json`), 'utf8')) as JsonObject
@@ -288,7 +288,7 @@ describe('a changed pack', () => {
     ['a part cut off', (each) => each.slice(0, -100)],
   ])('is refused with %s', async (_name, change) => {
     await writeFile(network.setup.path('changed.json'), change(text))
-    const { code, stderr } = await network.run('verify pack changed.json --genesis genesis.json')
+    const { code, stderr } = await network.run('verify changed.json --genesis genesis.json')
     expect([code, stderr]).toEqual([1, expect.stringMatching(/This is not an evidence pack|not canonical/)])
   })
 })

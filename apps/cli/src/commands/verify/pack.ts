@@ -11,7 +11,6 @@ import {
 } from '@chancery/sdk/evidence'
 import {
   EvidencePackError,
-  MAX_PACK_LENGTH,
   PACK_CHECK_WORDS,
   isEvidencePage,
   isPageOf,
@@ -20,22 +19,20 @@ import {
 import type { CommandContext } from '../../context.ts'
 import { type Result, type Style, table } from '../../output/screen.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
-import { findPageTemplate, readText } from '../../files/files.ts'
+import { findPageTemplate } from '../../files/files.ts'
 import { loadKeyHistory, loadVerifiedGenesis } from '../../files/genesis-file.ts'
-import type { Arguments, Options } from '../../arguments/options.ts'
+import type { Options } from '../../arguments/options.ts'
 import { loadExecutorKeys } from '../evidence/audit-inputs.ts'
 
-/** Runs `verify pack` offline. The exit code is 0 only when no check failed and the root key was compared. */
-export async function runVerifyPack(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
-  const file = args.required('file')
-  const text = await readText(resolve(context.cwd, file), MAX_PACK_LENGTH)
+/** `verify` of a pack. The exit code is 0 only when no check failed and the root key was compared. */
+export async function verifyPackFile(context: CommandContext, text: string, options: Options): Promise<Result> {
   const keys = await loadExecutorKeys(context, options)
-  const witnesses = options.list('witness')
+  const witnesses = options.list('key')
   const malformed = witnesses.find((key) => readWitnessKey(key) === undefined)
   if (malformed !== undefined)
     throw usageError(
-      `--witness ${visible(malformed)}: this is not the verifier key of a witness.`,
-      'Give the whole line that the witness publishes: name, key hash and key.',
+      `--key ${visible(malformed)}: this is not the verifier key of a witness.`,
+      'A pack is verified with --genesis. Of a witness give the whole line that it publishes.',
     )
   return verifyPack(context, text, {
     ...(await loadPackTrust(context, options)),
@@ -75,10 +72,10 @@ function isOwnPage(text: string): boolean {
   return template !== undefined && isPageOf(template, text)
 }
 
-/** 2: nothing failed, but without a trusted root key nothing is proven. */
-function exitCodeOf({ valid, checks }: EvidencePackReport): 0 | 1 | 2 {
+/** 3: nothing failed, but without a trusted root key nothing is proven. */
+function exitCodeOf({ valid, checks }: EvidencePackReport): 0 | 1 | 3 {
   if (valid) return 0
-  return checks.some(({ status }) => status === 'failed') ? 1 : 2
+  return checks.some(({ status }) => status === 'failed') ? 1 : 3
 }
 
 /** Reads a pack or the page form of one. */
@@ -102,11 +99,11 @@ function packText(pack: EvidencePack, report: EvidencePackReport, style: Style):
     visible(detail ?? '-'),
   ]
   const story = explainPack(pack, report)
-  const headings = [
-    style.good('Valid.'),
-    style.bad('Not valid.'),
-    `${style.warn('Not verified:')} the root key was not compared. Add --genesis genesis.json.`,
-  ] as const
+  const headings = {
+    0: style.good('Valid.'),
+    1: style.bad('Not valid.'),
+    3: `${style.warn('Unknown:')} the root key was not compared. Add --genesis genesis.json.`,
+  } as const
   return [
     headings[exitCodeOf(report)],
     ...(report.valid ? [] : ['  The pack states the following. It is not proven.']),

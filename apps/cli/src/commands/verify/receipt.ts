@@ -32,10 +32,10 @@ import type {
   Receipt,
   TlogProof,
 } from '@chancery/protocol'
-import type { Arguments, Options } from '../../arguments/options.ts'
+import type { Options } from '../../arguments/options.ts'
 import type { CommandContext } from '../../context.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
-import { readBytes, readText } from '../../files/files.ts'
+import { readText } from '../../files/files.ts'
 import { loadKeyHistory, loadVerifiedGenesis } from '../../files/genesis-file.ts'
 import { loadJsonObject } from '../../files/json-file.ts'
 import { type Result, fields } from '../../output/screen.ts'
@@ -52,9 +52,15 @@ interface GivenEntry {
   readonly decisionId: string | null
 }
 
-/** Runs `verify receipt` offline. */
-export async function runVerifyReceipt(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
-  const bytes = await readBytes(resolve(context.cwd, args.required('file')))
+/** Whether these bytes are a receipt of the log, in one of its two forms. */
+export function isReceipt(bytes: Uint8Array): boolean {
+  if (bytes.length > MAX_BYTES) return false
+  const text = fromUtf8(bytes)
+  return (text !== undefined && readTlogProof(text) !== undefined) || readReceipt(bytes) !== undefined
+}
+
+/** `verify` of a receipt, offline. */
+export async function verifyReceiptFile(context: CommandContext, bytes: Uint8Array, options: Options): Promise<Result> {
   const trust = await loadTrust(context, options)
   const given = await loadEntry(context, options)
   const text = bytes.length > MAX_BYTES ? undefined : fromUtf8(bytes)
@@ -89,7 +95,7 @@ async function checkProof(proof: TlogProof, trust: Trust, given: GivenEntry | un
     cosigners: 'log' in trust ? null : [...cosigners],
   }
   if (checkpoint === undefined || reason !== null) return { reason, facts }
-  if (digest === undefined) return { reason: 'entry_missing: give --line or --digest', facts }
+  if (digest === undefined) return { reason: 'entry_missing: give its line with --with, or --digest', facts }
   if (envelope !== undefined && toHex(envelope.digest) !== toHex(digest)) return { reason: 'other_entry', facts }
   const { size, root } = checkpoint
   const isIn = verifyInclusion({ index: proof.index, size, leafHash: hashLeaf(digest), root, proof: proof.proof })
@@ -125,7 +131,7 @@ async function checkReceipt(receipt: Receipt, trust: Trust, given: GivenEntry | 
     decision_id: subject.startsWith(SUBJECT) ? subject.slice(SUBJECT.length) : null,
     cosigners: [],
   }
-  if (given === undefined) return { reason: 'entry_missing: give --line or --digest', facts }
+  if (given === undefined) return { reason: 'entry_missing: give its line with --with, or --digest', facts }
   if (given.decisionId !== null && subject !== `${SUBJECT}${given.decisionId}`) return { reason: 'other_entry', facts }
   if ('policy' in trust && trust.policy.quorum !== 'none') return { reason: 'quorum_not_met', facts }
   const keys =
@@ -152,7 +158,7 @@ function readEnvelope(extra: Uint8Array | undefined): GivenEntry | undefined {
 
 async function loadEntry({ cwd }: CommandContext, options: Options): Promise<GivenEntry | undefined> {
   const [file, hex] = [options.text('line'), options.text('digest')]
-  if (file !== undefined && hex !== undefined) throw usageError('Give --line or --digest, not both.')
+  if (file !== undefined && hex !== undefined) throw usageError('Give the line or --digest, not both.')
   if (hex !== undefined) {
     const digest = fromHex(hex)
     if (digest?.length !== 32) throw usageError('A digest is 64 hexadecimal digits.')
@@ -172,11 +178,13 @@ async function loadEntry({ cwd }: CommandContext, options: Options): Promise<Giv
 
 async function loadTrust({ cwd }: CommandContext, options: Options): Promise<Trust> {
   const [policy, genesis] = [options.text('policy'), options.text('genesis')]
-  if ((policy === undefined) === (genesis === undefined))
-    throw usageError(
-      'Give --policy or --genesis.',
-      'The operator writes a policy with: chancery evidence witnesses --policy <file>',
-    )
+  if (policy === undefined && genesis === undefined)
+    throw new CommandError({
+      code: 'keys_needed',
+      message: 'Unknown: a receipt of the evidence log; no policy and no genesis block was given.',
+      hint: 'Give --with <policy>, which its operator writes with evidence witnesses --out; or --genesis.',
+      exitCode: 3,
+    })
   if (policy !== undefined) return { policy: await loadPolicy(resolve(cwd, policy)) }
   const block = await loadVerifiedGenesis(resolve(cwd, genesis ?? ''))
   const historyFile = options.text('key-history')

@@ -42,8 +42,8 @@ describe('verify', () => {
 
   it('verifies records of the authority with its genesis block, without a request', async () => {
     await network.asOperator('attestation issue alice --role role:client --out alice.json')
-    await network.asOperator('feed export --out feed.json')
-    const policy = await network.asOperator('network-policy show --json')
+    await network.asOperator('partner export-feed --out feed.json')
+    const policy = await network.asOperator('policy show network --json')
     await writeFile(network.setup.path('policy.json'), policy.stdout)
     for (const [name, kind] of [
       ['alice.json', 'membership-attestation'],
@@ -78,7 +78,7 @@ describe('verify', () => {
     const attestation = await network.asOperator('attestation issue eve --role role:client --json')
     const id = String(attestation.json()['attestation_id'])
     for (const name of ['one.json', 'two.json'])
-      await network.asOperator(`evaluate ledger.read --attestation ${id} --out ${name}`)
+      await network.asOperator(`ask --as operator ledger.read --attestation ${id} --out ${name}`)
     const [one, two] = await Promise.all(
       ['one.json', 'two.json'].map(
         async (name) => JSON.parse(await readFile(network.setup.path(name), 'utf8')) as JsonObject,
@@ -176,7 +176,7 @@ describe('verify', () => {
     expect(neededBy(await network.run(`${line} --json`))).toBe('commitment_needed')
     expect((await network.run(`${line} --commitment commitment.json`)).code).toBe(0)
     await file('forged.json', { ...foreignProof(commitment, now, ['a', 'b', 'c'], 'b'), revealed_capability: 'z' })
-    const forged = await network.run(`verify forged.json --key ${partner.publicKey} --commitment commitment.json`)
+    const forged = await network.run(`verify forged.json --key ${partner.publicKey} --with commitment.json`)
     expect([forged.code, forged.stdout.includes('(leaf_hash_mismatch)')]).toEqual([1, true])
   })
 

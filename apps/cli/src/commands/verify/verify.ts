@@ -1,244 +1,157 @@
-import { resolve } from 'node:path'
-import {
-  FormError,
-  detectRecordKind,
-  isJsonObject,
-  meaningOf,
-  readFeedIndex,
-  signerKeys,
-  verifyForeignDecision,
-  verifyList,
-  verifyRecordOfKind,
-  visible,
-} from '@chancery/protocol'
-import type { BoundaryDecision, JsonObject, JsonValue, OfflineTrust, RecordKindName } from '@chancery/protocol'
+import { open, stat } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { detectRecordKind, fromUtf8, readEventLine, readInstant, readPublicKey } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
 import { MAX_PACK_LENGTH, isEvidencePack, isEvidencePage } from '@chancery/sdk/internal'
-import type { CommandContext } from '../../context.ts'
-import { type Result, fields, verdictText } from '../../output/screen.ts'
-import { usageError } from '../../errors/failure.ts'
-import { loadKeyHistory, loadVerifiedGenesis } from '../../files/genesis-file.ts'
-import { readText } from '../../files/files.ts'
-import { loadJsonObject, loadRecord, parseObject } from '../../files/json-file.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import { loadPublicKeys } from '../../files/keys.ts'
-import { loadValidatorKeys } from '../../files/validator-keys.ts'
-import { COMMITMENT } from '../disclosure/disclosure.ts'
-import { type EvaluatedFile, OFFLINE_REASONS, type VerifiedFile, findEvaluated, verifyEvaluated } from './evaluated.ts'
-import { CHECKED_WORDS, KIND_WORDS, UNPROVEN_WORDS } from './kinds.ts'
-import { loadPackTrust, verifyPack } from './pack.ts'
+import { findConfig } from '../../connection/target.ts'
+import type { CommandContext } from '../../context.ts'
+import { usageError } from '../../errors/failure.ts'
+import { readBytes, readText, toFailure } from '../../files/files.ts'
+import { loadVerifiedGenesis } from '../../files/genesis-file.ts'
+import { parseJsonObject, parseObject } from '../../files/json-file.ts'
+import { loadKeysByName } from '../../files/named-keys.ts'
+import type { Result } from '../../output/screen.ts'
+import { verifyCard } from '../agents/card-verify.ts'
+import { askAboutAgreement } from '../agreements/agreements.ts'
+import { verifyCertificate } from '../cert/verify.ts'
+import { checkUsage } from '../data-usage/data-usage.ts'
+import { verifyExport } from '../evidence/verify.ts'
+import { verifyGatewayState } from '../gateway/tools.ts'
+import { RELEASE_FILE } from '../release/release-files.ts'
+import { verifyRelease } from '../release/verify.ts'
+import { verifyBundle } from './bundle.ts'
+import { verifyPackFile } from './pack.ts'
+import { isReceipt, verifyReceiptFile } from './receipt.ts'
+import { verifyRecord } from './records.ts'
+import { replayDecision } from './replay.ts'
+import { withCompanions } from './companions.ts'
 
-/** Texts for the index of a feed, in the form of those of other records. */
-const FEED_INDEX_WORDS = {
-  name: 'index of a revocation feed',
-  proves: 'The issuer signed the digests of the parts of its feed. Compare each part with its digest.',
-}
-
-function isFeedIndex(value: JsonObject): boolean {
-  return Object.hasOwn(value, 'index_id')
-}
-
-/** Signed, by a given key, and in the name of the network of the genesis block. */
-async function verifyFeedIndex(value: JsonObject, trust: OfflineTrust): Promise<VerifiedFile> {
-  if (trust.genesis === undefined && trust.keys.length === 0) return { ok: false, reason: 'keys_needed' }
-  try {
-    const index = readFeedIndex(value)
-    if (index.signatures.length === 0) return { ok: false, reason: 'missing_signature' }
-    if (!(await verifyList(index, signerKeys(trust, index)))) return { ok: false, reason: 'invalid_signature' }
-    if (trust.genesis === undefined) return { ok: true, checked: ['signature'], unproven: ['network', 'newest'] }
-    if (trust.genesis.network_name !== index.issuer_sovereign_id) return { ok: false, reason: 'wrong_issuer' }
-    return { ok: true, checked: ['signature', 'network'], unproven: ['newest'] }
-  } catch (error) {
-    if (!(error instanceof FormError)) throw error
-    return { ok: false, reason: 'malformed', problem: error.message }
-  }
-}
-
-/** The options of a decision on a member of a partner; undefined when none was given. */
-function foreignDecisionFiles(options: Options): ForeignFiles | undefined {
-  const [attestation, treaty, context] = [options.text('attestation'), options.text('treaty'), options.text('context')]
-  if (attestation === undefined && treaty === undefined && context === undefined) return undefined
-  if (attestation === undefined || treaty === undefined)
-    throw usageError("A decision on a partner's member needs --attestation and --treaty.")
-  return { attestation, treaty, context }
-}
-
-interface ForeignFiles {
-  readonly attestation: string
-  readonly treaty: string
-  readonly context: string | undefined
-}
-
-/** Follows the decision to context, attestation and treaty (protocol/trust-operations 4.13). */
-async function verifyForeignFile(
-  cwd: string,
-  evaluated: EvaluatedFile | undefined,
-  { files, trust }: { readonly files: ForeignFiles; readonly trust: OfflineTrust },
-): Promise<VerifiedFile> {
-  if (evaluated === undefined)
-    throw usageError(
-      'The file must contain decision and justification_proof, as evaluate --out and ask --out write them.',
+/** Runs `verify`: finds out what the file is, and verifies it with the keys that the options or the target name. */
+export async function runVerify(context: CommandContext, args: Arguments, given: Options): Promise<Result> {
+  const [file, at] = [args.required('file'), given.text('at')]
+  const there = at === undefined ? context : { ...context, now: readTime(at) }
+  const options = await withCompanions(there, await withTarget(there, given))
+  if (/^https?:\/\//i.test(file)) return verifyAs('card', given, () => verifyCard(there, file, options))
+  const path = resolve(context.cwd, file)
+  const found = await stat(path).catch((error: unknown) => {
+    // The decision itself, at the authority.
+    if (given.isSet('replay') && !/[/.]/.test(file)) return undefined
+    throw toFailure(error, file, 'read')
+  })
+  if (found === undefined) return replayDecision(there, file, options)
+  if (found.isDirectory()) {
+    const isRelease = await stat(join(path, RELEASE_FILE)).then(
+      () => true,
+      () => false,
     )
-  const { decision, proof: justification } = evaluated
-  const context = files.context === undefined ? evaluated.context : await loadJsonObject(cwd, files.context)
-  if (context === undefined) throw usageError('The file holds no context. Give it with --context.')
-  const attestation = await loadJsonObject(cwd, files.attestation)
-  const treaty = await loadJsonObject(cwd, files.treaty)
-  const keys = signerKeys(trust, decision)
-  const given = { decision, justification, context, attestation, treaty }
-  const verdict = await verifyForeignDecision(given, { keys, now: trust.now })
-  const { genesis } = trust
-  if (verdict.accepted && genesis !== undefined && decision['operator_sovereign_id'] !== genesis.network_name)
-    return { ok: false, reason: 'wrong_issuer' }
-  if (verdict.accepted) {
-    const parts = { ok: true, result: verdict.reason } as const
-    return genesis === undefined
-      ? { ...parts, checked: ['signature', 'time', 'basis'], unproven: ['network', 'revocation'] }
-      : { ...parts, checked: ['signature', 'network', 'time', 'basis'], unproven: ['revocation'] }
+    if (isRelease || given.text('as') === 'release')
+      return verifyAs('release', given, () => verifyRelease(there, file, options))
+    return verifyAs('archive', given, () => verifyExport(there, file, options))
   }
-  const { reason, problem } = verdict
-  return { ok: false, reason, ...(problem === undefined ? {} : { problem }) }
+  if (given.isSet('replay')) return verifyAs('pack', given, () => replayDecision(there, file, options))
+  return verifyFile(there, file, path, options)
 }
 
-/** Runs `verify` offline. The verdict is a result; the exit code is 0 only when the record is valid. */
-export async function runVerify(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
-  const { cwd, style } = context
-  const path = args.required('file')
-  const received = await readText(resolve(cwd, path), MAX_PACK_LENGTH)
-  if (isEvidencePage(received)) return verifyPackFile(context, received, options)
-  const file = parseObject(received, path)
-  if (isEvidencePack(file)) return verifyPackFile(context, received, options)
-  const evaluated = findEvaluated(file)
-  const value = evaluated?.decision ?? file
-  const trust = await loadTrustInputs(context, options)
-  const kind = isFeedIndex(value) ? 'feed-index' : detectRecordKind(value)
-  if (kind === undefined) {
-    const verdict = { valid: false, reason: 'unrecognized' }
-    const data = { ...verdict, kind: null, explanation: OFFLINE_REASONS['unrecognized'] ?? '' }
-    return { data, text: verdictText(verdict, OFFLINE_REASONS, style), exitCode: 1 }
+async function verifyFile(context: CommandContext, file: string, path: string, options: Options): Promise<Result> {
+  const as = options.text('as')
+  const start = await readStart(path)
+  if (options.isSet('floors') || as === 'gateway-state' || start.toString('latin1').startsWith('SQLite format'))
+    return verifyAs('gateway-state', options, () => verifyGatewayState(context, file, options))
+  if (as === 'export' || isExport(start, file))
+    return verifyAs('export', options, () => verifyExport(context, file, options))
+  const { size } = await stat(path)
+  const bytes = size <= 256 * 1024 ? await readBytes(path) : undefined
+  if (as === 'receipt' || (bytes !== undefined && isReceipt(bytes)))
+    return verifyAs('receipt', options, async () =>
+      verifyReceiptFile(context, bytes ?? (await readBytes(path)), options),
+    )
+  const text = await readText(path, MAX_PACK_LENGTH)
+  if (isEvidencePage(text)) return verifyAs('pack', options, () => verifyPackFile(context, text, options))
+  const value = parseObject(text, file)
+  if (isEvidencePack(value)) return verifyAs('pack', options, () => verifyPackFile(context, text, options))
+  if (value['payloadType'] !== undefined || value['dsseEnvelope'] !== undefined)
+    return verifyAs('bundle', options, () => verifyBundle(context, text, options))
+  if (value['supportedInterfaces'] !== undefined)
+    return verifyAs('card', options, () => verifyCard(context, file, options))
+  return verifyOne(context, file, value, options)
+}
+
+async function verifyOne(context: CommandContext, file: string, value: JsonObject, options: Options): Promise<Result> {
+  const kind = detectRecordKind(value)
+  const hasKeys = options.list('key').length > 0
+  const isPinned = options.isSet('genesis')
+  if (kind === 'join-certificate') {
+    const anchors = await findAnchors(context, value, options)
+    if (anchors.size > 0) return verifyAs(kind, options, () => verifyCertificate(context, file, options, anchors))
   }
-  const { name, proves } = kind === 'feed-index' ? FEED_INDEX_WORDS : KIND_WORDS[kind]
-  const files = foreignDecisionFiles(options)
-  const verified: VerifiedFile = await (files === undefined
-    ? verify(kind, value, trust, evaluated)
-    : verifyForeignFile(cwd, evaluated, { files, trust }))
-  if (!verified.ok && verified.reason.endsWith('_needed')) return notVerified(kind, verified.reason, context)
-  const { result, checked, unproven } = verified.ok ? verified : { result: undefined, checked: [], unproven: [] }
-  const verdict = { valid: verified.ok, reason: verified.ok ? 'valid' : verified.reason }
-  const words = { ...OFFLINE_REASONS, valid: proves }
-  const problem = verified.ok ? undefined : verified.problem
-  const more = [
-    ...(result === undefined
-      ? []
-      : [`  ${result === 'authorized' ? style.good('Allowed') : style.bad('Denied')}: ${result}`]),
-    ...(checked.length === 0 ? [] : [`  Checked: ${checked.map((each) => CHECKED_WORDS[each]).join(', ')}.`]),
-    ...unproven.map((each) => `${style.warn('Not proven:')} ${UNPROVEN_WORDS[each]}`),
-    ...(problem === undefined ? [] : [`  ${visible(problem)}`]),
-  ]
-  const text = [verdictText(verdict, words, style), ...more, describe(kind, name, value, context)].join('\n')
-  const explanation = words[verdict.reason as keyof typeof words] ?? verdict.reason
-  const data = {
-    ...verdict,
-    kind,
-    explanation,
-    problem: problem ?? null,
-    checked,
-    unproven,
-    ...(result === undefined ? {} : { result }),
-  }
-  return { data, text, exitCode: verified.ok ? 0 : 1 }
+  // The authority knows both parties, and whether the graph has changed since.
+  if (kind === 'agreement-record' && !hasKeys && isPinned && (await findConfig(context, options)).network.na_endpoint)
+    return verifyAs(kind, options, () => askAboutAgreement(context, file, options))
+  if (kind === 'data-access-intent' && options.isSet('policy'))
+    return verifyAs(kind, options, () => checkUsage(context, file, options))
+  return verifyAs(kind ?? 'unknown', options, () => verifyRecord(context, value, options))
 }
 
-/** Flags for other records. A pack has these parts inside it, so a given one would be ignored. */
-const NOT_FOR_PACKS = [
-  'key',
-  'offerer-key',
-  'responder-key',
-  'validator-key',
-  'commitment',
-  'context',
-  'attestation',
-  'treaty',
-] as const
-
-async function verifyPackFile(context: CommandContext, text: string, options: Options): Promise<Result> {
-  const unused = NOT_FOR_PACKS.find((name) => options.isSet(name))
-  if (unused !== undefined)
-    throw usageError(`An evidence pack does not use --${unused}.`, 'Give --genesis with the block that you trust.')
-  return verifyPack(context, text, await loadPackTrust(context, options))
-}
-
-/** A missing key is a wrong call: the record may be valid. A program that reads only `valid` does not accept it. */
-function notVerified(kind: VerifiedKind, reason: string, { style }: CommandContext): Result {
-  const explanation = OFFLINE_REASONS[reason] ?? reason
-  const data = { valid: false, reason, kind, explanation, problem: null, checked: [], unproven: [] }
-  return { data, text: `${style.warn('Not verified:')} ${explanation}`, exitCode: 2 }
-}
-
-type VerifiedKind = RecordKindName | 'feed-index'
-
-async function verify(
-  kind: VerifiedKind,
+/** The given keys by the id of their issuer; else the key of the pinned authority, under the id that the record names. */
+async function findAnchors(
+  { cwd }: CommandContext,
   value: JsonObject,
-  trust: OfflineTrust,
-  evaluated: EvaluatedFile | undefined,
-): Promise<VerifiedFile> {
-  if (evaluated !== undefined) return verifyEvaluated(evaluated, trust)
-  if (kind === 'feed-index') return verifyFeedIndex(value, trust)
-  const verdict = await verifyRecordOfKind(kind, value, trust)
-  if (!verdict.ok || kind !== 'boundary-decision') return verdict
-  return { ...verdict, result: meaningOf(verdict.record as BoundaryDecision) }
+  options: Options,
+): Promise<ReadonlyMap<string, Uint8Array>> {
+  const named = Object.entries(await loadKeysByName(cwd, options))
+  const pin = options.text('genesis')
+  const issuer = value['issued_by']
+  const block = pin === undefined || named.length > 0 ? undefined : await loadVerifiedGenesis(resolve(cwd, pin))
+  // Another network, or a key of before: the record itself says more than this check.
+  const isOwn = block !== undefined && value['network_name'] === block.network_name && !options.isSet('key-history')
+  const all = isOwn && typeof issuer === 'string' ? [[issuer, block.network_authority.public_key] as const] : named
+  const keys = all.map(([id, key]) => [id, readPublicKey(key)] as const)
+  return new Map(keys.flatMap(([id, key]) => (key === undefined ? [] : [[id, key] as const])))
 }
 
-async function loadTrustInputs({ cwd, now }: CommandContext, options: Options): Promise<OfflineTrust> {
-  const keys = (await loadPublicKeys(cwd, options, 'key')) ?? []
-  const offererKeys = await loadPublicKeys(cwd, options, 'offerer-key')
-  const responderKeys = await loadPublicKeys(cwd, options, 'responder-key')
-  const file = options.text('genesis')
-  // Both together would not state which keys are trusted.
-  if (file !== undefined && keys.length > 0) throw usageError('Give --key or --genesis, not both.')
-  const given = options.text('commitment')
-  return {
-    keys,
-    validatorKeys: new Map(Object.entries(await loadValidatorKeys(cwd, options))),
-    now: now(),
-    ...(offererKeys === undefined ? {} : { offererKeys }),
-    ...(responderKeys === undefined ? {} : { responderKeys }),
-    ...(await loadNetwork(cwd, options)),
-    ...(given === undefined ? {} : { commitment: await loadRecord(cwd, given, COMMITMENT) }),
-  }
-}
-
-/** The genesis block, with the former keys of its authority if a key history is given. */
-async function loadNetwork(cwd: string, options: Options): Promise<Pick<OfflineTrust, 'genesis' | 'history'>> {
-  const [file, historyFile] = [options.text('genesis'), options.text('key-history')]
-  if (file === undefined && historyFile !== undefined)
-    throw usageError('--key-history needs --genesis: its root signed both.')
-  if (file === undefined) return {}
-  const genesis = await loadVerifiedGenesis(resolve(cwd, file))
-  return historyFile === undefined ? { genesis } : { genesis, history: await loadKeyHistory(cwd, historyFile, genesis) }
-}
-
-/** Describes the content of the file. It is proved only if the record is valid. */
-function describe(kind: VerifiedKind, name: string, value: JsonObject, { style }: CommandContext): string {
-  const id = Object.entries(value).find(([member, found]) => member.endsWith('_id') && typeof found === 'string')
-  const network = value['network_name']
-  const named = typeof id?.[1] === 'string' ? id[1] : typeof network === 'string' ? network : '-'
-  return fields(
-    [
-      ['record', name],
-      ['kind', kind],
-      ['names', named],
-      ['signed by', labelsOf(value).join(', ') || 'not signed'],
-    ],
-    style,
+/** --as: a file of another kind is a wrong call, and says nothing about its content. */
+function verifyAs(kind: string, options: Options, verify: () => Promise<Result>): Promise<Result> {
+  const as = options.text('as')
+  if (as === undefined || as === kind) return verify()
+  throw usageError(
+    `The file is a ${kind.replaceAll('-', ' ')}, not a ${as.replaceAll('-', ' ')}.`,
+    'Leave out --as, or give another file.',
   )
 }
 
-/** Labels of the signatures in the file. They are names and prove nothing. */
-function labelsOf(value: JsonObject): string[] {
-  const carried: JsonValue[] = [value['signature'] ?? [], value['signatures'] ?? []].flat()
-  return carried.flatMap((each) => {
-    const label = isJsonObject(each) ? each['key_id'] : undefined
-    return typeof label === 'string' ? [label] : []
+/** Without a pin of its own the command trusts the network of the target. It never uses a key inside the file. */
+async function withTarget(context: CommandContext, options: Options): Promise<Options> {
+  if (options.isSet('genesis') || options.list('key').length > 0) return options
+  const { genesis } = (await findConfig(context, options)).paths
+  return genesis === undefined ? options : options.with({ genesis })
+}
+
+function readTime(text: string): () => bigint {
+  const at = readInstant(text)
+  if (at === undefined) throw usageError('--at is not a time in ISO 8601.', 'For example 2026-07-01T12:00:00Z.')
+  return () => at
+}
+
+const START_BYTES = 256 * 1024
+
+async function readStart(path: string): Promise<Buffer> {
+  const handle = await open(path).catch((error: unknown) => {
+    throw toFailure(error, path, 'read')
   })
+  try {
+    const { buffer, bytesRead } = await handle.read({ buffer: Buffer.alloc(START_BYTES), position: 0 })
+    return buffer.subarray(0, bytesRead)
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Compressed, or lines of which the first is an entry of a store. */
+function isExport(start: Buffer, file: string): boolean {
+  if (['1f8b', '28b52ffd'].some((magic) => start.toString('hex', 0, 4).startsWith(magic))) return true
+  const end = start.indexOf(10)
+  const line = fromUtf8(start.subarray(0, end < 0 ? start.length : end)) ?? ''
+  if (readEventLine(line) !== undefined) return true
+  return /\.(?:jsonl|ndjson)$/.test(file) && parseJsonObject(start.toString('utf8')) === undefined
 }

@@ -173,7 +173,7 @@ function toJson(position: StoredPosition): JsonObject {
 function unusable(path: string): CommandError {
   return new CommandError({
     code: 'invalid_state',
-    message: `${path} is not a state file of chancery watch for this authority.`,
+    message: `${path} is not a state file of chancery authority watch for this authority.`,
     hint: 'Give another --state, or remove the file if the difference is expected.',
   })
 }

@@ -77,7 +77,9 @@ beforeEach(async () => {
 })
 
 const watch = (flags = '', now = NOW): Promise<CommandRun> =>
-  setup.run(`watch --url ${server.url} --genesis genesis.json --state ${state} --json ${flags}`, { now: () => now })
+  setup.run(`authority watch --url ${server.url} --genesis genesis.json --state ${state} --json ${flags}`, {
+    now: () => now,
+  })
 
 describe('watch', () => {
   it('ends with 0 and says what it saw', async () => {
@@ -149,7 +151,7 @@ describe('watch', () => {
 
   it('says in words how far ahead a list is dated', async () => {
     published = { ...published, crl: await list(6, { at: NOW + HOUR }) }
-    const ran = await setup.run(`watch --url ${server.url} --genesis genesis.json`, { now: () => NOW })
+    const ran = await setup.run(`authority watch --url ${server.url} --genesis genesis.json`, { now: () => NOW })
     expect(ran.stdout).toMatch(/list {2}6, dated 3600 s ahead of this clock: future\n/)
     expect(ran.stdout).toMatch(/feed {2}3, signed 3600 s ago/)
   })
@@ -193,11 +195,11 @@ describe('watch', () => {
   })
 
   it('needs a pin', async () => {
-    expect((await setup.run(`watch --url ${server.url} --json`, { now: () => NOW })).code).toBe(2)
+    expect((await setup.run(`authority watch --url ${server.url} --json`, { now: () => NOW })).code).toBe(2)
   })
 
   it('reports an authority that cannot be reached', async () => {
-    const ran = await setup.run(`watch --url http://127.0.0.1:1 --genesis genesis.json --json`, {
+    const ran = await setup.run(`authority watch --url http://127.0.0.1:1 --genesis genesis.json --json`, {
       now: () => NOW,
       sleep: () => undefined,
     })
@@ -224,7 +226,7 @@ describe('watch', () => {
       if (waits === 1) published = { ...published, crl: await list(4) }
       else stop.abort()
     }
-    const line = `watch --url ${server.url} --genesis genesis.json --state ${state} --every 60 --json`
+    const line = `authority watch --url ${server.url} --genesis genesis.json --state ${state} --every 60s --json`
     const ran = await setup.run(line, { now: () => NOW, sleep, stop: stop.signal })
     expect(ran.events().map((event) => event['event'])).toEqual(['good', 'wrong'])
     expect(ran.code).toBe(1)

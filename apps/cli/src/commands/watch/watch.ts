@@ -4,7 +4,7 @@ import type { CompactCrl, Instant, JsonObject, RevocationFeed } from '@chancery/
 import { connect, openForeign } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/screen.ts'
-import { usageError } from '../../errors/failure.ts'
+import { timeSpan } from '../../arguments/time-span.ts'
 import { FOR_ALL, replaceFile } from '../../files/files.ts'
 import { requireFollowedKeys } from '../../connection/followed-keys.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
@@ -139,9 +139,9 @@ function metric(name: string, help: string, rows: readonly string[]): string[] {
   return [`# HELP ${name} ${help}`, `# TYPE ${name} gauge`, ...rows.map((row) => name + row)]
 }
 
-/** Runs `watch`: checks the published records like a verifier, once or repeatedly. */
+/** Runs `authority watch`: checks the published records like a verifier, once or repeatedly. */
 export async function runWatch(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
-  const connection = await connect(context, options, options.text('genesis'))
+  const connection = await connect(context, options)
   const followed = requireFollowedKeys(connection.followed)
   const [stateFile, metrics] = [
     resolvePath(context, options.text('state')),
@@ -180,12 +180,7 @@ export async function runWatch(context: CommandContext, _args: Arguments, option
 }
 
 function readEvery(options: Options): number | undefined {
-  const text = options.text('every')
-  if (text === undefined) return undefined
-  const seconds = Number(text)
-  if (!Number.isInteger(seconds) || seconds < 1 || seconds > 86_400)
-    throw usageError('--every must be 1 to 86400 seconds.')
-  return seconds
+  return timeSpan(options, 'every', { unit: 's', min: 1, max: 86_400 })
 }
 
 function resolvePath({ cwd }: CommandContext, path: string | undefined): string | undefined {

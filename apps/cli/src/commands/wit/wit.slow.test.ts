@@ -33,7 +33,8 @@ afterAll(async () => {
   await network.close()
 })
 
-const LINE = 'wit --home node --audience https://print.example'
+const LINE =
+  'node call https://print.example --home node --audience https://print.example --profile wimse --print-headers'
 
 function headersOf(text: string): Record<string, string> {
   const lines = text.trimEnd().split('\n')
@@ -66,7 +67,9 @@ describe('wit', () => {
   })
 
   it('says what is missing', async () => {
-    const noUrl = await network.run('wit --home node --audience printers')
+    const noUrl = await network.run(
+      'node call printers --home node --audience printers --profile wimse --print-headers',
+    )
     expect([noUrl.code, noUrl.stderr]).toEqual([2, expect.stringContaining('--request-url')])
     const off = await openNetwork()
     await off.join('node')

@@ -18,7 +18,7 @@ export function StoreOff(props: { readonly bar: JSX.Element; readonly children?:
       >
         <p>
           An evidence pack can be verified without it:{' '}
-          <code class="mono">chancery verify pack FILE --genesis genesis.json</code>
+          <code class="mono">chancery verify FILE --genesis genesis.json</code>
         </p>
       </Blank>
       {props.children}

@@ -56,7 +56,7 @@ function expectOnly(findings: readonly Finding[], check: string, status: 'warn' 
   expect(wrong[0]?.fix).toMatch(fix)
 }
 
-describe('gateway doctor', () => {
+describe('doctor', () => {
   it('reports no problems for a correct gateway, and changes nothing', async () => {
     const before = await readFile(join(gateway.home, 'gateway.state'))
     const findings = await examine()

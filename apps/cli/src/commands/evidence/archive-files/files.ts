@@ -90,7 +90,7 @@ export class ArchiveFolder implements ArchiveFiles {
     throw new CommandError({
       code: 'file_exists',
       message: `${path} exists already, with another content.`,
-      hint: 'Another run writes to this archive, or the file was changed. Verify the archive: chancery evidence verify <folder>',
+      hint: 'Another run writes to this archive, or the file was changed. Verify the archive: chancery verify <folder>',
     })
   }
 

@@ -86,7 +86,7 @@ export function brokenArchive(name: string, { file, reason }: ArchiveFinding): C
   return new CommandError({
     code: 'invalid_archive',
     message: `${name} is not a valid archive: ${file} (${reason}).`,
-    hint: `See: chancery evidence verify ${name}`,
+    hint: `See: chancery verify ${name}`,
   })
 }
 
@@ -187,6 +187,6 @@ export async function findProvenEnd(
   throw new CommandError({
     code: 'archive_differs',
     message: `${name} does not have the entries of the store (${difference ?? 'entries_missing'}). Nothing was removed.`,
-    hint: 'Archive the store first: chancery evidence archive --to <folder>',
+    hint: 'Archive the store first: chancery evidence export --archive <folder>',
   })
 }

@@ -174,7 +174,7 @@ export class ArchiveWriter {
     if (refusal !== undefined)
       throw writeError(
         `The entries of the store are not those that its log covers (${refusal}).`,
-        'Verify the store: chancery evidence export, then chancery evidence verify. Nothing was added to the archive.',
+        'Verify the store: chancery evidence export, then chancery verify. Nothing was added to the archive.',
       )
     await this.#files.create(manifestName(manifest.number), toUtf8(text))
     this.#segments = []

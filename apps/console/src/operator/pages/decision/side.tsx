@@ -60,7 +60,7 @@ export function ExportButton(props: { readonly story: DecisionStory; readonly ch
 /** What this browser verified, where the decision is in the store, and how others verify it. */
 export function Side(props: { readonly story: DecisionStory; readonly checking: Checking }): JSX.Element {
   const { story, checking } = props
-  const command = `chancery verify pack ${fileName(story)} --genesis genesis.json`
+  const command = `chancery verify ${fileName(story)} --genesis genesis.json`
   return (
     <div class="stack">
       <Checks {...checking} />

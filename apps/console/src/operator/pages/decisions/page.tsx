@@ -126,7 +126,7 @@ export function Page({ query }: PageProps): JSX.Element {
           text: 'The authority stores every decision that it makes for an operator or a node.',
           action: (
             <>
-              <Command text="chancery evaluate --help" />
+              <Command text="chancery ask --as operator --help" />
               <a class="btn primary" href="/operator/policies">
                 Open policies
               </a>

@@ -43,9 +43,9 @@ export function ExportDrawer({ status, onClose }: EvidenceExportProps): JSX.Elem
     >
       <section>
         <h3>Verify the file</h3>
-        <Command text={`chancery evidence verify ${FILE} --genesis genesis.json --executor-keys keys.json`} />
+        <Command text={`chancery verify ${FILE} --genesis genesis.json --with keys.json`} />
         <p class="quiet small">
-          keys.json is the output of chancery executor-key list --json. After retention, add the checkpoint with
+          keys.json is the output of chancery evidence key list --json. After retention, add the checkpoint with
           --checkpoint.
         </p>
       </section>

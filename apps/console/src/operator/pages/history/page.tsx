@@ -106,7 +106,7 @@ async function load({ id, isResource }: Of, signal: AbortSignal): Promise<Histor
 function Summary({ history, id, isResource }: Of & { readonly history: History }): JSX.Element {
   const { truncated, verification, lines, head } = history
   const finding = useCheck(lines.join('\n'), async () => {
-    if (truncated) throw new Error('the history is longer than one response. Use chancery evidence verify')
+    if (truncated) throw new Error('the history is longer than one response. Use chancery verify')
     if (lines.length === 0) throw new Error('there is no entry to check')
     const { checkHistory } = await import('../../proof/check-history.ts')
     const [first = '', ...others] = await checkHistory(lines, isResource ? { resource: id } : { vendor: id })

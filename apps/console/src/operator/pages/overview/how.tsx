@@ -37,7 +37,7 @@ export function HowDrawer(props: {
         of={[
           ['Check', <code class="mono">{check}</code>],
           ...(finding.at === null ? [] : [['Time', <Time at={finding.at} both />] as const]),
-          ['Same report', <code class="mono">chancery findings</code>],
+          ['Same report', <code class="mono">chancery doctor --remote</code>],
         ]}
       />
       <p class="quiet">This page checks again every 15 seconds. The finding leaves the overview when it is fixed.</p>

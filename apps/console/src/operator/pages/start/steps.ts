@@ -77,7 +77,7 @@ function joinSteps({ invite_made, node_joined, usable_operator_keys }: FirstStep
       text: 'A token lets one machine join. Give it a name and roles, and send the token over a channel that you trust.',
       isDone: invite_made,
       action: { text: 'Invite a node…', href: '/operator/nodes?do=invite' },
-      command: 'chancery invite --role role:client --out invite.token',
+      command: 'chancery invite create --role role:client --out invite.token',
     },
     {
       name: 'join',
@@ -108,7 +108,7 @@ function ruleSteps({ policy_active, partner_added }: FirstSteps): readonly Step[
       text: 'Without one, an agreement or attestation alone decides. Start with an example, test it, publish and activate it.',
       isDone: policy_active,
       action: { text: 'New policy', href: '/operator/policies/~new/draft' },
-      command: 'chancery boundary-policy new spending',
+      command: 'chancery policy new --name spending',
     },
     {
       name: 'partner',
@@ -129,14 +129,14 @@ function operateSteps({ backup_at }: FirstSteps, said: (step: SaidStep) => Said 
       text: 'A gateway verifies callers in front of a service. It reads public lists only, so the authority cannot see it.',
       isDone: said('gateway') !== undefined,
       says: { step: 'gateway', done: 'It runs', skip: 'Skip' },
-      command: 'chancery gateway init --authority URL --root-key root.pub --out ./gateway',
+      command: 'chancery gateway init --url URL --root-key root.pub --home ./gateway',
     },
     {
       name: 'backup',
       title: 'Make a backup',
       text: 'On the machine of the authority. The command records the time in the database, and this step is done.',
       isDone: backup_at !== null,
-      command: 'chancery authority backup --env-file authority.env --to ./backup',
+      command: 'chancery authority backup --home . --out ./backup',
     },
     {
       name: 'watch',
@@ -144,7 +144,7 @@ function operateSteps({ backup_at }: FirstSteps, said: (step: SaidStep) => Said 
       text: 'On another machine. It reports an old list and a history that changed. The authority cannot see it.',
       isDone: said('watch') !== undefined,
       says: { step: 'watch', done: 'It runs', skip: 'Skip' },
-      command: 'chancery watch --genesis genesis.json --state watch.json --every 60',
+      command: 'chancery authority watch --genesis genesis.json --state watch.json --every 60s',
     },
   ]
 }
