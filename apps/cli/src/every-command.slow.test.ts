@@ -110,13 +110,12 @@ const ALONE = new Set(['use', 'version', 'gateway client add service --dry-run']
 const STARTS = new Set(['demo', 'up'])
 
 /** Commands that print a list of checks instead of an error. */
-const REPORTS = new Set(['watch', 'partner inspect'])
+const REPORTS = new Set(['authority watch', 'partner inspect'])
 
 /** Commands without an operator key that read from an authority, with what they need to get that far. */
 const READS: Readonly<Record<string, string>> = {
-  nodes: '',
-  'agent list': 'ledger.read',
-  'agent list': 'node.pub',
+  'node list': '',
+  'agent list': '',
   'policy show network': '',
   'policy show recognition': '',
   'evidence submit': 'na/genesis.json',
@@ -127,19 +126,18 @@ const READS: Readonly<Record<string, string>> = {
   'partner export-feed': '',
   'partner show': 'NET OTHER',
   'policy show license': '',
-  'partner inspect': NOWHERE,
+  'partner inspect': `${NOWHERE} --genesis na/genesis.json --allow-http`,
   'genesis fetch': '--genesis na/genesis.json',
-  watch: '--genesis na/genesis.json',
-  join: '--home node-home --token x --genesis na/genesis.json',
-  ask: 'ledger.read --key node.key --attestation x',
+  'authority watch': '--genesis na/genesis.json',
+  join: '--home node-home --token-file - --genesis na/genesis.json',
+  ask: 'ledger.read --member-key node.key --attestation x',
   'operator list': '--check',
   'evidence witness': '--state witness.json --key node.key --name witness --init',
-  'gateway init': `--authority ${NOWHERE} --root-key na/keys/root.pub --out new-gateway`,
-  'partner inspect': `--origin ${NOWHERE} --genesis na/genesis.json --allow-http`,
+  'gateway init': `--url ${NOWHERE} --root-key na/keys/root.pub --home new-gateway`,
 }
 
 /** Commands that ask another network on purpose. */
-const OTHER_NETWORKS = new Set(['partner inspect', 'gateway init', 'partner inspect', 'watch', 'join'])
+const OTHER_NETWORKS = new Set(['partner inspect', 'gateway init', 'authority watch', 'join'])
 
 /** The first test loads the modules of all commands, which takes long on a busy machine. */
 const LIMIT_MS = 180_000

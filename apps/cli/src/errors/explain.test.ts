@@ -114,7 +114,7 @@ describe('explain', () => {
       exitCode: 2,
     })
     expect(explain(new CommandError({ code: 'x', message: 'failed' }))).toMatchObject({ code: 'x', exitCode: 2 })
-    expect(explain(new RequestError('key_id is required'))).toMatchObject({ code: 'usage', exitCode: 2 })
+    expect(explain(new UsageError('key_id is required'))).toMatchObject({ code: 'usage', exitCode: 2 })
   })
 
   it('shows where a defect is only when asked', () => {

@@ -192,6 +192,21 @@ async function checkAttestedProofs(expect: Expect): Promise<void> {
     const swapped = { 'chancery-attestation': `:${btoa('{}')}:` }
     expect(`v2 ${expected} swapped`, await check(swapped), 'signature_invalid')
   }
+  const [v1] = proofs.proofs
+  const sent: Readonly<Record<string, string>> = v1?.headers ?? {}
+  const request: verify.IncomingRequest = {
+    method: v1?.method ?? '',
+    target: v1?.target ?? '',
+    field: (name) => (sent[name] === undefined ? [] : [sent[name]]),
+    body: new TextEncoder().encode(v1?.body),
+  }
+  const verdict = await verify.verifyRequest(request, {
+    audience: 'https://print.example.org',
+    evaluate: (certificate, now) => trust.evaluate(certificate, now),
+    nonces: new verify.MemoryNonceStore(),
+    at: BigInt(v1?.created ?? 0) * 1_000_000n,
+  })
+  expect('v1 at the same verifier', [verdict.valid, verdict.valid && verdict.caller.attestation], [true, undefined])
 }
 
 /** Decisions on a member of a partner, and the reason for one change in each input. */

@@ -111,7 +111,7 @@ describe('verify --replay', () => {
   const resultsOf = (report: JsonObject): readonly string[] =>
     (report['gates'] as readonly JsonObject[]).map(({ gate_name, result }) => `${String(gate_name)} ${String(result)}`)
   const replayed = async (changed: PackRecords): Promise<[number, string]> => {
-    await writeFile(network.setup.path('changed.json'), writeEvidencePack(sealPack(changed)))
+    await writeFile(network.setup.path('changed.json'), writePack(sealPack(changed)))
     const { code, stdout, stderr } = await network.run('verify --replay changed.json --genesis genesis.json')
     return [code, `${stdout}${stderr}`]
   }

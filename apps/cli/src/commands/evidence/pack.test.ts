@@ -61,7 +61,7 @@ it("has the treaty of a decision on a partner's member, whose key verifies the a
   const forged = asJson(await signList({ ...draft, signatures: [] }, other))
   const pack = readJson(await readFile(network.setup.path('partner.json'), 'utf8')) as JsonObject
   const changed = sealPack({ ...(pack as unknown as EvidencePack), attestation: forged })
-  await writeFile(network.setup.path('forged.json'), writeEvidencePack(changed))
+  await writeFile(network.setup.path('forged.json'), writePack(changed))
   const { json } = await network.run('verify forged.json --genesis genesis.json --json')
   expect(notPassed(json())).toContain('basis_signature failed')
 })
