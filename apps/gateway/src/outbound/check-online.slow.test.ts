@@ -53,7 +53,10 @@ it('a collector whose name resolves to a private address is refused by the check
 })
 
 it('GATEWAY_AUDIT_ALLOW_PRIVATE allows both', async () => {
-  expect(await tryCollector('localhost', { GATEWAY_AUDIT_ALLOW_PRIVATE: 'true' })).toEqual({ problems: [], isDelivered: true })
+  expect(await tryCollector('localhost', { GATEWAY_AUDIT_ALLOW_PRIVATE: 'true' })).toEqual({
+    problems: [],
+    isDelivered: true,
+  })
 })
 
 it('a literal address needs no setting', async () => {

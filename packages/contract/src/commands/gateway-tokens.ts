@@ -16,7 +16,10 @@ export const TOKEN_OPTIONS: readonly CommandOption[] = [
     summary: 'tokens: network whose nodes may get tokens; default: the one that decides',
     repeatable: true,
   },
-  { flags: '--node <node>', summary: 'tokens: folder of the node that asks; not needed when the network has decisions' },
+  {
+    flags: '--node <node>',
+    summary: 'tokens: folder of the node that asks; not needed when the network has decisions',
+  },
   { flags: '--alg <name>', summary: 'tokens: algorithm', default: 'ES256', choices: ['ES256', 'EdDSA', 'RS256'] },
   { flags: '--bearer', summary: 'tokens: also issue tokens that are bound to no key, for services without DPoP' },
 ]

@@ -69,7 +69,9 @@ describe('who may call', () => {
 
 describe('limits', () => {
   it('counts every verify route under verify, and lets every caller use it', () => {
-    const verify = each(({ method, path }) => method === 'POST' && /^\/(?!admin\/).*\/verify(-with-treaty)?$/.test(path))
+    const verify = each(
+      ({ method, path }) => method === 'POST' && /^\/(?!admin\/).*\/verify(-with-treaty)?$/.test(path),
+    )
     for (const { id, access, limit } of verify) expect([access, limit], id).toEqual(['public', 'verify'])
   })
 

@@ -65,18 +65,21 @@ async function callTool(
   const context = values.at(-1)
   const read = (): JsonObject => (hasInput ? toArguments(values[0]) : {})
   const call: ToolCall = { server: name, tool, arguments: read(), ...inputOf(context), named }
-  const outcome = await runToolCall({ ...governingOf(govern), held }, {
-    call,
-    ...(basis === undefined ? {} : { basis: basis(callerOf(context)) }),
-    run: async (report) => {
-      // The program may have changed the object while the authority decided.
-      if (digestOf(read()) !== digestOf(call.arguments))
-        throw new UsageError('the tool was not called: its arguments changed after the decision')
-      const value = await handler(...values)
-      report(outcomeOf(value))
-      return value
+  const outcome = await runToolCall(
+    { ...governingOf(govern), held },
+    {
+      call,
+      ...(basis === undefined ? {} : { basis: basis(callerOf(context)) }),
+      run: async (report) => {
+        // The program may have changed the object while the authority decided.
+        if (digestOf(read()) !== digestOf(call.arguments))
+          throw new UsageError('the tool was not called: its arguments changed after the decision')
+        const value = await handler(...values)
+        report(outcomeOf(value))
+        return value
+      },
     },
-  })
+  )
   if (outcome.state === 'done') return outcome.value
   return outcome.state === 'denied' ? deniedResult(outcome.answer) : refusedResult(outcome.text)
 }

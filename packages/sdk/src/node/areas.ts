@@ -38,7 +38,8 @@ export function nodeAreas(options: KeyedOptions): NodeAreas {
       status: (approval_id, more) =>
         call({
           route: approvals.status,
-          body: (now) => requireNode(connection.node, 'a request about an approval').prove('approval-status', { approval_id }, now),
+          body: (now) =>
+            requireNode(connection.node, 'a request about an approval').prove('approval-status', { approval_id }, now),
           repeatable: true,
           read: json((value) => approvals.status.answer(value, '')),
           options: more,

@@ -195,5 +195,5 @@ function textAt(value: JsonObject, name: string): string {
 }
 
 function unfit(problem: string): VerificationError {
-  return new VerificationError("token_mismatch", "response", `the answer of the gateway ${problem}`)
+  return new VerificationError('token_mismatch', 'response', `the answer of the gateway ${problem}`)
 }

@@ -22,7 +22,7 @@ export interface StartArguments {
 }
 
 /** Passes only options of the command line, because defaults must not override settings. */
-async function toStartArguments(context: CommandContext, options: Options): Promise<StartArguments> {
+export async function toStartArguments(context: CommandContext, options: Options): Promise<StartArguments> {
   const own = new Set(context.command.options.map(({ flags }) => `--${flagName(flags)}`))
   const flags: Record<string, string | readonly string[]> = {}
   for (const [flag, value] of options.entries()) {

@@ -9,13 +9,7 @@ import {
   type PackCheck,
   type PackTrust,
 } from '@chancery/sdk/evidence'
-import {
-  EvidencePackError,
-  PACK_CHECK_WORDS,
-  isEvidencePage,
-  isPageOf,
-  readEvidencePage,
-} from '@chancery/sdk/internal'
+import { EvidencePackError, PACK_CHECK_WORDS, isEvidencePage, isPageOf, readEvidencePage } from '@chancery/sdk/internal'
 import type { CommandContext } from '../../context.ts'
 import { type Result, type Style, table } from '../../output/screen.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'

@@ -56,7 +56,14 @@ async function verify(answer: JsonObject, asked: AskedQuestion): Promise<Verifie
   if (decision.context_id !== asked.contextId) throw refusal('context_mismatch')
   if (decision.policy_binding?.context_digest !== contextDigest(context)) throw refusal('context_digest_mismatch')
   const waitsFor = decision.authorized ? undefined : waitingApproval(proof.record)
-  return { decision, wire, justification, waitsFor, context: asJson(context), isStored: answer['decision_stored'] === true }
+  return {
+    decision,
+    wire,
+    justification,
+    waitsFor,
+    context: asJson(context),
+    isStored: answer['decision_stored'] === true,
+  }
 }
 
 function refusal(reason: string, cause?: Error): GatewayRefusal {
