@@ -104,7 +104,7 @@ async function findJoinConfig(context: CommandContext, options: Options, files: 
   })
 }
 
-/** The token would go to whoever answers. */
+/** The token would go to any server that answers. */
 function notPinned(url: string, genesis: GenesisBlock): CommandError {
   return usageError(
     `The network is not pinned. ${url} claims to be ${genesis.network_name}, ${genesisFingerprint(genesis)}.`,

@@ -59,7 +59,7 @@ describe('use', () => {
   it('removes a saved network, and keeps its files', async () => {
     expect((await setup.run('use --remove NET-two')).code).toBe(0)
     expect((await setup.run('use two')).code).toBe(0)
-    expect((await setup.run('use --remove NOBODY')).code).toBe(2)
+    expect((await setup.run('use --remove NET-none')).code).toBe(2)
   })
 
   it('saves a network elsewhere, with its genesis block', async () => {
