@@ -33,6 +33,7 @@ const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   'POST /admin/admission-rules': [{ rule_id: 'x', kind: 'oidc', required_claims: {} }],
   'POST /admin/admission-rules/{rule_id}/test': ['x', { token: 'x' }],
   'POST /admin/admission-rules/{rule_id}/remove': ['x'],
+  'GET /admin/budgets/{budget_key}': ['x'],
   'GET /admin/approvals/{approval_id}': ['x'],
   'POST /admin/approvals/{approval_id}/approve': ['x', {}],
   'POST /admin/approvals/{approval_id}/deny': ['x', {}],
