@@ -45,6 +45,6 @@ describe('budget', () => {
     expect(stdout).toMatch(/remaining +0\n/)
     expect(stdout).toMatch(/DECISION +ENTRY +ASKED +STATE\n.+ 1 +counted/)
     const { code, errorJson } = await own.asOperator(`budget show ${'0'.repeat(64)} --json`)
-    expect([code, errorJson()]).toMatchObject([1, { error: { code: 'budget_not_found' } }])
+    expect([code, errorJson()]).toMatchObject([4, { error: { code: 'budget_not_found' } }])
   })
 })
