@@ -21,7 +21,8 @@ function codeIn(text: string): string[] {
 
 let na: TestAuthority
 beforeAll(async () => {
-  na = await startTestAuthority()
+  // The job of the webhook exists with its setting only.
+  na = await startTestAuthority({ settings: { NA_APPROVAL_WEBHOOK_URL: 'https://hooks.example/a' } })
 })
 afterAll(() => na.stop())
 
