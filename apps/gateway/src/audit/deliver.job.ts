@@ -6,12 +6,12 @@ import type { PendingEvent } from '../state/verify-state.ts'
 export interface DeliveryParts {
   readonly state: DurableState
   readonly url: URL
+  /** The host name may resolve to a private address. */
+  readonly allowPrivate: boolean
   /** Read at each delivery, because a reload may change it. */
   readonly reloaded: () => {
     readonly token: string | undefined
     readonly extraRoots: readonly string[]
-    /** The host name may resolve to a private address. */
-    readonly allowPrivate: boolean
   }
   readonly log: Log
   /** Pause between deliveries. Default: the value of the protocol. */
@@ -122,8 +122,8 @@ export class AuditDelivery {
   }
 
   async #send(events: readonly PendingEvent[]): Promise<ReadonlySet<string> | 'refused'> {
-    const { url, reloaded } = this.#parts
-    const { token, extraRoots, allowPrivate } = reloaded()
+    const { url, allowPrivate, reloaded } = this.#parts
+    const { token, extraRoots } = reloaded()
     const response = await callUrl({
       url,
       allowPrivate,

@@ -63,7 +63,8 @@ function deliver(): void {
   delivery = new AuditDelivery({
     state,
     url: new URL(`https://127.0.0.1:${(server.address() as AddressInfo).port}/`),
-    reloaded: () => ({ token: undefined, extraRoots: [ca.cert], allowPrivate: false }),
+    allowPrivate: false,
+    reloaded: () => ({ token: undefined, extraRoots: [ca.cert] }),
     log: createLog({ level: 'info', format: 'json', destination }),
     everyMs: 5,
   })

@@ -26,8 +26,8 @@ export function startBackground({ core, access, trust }: OpenedCore, featureJobs
       : new AuditDelivery({
           state,
           url: new URL(settings.auditUrl),
+          allowPrivate: settings.auditAllowPrivate,
           reloaded: () => ({
-            allowPrivate: settings.auditAllowPrivate,
             token: access.configuration?.auditToken,
             extraRoots: access.configuration?.extraRoots ?? [],
           }),
