@@ -17,6 +17,7 @@ import type { BoundaryState } from './context.ts'
 import { type Admitted, admit, count, signingPartner } from './request.ts'
 import { onAttestation } from './basis.ts'
 import { readStatusRequest } from './requests.ts'
+import { readContext } from './context.ts'
 
 const ACTION = 'budget-status'
 
@@ -59,16 +60,9 @@ function askedFor(parts: BoundaryState, { basis }: Admitted): readonly [string, 
 
 /** The facts that a decision for this caller would have, as far as they name a counter. */
 function factsOf(parts: BoundaryState, { basis }: Admitted, node_public_key: string, now: Instant): Facts {
-  const asked = {
-    context_id: undefined,
-    parent_kind: undefined,
-    requester_sovereign_id: undefined,
-    provider_sovereign_id: undefined,
-    request_parameters: {},
-    context_freshness_seq: 0,
-    attributes: {},
-  }
-  const resolved = onAttestation(parts, basis, asked, ACTION, { chancery_request: { node_public_key } })
+  const resolved = onAttestation(parts, basis, readContext(undefined), ACTION, {
+    chancery_request: { node_public_key },
+  })
   const attestation = basis.kind === 'attestation' ? basis.attestation : undefined
   return { context: resolved.contextAt(now), attestation }
 }
